@@ -98,6 +98,7 @@ FOLDERS: Final = (
     "tests/broker_sim/zookeeper",
     "tests/client/*.py",
     "tests/client/config",
+    "tests/client/core",
     "tests/client/scripts",
     "tests/differential",
     "tests/interop",

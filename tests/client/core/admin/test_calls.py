@@ -1,4 +1,4 @@
-"""Items of a request until each has its answer: scripted nodes, and clusters whose leaders and controllers go."""
+"""Items of a request until each has its result: scripted nodes, and clusters whose leaders and controllers go."""
 
 from __future__ import annotations
 
@@ -35,40 +35,40 @@ if TYPE_CHECKING:
 KEY: Final = TopicPartition("t", 0)
 QUICK: Final = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
 RETRIED: Final = (ErrorCode.NOT_CONTROLLER,)
-Answer = dict[str, ErrorCode] | ProducerError
+Response = dict[str, ErrorCode] | ProducerError
 
 
 class ScriptedCore:
-    """A client core whose nodes answer by a script: a code an item, or an error for the whole request."""
+    """A client core whose nodes follow a script: one code per item, or an error for the whole request."""
 
-    def __init__(self, world: World, answers: dict[int, list[Answer]], timeout_ms: int = 10_000) -> None:
+    def __init__(self, world: World, responses: dict[int, list[Response]], timeout_ms: int = 10_000) -> None:
         self.reactor = world.reactor
         self.random = world.streams.stream("admin")
         self.options = ClientOptions(
             bootstrap_servers=(), network=NetworkClientConfig(client_id="a"), default_api_timeout_ms=timeout_ms
         )
         self.metadata = None
-        self.asked: list[tuple[int, list[str]]] = []
+        self.requested: list[tuple[int, list[str]]] = []
         self.refreshes = 0
-        self._answers = {node_id: deque(script) for node_id, script in answers.items()}
+        self._responses = {node_id: deque(script) for node_id, script in responses.items()}
 
     async def cluster_with(self, topics: Any, *, refresh: bool, timeout_ms: int) -> Snapshot:
         del topics, timeout_ms
         self.refreshes += refresh
-        return Snapshot(nodes={node_id: Node(node_id, "h", 1) for node_id in self._answers})
+        return Snapshot(nodes={node_id: Node(node_id, "h", 1) for node_id in self._responses})
 
-    def request(self, kind: Any, build: Callable[[int], Any], *, node_id: int, timeout_ms: int) -> Deferred[Answer]:
+    def request(self, kind: Any, build: Callable[[int], Any], *, node_id: int, timeout_ms: int) -> Deferred[Response]:
         del kind, timeout_ms
-        self.asked.append((node_id, build(6).topic_names))
-        answer = self._answers[node_id].popleft()
-        return fail(answer) if isinstance(answer, ProducerError) else succeed(answer)
+        self.requested.append((node_id, build(6).topic_names))
+        response = self._responses[node_id].popleft()
+        return fail(response) if isinstance(response, ProducerError) else succeed(response)
 
 
 def settle(world: World, core: ScriptedCore, items: list[str]) -> dict[str, str]:
     """Items are named after the node that they belong to: `1a`, `1b`, `2a`."""
 
-    def take(answer: dict[str, ErrorCode], _: list[str], outcomes: Outcomes[str, str]) -> None:
-        for item, code in answer.items():
+    def take(response: dict[str, ErrorCode], _: list[str], outcomes: Outcomes[str, str]) -> None:
+        for item, code in response.items():
             outcomes.take(item, code, None, f"done {item}", retried=RETRIED)
 
     call: ItemCall[str, str] = ItemCall(
@@ -83,26 +83,26 @@ def settle(world: World, core: ScriptedCore, items: list[str]) -> dict[str, str]
 OK, AGAIN, EXISTS = ErrorCode.NONE, ErrorCode.NOT_CONTROLLER, ErrorCode.TOPIC_ALREADY_EXISTS
 
 
-def test_each_node_is_asked_for_its_items_and_answers_keep_their_order(world: World) -> None:
+def test_each_node_gets_its_items_and_results_keep_their_order(world: World) -> None:
     core = ScriptedCore(world, {1: [{"1b": OK, "1a": OK}], 2: [{"2a": OK}]})
     assert list(settle(world, core, ["1a", "2a", "1b"])) == ["1a", "2a", "1b"]
-    assert core.asked == [(1, ["1a", "1b"]), (2, ["2a"])]
+    assert core.requested == [(1, ["1a", "1b"]), (2, ["2a"])]
     assert core.refreshes == 0
 
 
-def test_only_what_is_open_is_asked_again_with_new_metadata(world: World) -> None:
+def test_only_open_items_are_requested_again_with_new_metadata(world: World) -> None:
     core = ScriptedCore(
         world, {1: [{"1a": OK, "1b": AGAIN}, ConnectionFailed("gone"), {"1b": OK}], 2: [{"2a": EXISTS}]}
     )
     with pytest.raises(ItemsFailed, match="1 of 3 failed: 2a: TOPIC_ALREADY_EXISTS") as failed:
         settle(world, core, ["1a", "1b", "2a"])
     assert failed.value.done == {"1a": "done 1a", "1b": "done 1b"}
-    assert [names for _, names in core.asked] == [["1a", "1b"], ["2a"], ["1b"], ["1b"]]
+    assert [names for _, names in core.requested] == [["1a", "1b"], ["2a"], ["1b"], ["1b"]]
     assert core.refreshes == 2
     assert world.reactor.now_us >= 200_000  # 100 ms, then 200 ms, each with its jitter
 
 
-def test_what_one_node_cannot_is_told_beside_what_others_did(world: World) -> None:
+def test_the_failure_of_one_node_is_reported_beside_the_success_of_others(world: World) -> None:
     core = ScriptedCore(world, {1: [UnsupportedVersion("too old")], 2: [{"2a": OK}]})
     with pytest.raises(ItemsFailed, match="1 of 2 failed: 1a: too old") as failed:
         settle(world, core, ["1a", "2a"])
@@ -112,23 +112,23 @@ def test_what_one_node_cannot_is_told_beside_what_others_did(world: World) -> No
         settle(world, core, ["1a", "2a"])
 
 
-def test_an_item_that_an_answer_leaves_out_is_no_success(world: World) -> None:
+def test_an_item_that_a_response_leaves_out_is_no_success(world: World) -> None:
     core = ScriptedCore(world, {1: [{"1a": OK, "1x": OK}]})
     with pytest.raises(ItemsFailed, match="node 1 left 1b out of its response to DeleteTopics"):
         settle(world, core, ["1a", "1b"])
 
 
-def test_the_last_reason_is_told_when_the_time_is_over(world: World) -> None:
+def test_the_last_error_is_reported_when_the_time_is_over(world: World) -> None:
     core = ScriptedCore(world, {1: [{"1a": AGAIN}] * 99}, timeout_ms=5_000)
     with pytest.raises(
         ProducerTimeout,
         match=r"DeleteTopics of 1a had no final response after 5000 ms \(the last one: NOT_CONTROLLER\)",
     ):
         settle(world, core, ["1a"])
-    assert 5 < len(core.asked) < 12  # the pauses grow to a second
+    assert 5 < len(core.requested) < 12  # the pauses grow to a second
 
 
-def test_many_failures_are_told_in_a_few_words() -> None:
+def test_many_failures_have_a_short_text() -> None:
     errors: dict[str, ProducerError] = {f"t{number}": BrokerError(EXISTS) for number in range(30)}
     text = str(ItemsFailed(errors, {}))
     assert text.startswith("30 of 30 failed: t0: TOPIC_ALREADY_EXISTS; t1")
@@ -140,12 +140,12 @@ class RecordingCore(ClientCore):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.asked: list[tuple[str, int | None]] = []
+        self.requested: list[tuple[str, int | None]] = []
 
     def request(
         self, kind: type[Any], build: Any, *, node_id: int | None = None, timeout_ms: int | None = None
     ) -> Deferred[Any]:
-        self.asked.append((kind.NAME, node_id))
+        self.requested.append((kind.NAME, node_id))
         return super().request(kind, build, node_id=node_id, timeout_ms=timeout_ms)
 
 
@@ -216,11 +216,11 @@ def test_requests_go_where_javas_admin_sends_them(world: World) -> None:
         ("AlterClientQuotas", admin.alter_client_quotas({quota: {"producer_byte_rate": 1.0}}), "any"),
     ]
     for name, call, where in calls:
-        room.core.asked.clear()
+        room.core.requested.clear()
         world.run_until(call)
         snapshot = room.core.metadata.cluster
         places = {"any": None, "controller": snapshot.controller_id, "leader": room.cluster.leader_of("t", 0)}
-        assert room.core.asked == [(name, places[where] if where in places else int(where))]
+        assert room.core.requested == [(name, places[where] if where in places else int(where))]
     room.close()
 
 
@@ -230,19 +230,19 @@ def test_topics_are_described_page_by_page(world: World) -> None:
     for name, count in counts.items():
         world.run_until(room.cluster.create_topic(TopicSpec.parse(f"{name}:{count}:1")))
     for limit, pages in ((1, 8), (2, 4), (3, 3), (8, 1), (2_000, 1)):
-        room.core.asked.clear()
-        told = world.run_until(room.admin.describe_topics(["c", "a", "b"], partitions_per_response=limit))
-        assert {name: [one.partition for one in topic.partitions] for name, topic in told.items()} == {
+        room.core.requested.clear()
+        reported = world.run_until(room.admin.describe_topics(["c", "a", "b"], partitions_per_response=limit))
+        assert {name: [one.partition for one in topic.partitions] for name, topic in reported.items()} == {
             name: list(range(count)) for name, count in counts.items()
         }
-        assert len(room.core.asked) == pages
+        assert len(room.core.requested) == pages
     with pytest.raises(ItemsFailed, match="1 of 3 failed: bb: UNKNOWN_TOPIC_OR_PARTITION") as failed:
         world.run_until(room.admin.describe_topics(["a", "bb", "c"], partitions_per_response=2))
     assert [len(topic.partitions) for topic in failed.value.done.values()] == [3, 4]
     room.close()
 
 
-def test_replicas_that_may_still_lead_are_told(world: World) -> None:
+def test_replicas_that_may_still_lead_are_reported(world: World) -> None:
     room = Room(world, "4.3.1")
     world.run_until(
         room.admin.create_topics([NewTopic(name="s", assignments={0: [1, 2, 3]}, configs={"min.insync.replicas": "2"})])
@@ -257,7 +257,7 @@ def test_replicas_that_may_still_lead_are_told(world: World) -> None:
     room.close()
 
 
-def test_offsets_are_asked_of_the_next_leader(world: World, room: Room) -> None:
+def test_offsets_are_requested_from_the_next_leader(world: World, room: Room) -> None:
     assert world.run_until(room.admin.list_offsets({KEY: OffsetSpec.LATEST}))[KEY].offset == 0
     leader = room.cluster.leader_of("t", 0)
     assert leader is not None
@@ -266,7 +266,7 @@ def test_offsets_are_asked_of_the_next_leader(world: World, room: Room) -> None:
     assert room.cluster.leader_of("t", 0) not in (None, leader)
 
 
-def test_the_next_controller_is_asked_when_one_goes(world: World, room: Room) -> None:
+def test_the_next_controller_gets_the_request_when_one_goes(world: World, room: Room) -> None:
     first = NewTopic(name="first", partitions=1, replication_factor=2)
     world.run_until(room.admin.create_topics([first]))
     room.cluster.kill(room.core.metadata.cluster.controller_id)
@@ -284,21 +284,21 @@ def test_a_silent_controller_is_given_up_after_the_request_timeout(world: World,
     world.reactor.callLater(3, link.release)
     began_us = world.reactor.now_us
     topic = NewTopic(name="late", partitions=1, replication_factor=2)
-    # As in Java: the request whose answer was given up has been carried out.
+    # As in Java: the request that timed out has been carried out.
     with pytest.raises(ItemsFailed, match="late: TOPIC_ALREADY_EXISTS"):
         world.run_until(room.admin.create_topics([topic]))
     assert 2_000 <= (world.reactor.now_us - began_us) / 1000 < 15_000
 
 
-def test_what_nobody_leads_is_named_when_the_time_is_over(world: World, room: Room) -> None:
+def test_a_partition_without_leader_is_named_when_the_time_is_over(world: World, room: Room) -> None:
     unknown = TopicPartition("t", 9)
-    nobody = (
+    no_node = (
         r"ListOffsets of t-9 had no final response after 60000 ms \(the last one: UNKNOWN_TOPIC_OR_PARTITION: no leader"
     )
-    with pytest.raises(ProducerTimeout, match=rf"{nobody}.*raise default\.api\.timeout\.ms"):
+    with pytest.raises(ProducerTimeout, match=rf"{no_node}.*raise default\.api\.timeout\.ms"):
         world.run_until(room.admin.list_offsets({unknown: OffsetSpec.LATEST}), deadline_ms=90_000)
     both = {unknown: OffsetSpec.LATEST, KEY: OffsetSpec.LATEST}
-    with pytest.raises(ItemsFailed, match=f"1 of 2 failed: t-9: {nobody}") as failed:
+    with pytest.raises(ItemsFailed, match=f"1 of 2 failed: t-9: {no_node}") as failed:
         world.run_until(room.admin.list_offsets(both), deadline_ms=90_000)
     assert failed.value.done[KEY].offset == 0
     with pytest.raises(ProducerTimeout, match="broker 9 is not among the brokers 1, 2, 3"):

@@ -43,7 +43,7 @@ def test_waiters_are_served_in_order_and_collect_what_is_freed() -> None:
     assert pool.available_bytes == 300
 
 
-def test_nobody_overtakes_a_waiter() -> None:
+def test_no_caller_overtakes_a_waiter() -> None:
     pool = BufferPool(MEMORY, POOLABLE)
     assert pool.try_allocate(900)
     pool.wait(200, list)
@@ -94,7 +94,7 @@ class PoolMachine(RuleBasedStateMachine):
     @rule(size=sizes)
     def allocate(self, size: int) -> None:
         if self.pool.try_allocate(size):
-            assert not self.waiting, "nobody overtakes a waiter"
+            assert not self.waiting, "no caller overtakes a waiter"
             self.held.append(size)
 
     @rule(size=sizes)

@@ -1,4 +1,4 @@
-"""Tables of records against a scripted cluster on virtual time: what rows become, and what is told of each."""
+"""Tables of records against a scripted cluster on virtual time: the records of rows, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def values(*given: bytes | None) -> Any:
     return pa.table({"value": pa.array(given, pa.binary())})
 
 
-def test_rows_become_records_with_all_that_their_columns_say(
+def test_rows_become_records_with_all_of_their_columns(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     rows = [
         {"value": b"a", "key": b"k", "headers": [{"key": "h", "value": b"v"}], "timestamp": 5, "partition": 0},
         {"value": None, "key": None, "headers": None, "timestamp": 7, "partition": None},
     ]
-    told = sent(world, producer_on(cluster), pa.Table.from_pylist(rows, SCHEMA))
-    assert told == [
+    reported = sent(world, producer_on(cluster), pa.Table.from_pylist(rows, SCHEMA))
+    assert reported == [
         {"partition": 0, "offset": 0, "timestamp": 5, "error": None},
         {"partition": 0, "offset": 1, "timestamp": 7, "error": None},
     ]
@@ -73,8 +73,8 @@ def test_a_table_of_values_alone_gets_the_time_of_the_call(
     producer = producer_on(cluster)
     world.run_for(ms=1_234)
     now = int(world.reactor.seconds() * 1000)
-    told = sent(world, producer, values(b"a", b"b"))
-    assert [row["timestamp"] for row in told] == [now, now]
+    reported = sent(world, producer, values(b"a", b"b"))
+    assert [row["timestamp"] for row in reported] == [now, now]
 
 
 def test_a_record_batch_and_text_and_chunks_will_do(
@@ -112,24 +112,24 @@ def test_batches_are_sixteen_times_batch_size_and_sequences_go_on(
     producer = producer_on(cluster, batch_size=32)
     sent(world, producer, values(*[b"x" * 100] * 10))
     # Four records fit: 61 + 4 * 109 = 497 of 512 bytes.
-    batches = [asked.batches[TopicPartition("orders", 0)] for asked in cluster.produced]
+    batches = [requested_apis.batches[TopicPartition("orders", 0)] for requested_apis in cluster.produced]
     assert [(batch.records_count, batch.base_sequence) for batch in batches] == [(4, 0), (4, 4), (2, 8)]
 
 
 def test_a_row_larger_than_a_batch_goes_alone(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     given = [b"a", b"x" * 900, b"b"]
-    told = sent(world, producer_on(cluster, batch_size=20), values(*given))
+    reported = sent(world, producer_on(cluster, batch_size=20), values(*given))
     assert cluster.values("orders") == given
-    assert [row["offset"] for row in told] == [0, 1, 2]
+    assert [row["offset"] for row in reported] == [0, 1, 2]
 
 
 def test_a_row_that_no_request_could_hold_fails_alone(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
-    told = sent(world, producer_on(cluster, max_request_size=500), values(b"a", b"x" * 1_000, b"b"))
+    reported = sent(world, producer_on(cluster, max_request_size=500), values(b"a", b"x" * 1_000, b"b"))
     assert cluster.values("orders") == [b"a", b"b"]
-    assert [row["offset"] for row in told] == [0, -1, 1]
-    assert told[1] == {
+    assert [row["offset"] for row in reported] == [0, -1, 1]
+    assert reported[1] == {
         "partition": -1,
         "offset": -1,
         "timestamp": -1,
@@ -146,33 +146,33 @@ def test_a_table_larger_than_the_memory_goes_in_parts(
     behind = producer.send("orders", b"behind")
     world.run_for(ms=30)
     assert producer.pool.available_bytes < 500
-    told = world.run_until(future.as_deferred(), deadline_ms=200_000)
+    reported = world.run_until(future.as_deferred(), deadline_ms=200_000)
     world.run_until(behind.as_deferred(), deadline_ms=200_000)
-    assert told["offset"].to_pylist() == list(range(200))
+    assert reported["offset"].to_pylist() == list(range(200))
     assert cluster.values("orders")[-1] == b"behind"
 
 
-def test_what_waits_too_long_for_memory_fails_and_says_so(
+def test_a_table_that_waits_too_long_for_memory_fails(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, buffer_memory=1_000, batch_size=500, max_block_ms=100)
     sent(world, producer, values(b"first"))
     cluster.default = Action(appends=True, delay_ms=400)
-    told = sent(world, producer, values(*[b"x" * 100] * 20))
-    assert [row["error"] is None for row in told] == [True] * 8 + [False] * 12
-    assert told[8]["error"].startswith("failed to allocate 497 bytes within 100 ms")
+    reported = sent(world, producer, values(*[b"x" * 100] * 20))
+    assert [row["error"] is None for row in reported] == [True] * 8 + [False] * 12
+    assert reported[8]["error"].startswith("failed to allocate 497 bytes within 100 ms")
 
 
 def test_a_topic_that_is_not_there_fails_every_row(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, max_block_ms=200)
-    told = sent(world, producer, values(b"a", b"b"), "nowhere")
-    assert [row["partition"] for row in told] == [-1, -1]
-    assert "topic 'nowhere' not present in metadata after 200 ms" in told[0]["error"]
-    asked = pa.table({"value": ["a"], "partition": [9]})
-    told = sent(world, producer, asked)
-    assert "partition 9 of topic 'orders' with partition count 1" in told[0]["error"]
+    reported = sent(world, producer, values(b"a", b"b"), "nowhere")
+    assert [row["partition"] for row in reported] == [-1, -1]
+    assert "topic 'nowhere' not present in metadata after 200 ms" in reported[0]["error"]
+    requested_apis = pa.table({"value": ["a"], "partition": [9]})
+    reported = sent(world, producer, requested_apis)
+    assert "partition 9 of topic 'orders' with partition count 1" in reported[0]["error"]
 
 
 def test_retries_and_splits_lose_no_row(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
@@ -180,26 +180,26 @@ def test_retries_and_splits_lose_no_row(world: World, cluster: ScriptedCluster, 
     sent(world, producer, values(b"first"))
     cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS), Action(error=ErrorCode.MESSAGE_TOO_LARGE)])
     given = [b"%04d" % n * 25 for n in range(300)]
-    told = sent(world, producer, values(*given))
+    reported = sent(world, producer, values(*given))
     assert cluster.values("orders") == [b"first", *given]
-    assert [row["offset"] for row in told] == list(range(1, 301))
+    assert [row["offset"] for row in reported] == list(range(1, 301))
 
 
 def test_rows_of_a_failed_batch_have_its_error(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     cluster.script.append(Action(error=ErrorCode.INVALID_RECORD, record_errors={1: "bad"}))
-    told = sent(world, producer_on(cluster), values(b"a", b"b", b"c"))
-    assert [row["offset"] for row in told] == [-1, -1, -1]
-    assert [row["partition"] for row in told] == [0, 0, 0]
-    assert told[1]["error"] == "INVALID_RECORD: bad"
-    assert "one or more invalid records" in told[0]["error"]
+    reported = sent(world, producer_on(cluster), values(b"a", b"b", b"c"))
+    assert [row["offset"] for row in reported] == [-1, -1, -1]
+    assert [row["partition"] for row in reported] == [0, 0, 0]
+    assert reported[1]["error"] == "INVALID_RECORD: bad"
+    assert "one or more invalid records" in reported[0]["error"]
 
 
 def test_queued_rows_expire(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, delivery_timeout_ms=1_000, request_timeout_ms=500, linger_ms=0)
     sent(world, producer, values(b"first"))
     cluster.default = Action(responds=False)
-    told = sent(world, producer, values(b"late"))
-    assert "1 record(s) for orders-0" in told[0]["error"]
+    reported = sent(world, producer, values(b"late"))
+    assert "1 record(s) for orders-0" in reported[0]["error"]
     world.run_for(ms=1_000)
 
 
@@ -267,22 +267,24 @@ def test_a_table_joins_the_transaction(world: World, cluster: ScriptedCluster, p
         world.run_until(ensureDeferred(producer.transactional.commit_transaction()), deadline_ms=200_000)
 
 
-def test_a_partitioner_is_asked_for_every_row(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+def test_a_partitioner_is_called_for_every_row(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     class ByLength:
         def partition(self, topic: str, key: bytes | None, value: bytes | None, cluster: Any) -> int:  # noqa: ARG002
             return len(value or b"") % cluster.partition_count(topic)
 
     cluster.create("three", partitions=3)
-    told = sent(world, producer_on(cluster, partitioner_class=ByLength()), values(b"", b"a", b"bb", b"ccc"), "three")
-    assert [row["partition"] for row in told] == [0, 1, 2, 0]
+    reported = sent(
+        world, producer_on(cluster, partitioner_class=ByLength()), values(b"", b"a", b"bb", b"ccc"), "three"
+    )
+    assert [row["partition"] for row in reported] == [0, 1, 2, 0]
 
 
 def test_rows_without_a_key_are_spread_by_batch_size(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     cluster.create("three", partitions=3)
-    told = sent(world, producer_on(cluster, batch_size=62), values(*[b"x" * 100] * 900), "three")
-    counts = [sum(row["partition"] == number for row in told) for number in range(3)]
+    reported = sent(world, producer_on(cluster, batch_size=62), values(*[b"x" * 100] * 900), "three")
+    counts = [sum(row["partition"] == number for row in reported) for number in range(3)]
     assert min(counts) > 150
 
 
@@ -313,7 +315,7 @@ def _rows(draw: st.DrawFn) -> list[dict[str, Any]]:
 def test_what_a_table_stores_is_what_its_rows_store_one_by_one(
     rows: list[dict[str, Any]], batch_size: int, codec: str, partitions: int
 ) -> None:
-    """Exactly, wherever the rows themselves say their partition; rows that are spread are all there, and in order."""
+    """Exact for rows that name their partition; rows that are spread are all there, and in order."""
     for row in rows:
         row["partition"] = None if row["partition"] is None else min(row["partition"], partitions - 1)
     stored = []
@@ -324,8 +326,8 @@ def test_what_a_table_stores_is_what_its_rows_store_one_by_one(
         given = {"bootstrap_servers": cluster.bootstrap_servers, "batch_size": batch_size, "compression_type": codec}
         producer = ProducerCore(ProducerConfig(given), cluster.client, world.streams.stream("producer"))
         if by_column:
-            told = sent(world, producer, pa.Table.from_pylist(rows, SCHEMA), "t")
-            for row, place in zip(rows, told, strict=True):
+            reported = sent(world, producer, pa.Table.from_pylist(rows, SCHEMA), "t")
+            for row, place in zip(rows, reported, strict=True):
                 record = cluster.logs[TopicPartition("t", place["partition"])][place["offset"]]
                 assert (record.value, record.key) == (row["value"], row["key"])
         else:

@@ -126,10 +126,12 @@ def test_headers_are_not_lost_on_the_way_down() -> None:
     batch, plain = batch_of([b"a", b"b"], headers_of={1: [("h", b"v")]}), batch_of([b"c"])
     fitted = formats_for("0.10.2.2").fit(0, [batch, plain])
     assert [each for each, _ in fitted.records] == [plain]
-    ((refused, answer),) = fitted.refused
+    ((refused, response),) = fitted.refused
     assert refused is batch
     text = "headers need brokers of 0.11 or later, and node 0 is of 0.10.0 to 0.10.2: send none"
-    assert answer == PartitionResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, message=text, record_errors={1: text})
+    assert response == PartitionResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION, message=text, record_errors={1: text}
+    )
 
 
 def test_a_producer_with_an_id_sends_nothing_to_an_older_broker() -> None:
@@ -143,7 +145,7 @@ def test_a_producer_with_an_id_sends_nothing_to_an_older_broker() -> None:
     assert str(caught.value) == text
     fitted = formats.fit(0, [batch_of([b"a"])])
     assert fitted.records == []
-    assert [(answer.error_code, answer.message) for _, answer in fitted.refused] == [
+    assert [(response.error_code, response.message) for _, response in fitted.refused] == [
         (ErrorCode.UNSUPPORTED_VERSION, text)
     ]
 
@@ -156,9 +158,9 @@ def test_zstd_is_refused_for_a_broker_before_2_1(name: str, release: str) -> Non
     text = f"compression.type=zstd needs brokers of 2.1 or later, and node 0 is of {release}"
     fitted = formats.fit(0, [batch_of([b"a"], codec=CompressionCodec.ZSTD)])
     assert fitted.records == []
-    ((_, answer),) = fitted.refused
-    assert answer.error_code is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    assert answer.message == f"{text}: choose lz4, snappy, gzip or none"
+    ((_, response),) = fitted.refused
+    assert response.error_code is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert response.message == f"{text}: choose lz4, snappy, gzip or none"
     if formats.magic < 2:
         with pytest.raises(BrokerError, match="UNSUPPORTED_COMPRESSION_TYPE"):
             formats.check_old()

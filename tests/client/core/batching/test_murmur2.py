@@ -1,4 +1,4 @@
-"""The hash behind keyed partitions, against values that Java's Utils.murmur2 answers."""
+"""The hash behind keyed partitions, against values that Java's Utils.murmur2 returns."""
 
 from __future__ import annotations
 

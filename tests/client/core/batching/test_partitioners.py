@@ -167,7 +167,7 @@ def test_without_weights_each_partition_with_a_leader_is_as_likely(leaders: list
 
 
 @given(leaders=st.lists(st.sampled_from([1, None]), min_size=1, max_size=6), turns=st.integers(1, 20))
-def test_round_robin_is_even_whatever_the_keys(leaders: list[int | None], turns: int) -> None:
+def test_round_robin_is_even_for_any_keys(leaders: list[int | None], turns: int) -> None:
     partitioner = RoundRobinPartitioner()
     cluster = cluster_of(leaders)
     counts = Counter(partitioner.partition("t", b"%d" % turn, None, cluster) for turn in range(turns))

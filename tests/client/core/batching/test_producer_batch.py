@@ -119,7 +119,7 @@ def test_what_comes_after_a_failure_is_ignored() -> None:
     assert str(future.exception(0)) == "first"
 
 
-def test_an_aborted_batch_says_why() -> None:
+def test_an_aborted_batch_has_its_error() -> None:
     batch = batch_of()
     (future,) = fill(batch, 1)
     batch.abort(ProducerClosed("closed"))

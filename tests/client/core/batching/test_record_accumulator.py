@@ -125,7 +125,7 @@ def test_flush_close_and_waiting_callers_make_everything_ready(parts: Parts) -> 
     assert list(parts.ready().ready_nodes) == [1]
 
 
-def test_a_topic_without_leader_is_told(parts: Parts) -> None:
+def test_a_topic_without_leader_is_reported(parts: Parts) -> None:
     parts.append(1)
     parts.cluster = parts.cluster_of([1, None])
     assert list(parts.ready(5).unknown_leader_topics) == ["t"]
@@ -185,7 +185,7 @@ def test_expired_batches_leave_in_sending_order(parts: Parts) -> None:
     assert parts.accumulator.first_created_ms() == 500
 
 
-def test_without_memory_an_append_answers_nothing_and_goes_on_with_a_grant() -> None:
+def test_without_memory_an_append_returns_none_and_succeeds_with_a_grant() -> None:
     parts = Parts(memory=BATCH_SIZE)
     assert parts.append(0) is not None
     assert parts.append(0) is not None, "what fits needs no memory"

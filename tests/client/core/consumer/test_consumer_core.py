@@ -104,7 +104,7 @@ def test_offsets_are_found_by_time(world: World, room: Room) -> None:
     assert world.run_until(consumer.offsets([KEY], later_ms)) == {KEY: -1}
 
 
-def test_an_offset_out_of_range_is_reset_or_told(world: World, room: Room) -> None:
+def test_an_offset_out_of_range_is_reset_or_raised(world: World, room: Room) -> None:
     room.produce(1)
     consumer = room.consumer()
     consumer.seek(KEY, 100)
@@ -136,7 +136,7 @@ def test_admin_makes_topics_by_count_and_by_assignment(world: World, room: Room)
         world.run_until(admin.describe_topic("counted"))
 
 
-def test_admin_finds_another_broker_when_the_one_it_asked_dies(world: World, room: Room) -> None:
+def test_admin_finds_another_broker_when_its_broker_dies(world: World, room: Room) -> None:
     admin = AdminCore(room.small)
     world.run_until(room.small.cluster_with(()))
     room.cluster.kill(room.small.metadata.cluster.controller_id)

@@ -1,4 +1,4 @@
-"""What a consumer sees of a fetched partition: transactions that ended either way, broken and cut-off batches."""
+"""The records of a fetched partition: transactions that ended either way, broken and cut-off batches."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_tables_hold_what_is_shown_in_every_format() -> None:
     }
 
 
-def test_a_broken_batch_is_told_unless_nobody_looks() -> None:
+def test_a_broken_batch_raises_only_with_check_crcs() -> None:
     broken = bytearray(batch(0, b"value"))
     broken[-2] ^= 1
     with pytest.raises(ChecksumMismatch):
@@ -121,7 +121,7 @@ def test_a_broken_batch_is_told_unless_nobody_looks() -> None:
     assert len(FetchedPartition(KEY, bytes(broken), 0, check_crcs=False).batches()) == 1
 
 
-def test_a_message_that_is_larger_than_a_fetch_may_be_is_told_with_the_option() -> None:
+def test_a_message_larger_than_a_fetch_is_reported_with_the_option() -> None:
     whole = batch(0, b"v" * 100)
     with pytest.raises(RecordTooLarge, match=rf"{len(whole)} bytes .* max\.partition\.fetch\.bytes allows 50"):
         FetchedPartition(KEY, whole[:50], 0, partition_max_bytes=50).batches()

@@ -1,4 +1,4 @@
-"""Fetch answers one by one, from a leader that is played here: order, refusals, broken batches, new leaders."""
+"""Fetch responses one by one, from a leader that the test plays: order, refusals, broken batches, new leaders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BACKOFF_S: Final = 0.1
 
 
 class PlayedMetadata:
-    """Counts what it is asked for."""
+    """Counts the requests."""
 
     def __init__(self) -> None:
         self.updates = 0
@@ -53,7 +53,7 @@ class PlayedMetadata:
 
 
 class PlayedCore:
-    """Keeps requests until the test answers them."""
+    """Keeps requests until the test responds to them."""
 
     def __init__(self) -> None:
         self.reactor = Clock()
@@ -65,9 +65,9 @@ class PlayedCore:
         self, kind: Any, build: Callable[[int], FetchRequest], *, node_id: int, timeout_ms: int
     ) -> Deferred[FetchResponse]:
         del kind, node_id, timeout_ms
-        answer: Deferred[FetchResponse] = Deferred()
-        self.requests.append((build(12), answer))
-        return answer
+        response: Deferred[FetchResponse] = Deferred()
+        self.requests.append((build(12), response))
+        return response
 
 
 @dataclass
@@ -102,13 +102,13 @@ class Room:
     def _count(self) -> None:
         self.events += 1
 
-    def ask(self) -> FetchRequest | None:
-        """What is asked now, None for nothing."""
+    def send_request(self) -> FetchRequest | None:
+        """The present request, None without one."""
         before = len(self.core.requests)
         self.fetcher.send_fetches(self.cluster, 500)
         return self.core.requests[-1][0] if len(self.core.requests) > before else None
 
-    def answer(self, *partitions: PartitionData, endpoints: tuple[NodeEndpoint, ...] = ()) -> None:
+    def response(self, *partitions: PartitionData, endpoints: tuple[NodeEndpoint, ...] = ()) -> None:
         topic = FetchableTopicResponse(topic="t", partitions=list(partitions))
         self.core.requests[-1][1].callback(FetchResponse(responses=[topic], node_endpoints=list(endpoints)))
 
@@ -129,73 +129,73 @@ def data(partition: int, batch: bytes = b"", code: ErrorCode = ErrorCode.NONE, *
     )
 
 
-def test_a_leader_is_asked_once_at_a_time_and_on_from_what_it_brought() -> None:
+def test_a_leader_gets_one_fetch_at_a_time_from_the_last_position() -> None:
     room = Room()
-    asked = room.ask()
-    assert asked is not None
-    assert [(one.partition, one.fetch_offset, one.current_leader_epoch) for one in asked.topics[0].partitions] == [
+    requested = room.send_request()
+    assert requested is not None
+    assert [(one.partition, one.fetch_offset, one.current_leader_epoch) for one in requested.topics[0].partitions] == [
         (0, 0, 3),
         (1, 0, 3),
     ]
-    assert room.ask() is None
-    room.answer(data(0, records(0, b"a", b"b")), data(1))
+    assert room.send_request() is None
+    room.response(data(0, records(0, b"a", b"b")), data(1))
     assert room.events == 1
-    asked = room.ask()
-    assert asked is not None
-    assert [one.partition for one in asked.topics[0].partitions] == [1]  # the other waits to be collected
+    requested = room.send_request()
+    assert requested is not None
+    assert [one.partition for one in requested.topics[0].partitions] == [1]  # the other waits to be collected
     assert room.values() == [b"a", b"b"]
-    room.answer(data(1, records(0, b"c")))
-    asked = room.ask()
-    assert asked is not None
-    assert [(one.partition, one.fetch_offset) for one in asked.topics[0].partitions] == [(0, 2)]
+    room.response(data(1, records(0, b"c")))
+    requested = room.send_request()
+    assert requested is not None
+    assert [(one.partition, one.fetch_offset) for one in requested.topics[0].partitions] == [(0, 2)]
     assert room.values() == [b"c"]
 
 
-def test_a_broken_batch_is_told_after_what_came_before_it_and_can_be_passed() -> None:
+def test_a_broken_batch_is_reported_after_earlier_records_and_can_be_skipped() -> None:
     room = Room()
     broken = bytearray(records(1, b"broken"))
     broken[-2] ^= 1
-    room.ask()
-    room.answer(data(0, records(0, b"a")), data(1, bytes(broken)))
+    room.send_request()
+    room.response(data(0, records(0, b"a")), data(1, bytes(broken)))
     assert room.values() == [b"a"]
     with pytest.raises(ProducerError, match=r"a batch of t-1 at offset 0 cannot be read: .*; seek past it to read on"):
         room.fetcher.collect()
     assert room.values() == []
     room.subscriptions.seek(SECOND, FetchPosition(offset=2))
-    asked = room.ask()
-    assert asked is not None
-    assert [one.fetch_offset for one in asked.topics[0].partitions] == [1, 2]
+    requested = room.send_request()
+    assert requested is not None
+    assert [one.fetch_offset for one in requested.topics[0].partitions] == [1, 2]
 
 
-def test_a_leader_that_moved_is_taken_from_the_answer_and_asked_after_a_pause() -> None:
+def test_a_new_leader_in_a_response_is_used_after_a_pause() -> None:
     room = Room()
-    room.ask()
+    room.send_request()
     moved = data(0, code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderIdAndEpoch(leader_id=2, leader_epoch=4))
-    room.answer(moved, data(1), endpoints=(NodeEndpoint(node_id=2, host="h", port=2),))
+    room.response(moved, data(1), endpoints=(NodeEndpoint(node_id=2, host="h", port=2),))
     leader = room.core.metadata.leaders[FIRST]
     assert (leader.leader_id, leader.leader_epoch) == (2, 4)
     assert [node.port for node in room.core.metadata.nodes] == [2]
     assert room.values() == []
     assert room.core.metadata.updates == 1
-    asked = room.ask()
-    assert asked is not None
-    assert [one.partition for one in asked.topics[0].partitions] == [1]
-    room.answer(data(1))
+    requested = room.send_request()
+    assert requested is not None
+    assert [one.partition for one in requested.topics[0].partitions] == [1]
+    room.response(data(1))
     room.core.reactor.advance(BACKOFF_S)
-    asked = room.ask()
-    assert asked is not None
-    assert [one.partition for one in asked.topics[0].partitions] == [0, 1]
+    requested = room.send_request()
+    assert requested is not None
+    assert [one.partition for one in requested.topics[0].partitions] == [0, 1]
 
 
 def test_a_lost_connection_is_no_error_and_a_refusal_is_one_once() -> None:
     room = Room()
-    room.ask()
+    room.send_request()
     room.core.requests[-1][1].errback(ConnectionFailed("gone"))
     assert room.values() == []
-    assert room.ask() is None
+    assert room.send_request() is None
     room.core.reactor.advance(BACKOFF_S)
-    room.ask()
-    room.answer(data(0, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED), data(1, records(0, b"c")))
+    room.send_request()
+    room.response(data(0, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED), data(1, records(0, b"c")))
     with pytest.raises(TopicAuthorizationFailed):
         room.fetcher.collect()
     assert room.values() == [b"c"]
@@ -203,12 +203,12 @@ def test_a_lost_connection_is_no_error_and_a_refusal_is_one_once() -> None:
 
 def test_what_was_paused_or_taken_away_meanwhile_is_dropped() -> None:
     room = Room()
-    room.ask()
+    room.send_request()
     room.subscriptions.pause([FIRST], paused=True)
-    room.answer(data(0, records(0, b"a")), data(1, records(0, b"c")))
+    room.response(data(0, records(0, b"a")), data(1, records(0, b"c")))
     room.subscriptions.assign([FIRST])
     assert room.values() == []
     room.subscriptions.pause([FIRST], paused=False)
-    asked = room.ask()
-    assert asked is not None
-    assert [(one.partition, one.fetch_offset) for one in asked.topics[0].partitions] == [(0, 0)]
+    requested = room.send_request()
+    assert requested is not None
+    assert [(one.partition, one.fetch_offset) for one in requested.topics[0].partitions] == [(0, 0)]

@@ -1,6 +1,6 @@
-"""One run of sends and what a producer measures in it: what Java's says is kept as data, ours is compared with it.
+"""The metrics of one run of sends: those of Java's producer are recorded data, with which ours are compared.
 
-`python -m tests.interop.java_producer_metrics` asks Java again.
+`python -m tests.interop.java_producer_metrics` records Java again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOPIC: Final = "orders"
 TIMESTAMP_MS: Final = 1234
 # Sizes of values, a list for each flush: one batch each.
 SENT: Final = ([10, 100, 1000], [5, 5])
-# A producer id would be asked for again and again while a new broker has none to give.
+# A producer would request an id again and again while a new broker has none to assign.
 CONFIG: Final[Mapping[str, object]] = {"client.id": CLIENT_ID, "linger.ms": 20_000, "enable.idempotence": "false"}
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -45,12 +45,12 @@ _OF_CHANCE: Final = (
     "request-latency-avg",
     "request-latency-max",
 )
-# Who asks and who answers is told in these bytes: names, versions, hosts.
+# These bytes name the client and the broker: names, versions, hosts.
 _OF_NAMES: Final = ("incoming-byte-total", "outgoing-byte-total", "request-size-avg")
 
 
 def is_fixed(key: Key) -> bool:
-    """Whether every run measures the same; compression-rate is no rate."""
+    """True if every run has the same value; compression-rate is no rate."""
     group, name, tags = key
     if group == "app-info" or name in _OF_NAMES or (name == "request-size-max" and ("node-id", "node--1") in tags):
         return False
@@ -58,14 +58,14 @@ def is_fixed(key: Key) -> bool:
 
 
 def of_java(metrics: Iterable[Mapping[str, Any]]) -> Metrics:
-    """What the Java program printed."""
+    """The output of the Java program."""
     return {
         (one["group"], one["name"], tuple(one["tags"].items())): (one["description"], one["value"]) for one in metrics
     }
 
 
 def of_ours(snapshot: MetricsSnapshot) -> Metrics:
-    """What our producer measures."""
+    """The metrics of our producer."""
     return {
         (one.metric_name.group, one.name, one.metric_name.tags): (
             one.description,
@@ -78,7 +78,7 @@ def of_ours(snapshot: MetricsSnapshot) -> Metrics:
 def comparable(made: Metrics, sent: Metrics) -> dict[str, list[dict[str, Any]]]:
     """Names, tags and descriptions in order; with the values that every run measures, once all is sent.
 
-    Of what is there when the producer is made, the metrics of nodes tell only whether its thread has connected by then.
+    The metrics of nodes are left out at first: they depend on whether the thread has connected by then.
     """
     return {
         "made": [_named(made, key) for key in sorted(made) if key[0] != NODE_GROUP],
@@ -94,8 +94,8 @@ def _named(metrics: Metrics, key: Key) -> dict[str, Any]:
 
 def recorded() -> dict[str, list[dict[str, Any]]]:
     """`made` and `sent`."""
-    answer: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text())
-    return answer
+    response: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text())
+    return response
 
 
 def as_text(metrics: Mapping[str, list[dict[str, Any]]]) -> str:

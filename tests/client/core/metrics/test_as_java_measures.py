@@ -36,7 +36,7 @@ def test_the_same_sends_are_measured_as_java_does(world: World, producer_on: Cal
                 producer.send(TOPIC, bytes(size), partition=0, timestamp_ms=TIMESTAMP_MS)
             await producer.flush()
 
-    world.run_for(ms=1_000)  # what it asks for in any case
+    world.run_for(ms=1_000)  # the requests that it sends in any case
     world.run_until(run())
     assert comparable(made, of_ours(producer.metrics.read())) == recorded()
 

@@ -1,4 +1,4 @@
-"""What a producer measures, on virtual time against a scripted cluster: every number follows from the script."""
+"""A producer's metrics, on virtual time against a scripted cluster: every number follows from the script."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MS_IN_NS = 1_000_000
 
 
 def ended(world: World, *futures: FutureRecordMetadata) -> list[bool]:
-    """Whether each of them has succeeded."""
+    """True if each of them has succeeded."""
     outcomes = []
     for future in futures:
         try:
@@ -67,7 +67,7 @@ def test_a_split_is_counted_once(world: World, cluster: ScriptedCluster, produce
     assert producer.metrics.read()["batch-split-total"] == 1
 
 
-def test_latency_is_told_of_the_producer_and_of_the_node(
+def test_latency_is_recorded_for_the_producer_and_the_node(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, linger_ms=0)
@@ -80,7 +80,7 @@ def test_latency_is_told_of_the_producer_and_of_the_node(
     assert read["request-latency-max"] in of_nodes
 
 
-def test_a_throttle_is_averaged_over_all_answers(
+def test_a_throttle_is_averaged_over_all_responses(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, linger_ms=0)

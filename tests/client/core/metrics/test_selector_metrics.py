@@ -53,7 +53,7 @@ def test_a_node_keeps_its_metrics_over_connections(metrics: Metrics, selector: S
     assert read["request-size-avg"] == 100
 
 
-def test_the_latency_of_an_unknown_node_is_nobodys(metrics: Metrics, selector: SelectorMetrics) -> None:
+def test_the_latency_of_an_unknown_node_is_ignored(metrics: Metrics, selector: SelectorMetrics) -> None:
     selector.latency(7, 5, 0)
     assert metrics.read().find("request-latency-max") == []
 

@@ -112,7 +112,7 @@ def test_a_sensor_above_the_recording_level_measures_nothing(level: RecordingLev
     assert math.isnan(made.read().value("seen-max")) == (level is RecordingLevel.TRACE)
 
 
-def test_a_sensor_tells_its_parents() -> None:
+def test_a_sensor_records_into_its_parents() -> None:
     made = metrics()
     parent = made.sensor()
     parent.add(made.name("all-max", "g"), Max)

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class Resolver:
-    """Answers when it is told to."""
+    """Responds when the test requires it."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.waiting: list[Any] = []
-        self.answers: list[str] = []
+        self.responses: list[str] = []
         self.at_once = True
 
     def resolveHostName(self, receiver: Any, host: str, port: int) -> None:  # noqa: N802
-        self.asked.append(f"{host}:{port}")
+        self.requested.append(f"{host}:{port}")
         self.waiting.append(receiver)
         if self.at_once:
-            self.answer()
+            self.response()
 
-    def answer(self) -> None:
+    def response(self) -> None:
         receiver = self.waiting.pop()
         receiver.resolutionBegan(None)
-        for host in self.answers:
+        for host in self.responses:
             kind = IPv6Address if ":" in host else IPv4Address
             receiver.addressResolved(kind("TCP", host, 9))
         receiver.resolutionComplete()
@@ -63,7 +63,7 @@ class Reactor:
 
 
 class Factory(ClientFactory):
-    """Hears of failures."""
+    """Receives failures."""
 
     failure: Failure | None = None
 
@@ -78,57 +78,59 @@ def reactor() -> Reactor:
 
 @pytest.fixture
 def addresses(reactor: Reactor) -> HostAddresses:
-    return HostAddresses(reactor)  # type: ignore[arg-type]  # what is asked of a reactor here
+    return HostAddresses(reactor)  # type: ignore[arg-type]  # the methods of a reactor that are used here
 
 
 def attempt(addresses: HostAddresses, host: str = "kafka", factory: Factory | None = None) -> ConnectionAttempt:
     return addresses.connect(1, host, 9, factory or Factory(), 5)
 
 
-def test_each_attempt_takes_the_next_address_and_then_asks_anew(reactor: Reactor, addresses: HostAddresses) -> None:
-    reactor.nameResolver.answers = ["10.0.0.1", "10.0.0.2", "10.0.0.1"]
+def test_each_attempt_takes_the_next_address_and_then_resolves_again(
+    reactor: Reactor, addresses: HostAddresses
+) -> None:
+    reactor.nameResolver.responses = ["10.0.0.1", "10.0.0.2", "10.0.0.1"]
     for _ in range(3):
         attempt(addresses)
     assert reactor.connects == ["10.0.0.1", "10.0.0.2", "10.0.0.1"]
-    assert reactor.nameResolver.asked == ["kafka:9", "kafka:9"]
+    assert reactor.nameResolver.requested == ["kafka:9", "kafka:9"]
 
 
 def test_after_a_connection_the_name_is_resolved_anew_and_another_address_is_taken(
     reactor: Reactor, addresses: HostAddresses
 ) -> None:
-    reactor.nameResolver.answers = ["10.0.0.1", "10.0.0.2"]
+    reactor.nameResolver.responses = ["10.0.0.1", "10.0.0.2"]
     attempt(addresses)
     addresses.connected(1)
     attempt(addresses)
     assert reactor.connects == ["10.0.0.1", "10.0.0.2"]
-    assert len(reactor.nameResolver.asked) == 2
+    assert len(reactor.nameResolver.requested) == 2
 
 
 def test_one_address_is_tried_again_and_again(reactor: Reactor, addresses: HostAddresses) -> None:
-    reactor.nameResolver.answers = ["10.0.0.1"]
+    reactor.nameResolver.responses = ["10.0.0.1"]
     attempt(addresses)
     attempt(addresses)
     assert reactor.connects == ["10.0.0.1", "10.0.0.1"]
 
 
 def test_only_the_family_of_the_first_address_counts(reactor: Reactor, addresses: HostAddresses) -> None:
-    reactor.nameResolver.answers = ["::1", "10.0.0.1", "::2"]
+    reactor.nameResolver.responses = ["::1", "10.0.0.1", "::2"]
     for _ in range(2):
         attempt(addresses)
     assert reactor.connects == ["::1", "::2"]
 
 
 def test_a_new_name_of_a_node_is_resolved(reactor: Reactor, addresses: HostAddresses) -> None:
-    reactor.nameResolver.answers = ["10.0.0.1", "10.0.0.2"]
+    reactor.nameResolver.responses = ["10.0.0.1", "10.0.0.2"]
     attempt(addresses)
     attempt(addresses, "other")
-    assert reactor.nameResolver.asked == ["kafka:9", "other:9"]
+    assert reactor.nameResolver.requested == ["kafka:9", "other:9"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_an_address_needs_no_resolver(reactor: Reactor, addresses: HostAddresses, host: str) -> None:
     attempt(addresses, host)
-    assert (reactor.connects, reactor.nameResolver.asked) == ([host], [])
+    assert (reactor.connects, reactor.nameResolver.requested) == ([host], [])
 
 
 def test_a_name_that_stands_for_nothing_fails_as_a_lookup(addresses: HostAddresses) -> None:
@@ -142,13 +144,13 @@ def test_what_is_given_up_before_the_name_is_known_connects_to_nothing(
     reactor: Reactor, addresses: HostAddresses
 ) -> None:
     reactor.nameResolver.at_once = False
-    reactor.nameResolver.answers = ["10.0.0.1"]
+    reactor.nameResolver.responses = ["10.0.0.1"]
     attempt(addresses).disconnect()
-    reactor.nameResolver.answer()
+    reactor.nameResolver.response()
     assert reactor.connects == []
 
 
 def test_what_is_given_up_later_is_the_connectors_matter(reactor: Reactor, addresses: HostAddresses) -> None:
-    reactor.nameResolver.answers = ["10.0.0.1"]
+    reactor.nameResolver.responses = ["10.0.0.1"]
     attempt(addresses).disconnect()
     assert reactor.connectors[0].disconnected

@@ -1,4 +1,4 @@
-"""Requests on their way: answers complete the oldest, one connection takes so many."""
+"""Requests in flight: responses complete the oldest, and their number per connection is limited."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def request(number: int, node: int = 1, sent_ms: int = 0, timeout_ms: int = 1_00
     )
 
 
-def test_answers_complete_the_oldest_request() -> None:
+def test_responses_complete_the_oldest_request() -> None:
     requests = InFlightRequests(5)
     for number in range(3):
         requests.add(request(number))

@@ -1,4 +1,4 @@
-"""What a client knows of the cluster: which topics, which leader epoch is newest, when to ask again."""
+"""A client's view of the cluster: its topics, the newest leader epochs, and when it is refreshed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def metadata() -> Metadata:
     )
 
 
-def answer(
+def given_response(
     *topics: tuple[str, ErrorCode | list[tuple[int, int]]], topic_id: bytes = b"i" * 16, brokers: int = 2
 ) -> MetadataResponse:
     """Topics by name: an error, or (leader, epoch) of each partition."""
@@ -42,18 +42,18 @@ def answer(
         cluster_id="c",
         controller_id=1,
         topics=[
-            MetadataResponseTopic(name=name, error_code=told)
-            if isinstance(told, ErrorCode)
+            MetadataResponseTopic(name=name, error_code=reported)
+            if isinstance(reported, ErrorCode)
             else MetadataResponseTopic(
                 name=name,
                 topic_id=topic_id,
                 error_code=0,
                 partitions=[
                     MetadataResponsePartition(error_code=0, partition_index=index, leader_id=leader, leader_epoch=epoch)
-                    for index, (leader, epoch) in enumerate(told)
+                    for index, (leader, epoch) in enumerate(reported)
                 ],
             )
-            for name, told in topics
+            for name, reported in topics
         ],
     )
 
@@ -71,9 +71,9 @@ def test_the_bootstrap_cluster_is_the_first_version_and_an_update_is_due(metadat
     assert metadata.new_update(NOW_MS).request.topics == []
 
 
-def test_new_topics_are_asked_for_alone_once_the_rest_is_known(metadata: Metadata) -> None:
+def test_new_topics_are_requested_alone_once_the_rest_is_known(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
-    pending = update(metadata, answer(("t", [(1, 0)])))
+    pending = update(metadata, given_response(("t", [(1, 0)])))
     assert not pending.partial
     assert metadata.time_to_next_update_ms(NOW_MS) == 300_000
     metadata.add("u", NOW_MS)
@@ -81,60 +81,60 @@ def test_new_topics_are_asked_for_alone_once_the_rest_is_known(metadata: Metadat
     pending = metadata.new_update(NOW_MS)
     assert pending.partial
     assert [topic.name for topic in pending.request.topics or ()] == ["u"]
-    metadata.update(answer(("u", [(2, 0)])), version=12, pending=pending, now_ms=NOW_MS)
+    metadata.update(given_response(("u", [(2, 0)])), version=12, pending=pending, now_ms=NOW_MS)
     assert list(metadata.cluster.topics) == ["t", "u"]
 
 
-def test_a_topic_added_while_a_request_is_under_way_is_asked_for_next(metadata: Metadata) -> None:
-    update(metadata, answer())
+def test_a_topic_added_during_a_request_is_in_the_next_one(metadata: Metadata) -> None:
+    update(metadata, given_response())
     metadata.add("t", NOW_MS)
     pending = metadata.new_update(NOW_MS)
     metadata.add("u", NOW_MS)
-    metadata.update(answer(("t", [(1, 0)])), version=12, pending=pending, now_ms=NOW_MS)
+    metadata.update(given_response(("t", [(1, 0)])), version=12, pending=pending, now_ms=NOW_MS)
     assert [topic.name for topic in metadata.new_update(NOW_MS).request.topics or ()] == ["u"]
 
 
 def test_an_idle_topic_leaves_at_an_update(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
-    update(metadata, answer(("t", [(1, 0)])))
-    update(metadata, answer(("t", [(1, 0)])), NOW_MS + 59_999)
+    update(metadata, given_response(("t", [(1, 0)])))
+    update(metadata, given_response(("t", [(1, 0)])), NOW_MS + 59_999)
     assert "t" in metadata.cluster.topics
-    update(metadata, answer(("t", [(1, 0)])), NOW_MS + 60_000)
+    update(metadata, given_response(("t", [(1, 0)])), NOW_MS + 60_000)
     assert metadata.topics == ()
     assert "t" not in metadata.cluster.topics
 
 
 def test_an_older_leader_epoch_never_replaces_a_newer(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
-    update(metadata, answer(("t", [(1, 5)])))
-    update(metadata, answer(("t", [(2, 4)])))
+    update(metadata, given_response(("t", [(1, 5)])))
+    update(metadata, given_response(("t", [(2, 4)])))
     assert metadata.cluster.leader_for(TopicPartition("t", 0)) == Node(1, "h1", 9092)
-    update(metadata, answer(("t", [(2, 6)])))
+    update(metadata, given_response(("t", [(2, 6)])))
     assert metadata.cluster.leader_epoch_for(TopicPartition("t", 0)) == 6
 
 
 def test_a_topic_that_was_made_anew_starts_its_epochs_anew(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
-    update(metadata, answer(("t", [(1, 5)])))
-    update(metadata, answer(("t", [(2, 0)]), topic_id=b"j" * 16))
+    update(metadata, given_response(("t", [(1, 5)])))
+    update(metadata, given_response(("t", [(2, 0)]), topic_id=b"j" * 16))
     assert metadata.cluster.leader_epoch_for(TopicPartition("t", 0)) == 0
 
 
 def test_epochs_of_old_brokers_are_not_believed(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
-    update(metadata, answer(("t", [(1, 5)])), version=8)
+    update(metadata, given_response(("t", [(1, 5)])), version=8)
     assert metadata.cluster.leader_epoch_for(TopicPartition("t", 0)) == -1
 
 
 def test_a_newer_leader_from_a_response_is_taken_and_an_older_is_not(metadata: Metadata) -> None:
     key = TopicPartition("t", 0)
     metadata.add("t", NOW_MS)
-    update(metadata, answer(("t", [(1, 5)])))
+    update(metadata, given_response(("t", [(1, 5)])))
     assert metadata.update_leaders({key: LeaderIdAndEpoch(leader_id=2, leader_epoch=5)}, []) == ()
     assert metadata.update_leaders({key: LeaderIdAndEpoch(leader_id=9, leader_epoch=6)}, []) == ()
-    told = Node(9, "h9", 9092)
-    assert metadata.update_leaders({key: LeaderIdAndEpoch(leader_id=9, leader_epoch=6)}, [told]) == (key,)
-    assert metadata.cluster.leader_for(key) == told
+    reported = Node(9, "h9", 9092)
+    assert metadata.update_leaders({key: LeaderIdAndEpoch(leader_id=9, leader_epoch=6)}, [reported]) == (key,)
+    assert metadata.cluster.leader_for(key) == reported
 
 
 def test_failed_updates_back_off_exponentially(metadata: Metadata) -> None:
@@ -145,37 +145,37 @@ def test_failed_updates_back_off_exponentially(metadata: Metadata) -> None:
     assert pauses == [100, 200, 400, 800, 1_000, 1_000]
 
 
-def test_answers_that_bring_nothing_new_back_off_too(metadata: Metadata) -> None:
+def test_responses_without_news_back_off_too(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
     pauses = []
     for _ in range(4):
-        update(metadata, answer(("t", ErrorCode.LEADER_NOT_AVAILABLE)))
+        update(metadata, given_response(("t", ErrorCode.LEADER_NOT_AVAILABLE)))
         pauses.append(metadata.time_to_next_update_ms(NOW_MS))
     assert pauses == [100, 200, 400, 800]
     assert metadata.topic_error("t") is ErrorCode.LEADER_NOT_AVAILABLE
 
 
-def test_who_waits_is_told_once_of_the_next_change(metadata: Metadata) -> None:
-    told: list[str] = []
-    metadata.on_change(lambda: told.append("a"))
-    forgotten = lambda: told.append("never")  # noqa: E731
+def test_waiters_are_notified_once_of_the_next_change(metadata: Metadata) -> None:
+    reported: list[str] = []
+    metadata.on_change(lambda: reported.append("a"))
+    forgotten = lambda: reported.append("never")  # noqa: E731
     metadata.on_change(forgotten)
     metadata.forget(forgotten)
-    update(metadata, answer())
-    update(metadata, answer())
-    metadata.on_change(lambda: told.append("fatal"))
+    update(metadata, given_response())
+    update(metadata, given_response())
+    metadata.on_change(lambda: reported.append("fatal"))
     metadata.fatal_error(ProducerError("bad"))
     assert str(metadata.take_fatal_error()) == "bad"
     assert metadata.take_fatal_error() is None
-    metadata.on_change(lambda: told.append("close"))
+    metadata.on_change(lambda: reported.append("close"))
     metadata.close()
-    metadata.on_change(lambda: told.append("closed already"))
-    assert told == ["a", "fatal", "close", "closed already"]
+    metadata.on_change(lambda: reported.append("closed already"))
+    assert reported == ["a", "fatal", "close", "closed already"]
 
 
 def test_rebootstrap_begins_again_from_the_addresses(metadata: Metadata) -> None:
     metadata.add("t", NOW_MS)
-    update(metadata, answer(("t", [(1, 0)])))
+    update(metadata, given_response(("t", [(1, 0)])))
     metadata.rebootstrap()
     assert metadata.cluster.is_bootstrap
     assert metadata.time_to_next_update_ms(NOW_MS + 101) == 0

@@ -1,4 +1,4 @@
-"""Connections and requests below the producer: choice of node, time-outs, broken answers, re-bootstrap."""
+"""Connections and requests below the producer: choice of node, time-outs, broken responses, re-bootstrap."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ def init_producer_id(_: int) -> InitProducerIdRequest:
     return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
 
 
-def ask(client: ClientCore, node_id: int | None = None, timeout_ms: int = 5_000) -> Any:
+def send_request(client: ClientCore, node_id: int | None = None, timeout_ms: int = 5_000) -> Any:
     return client.request(InitProducerIdRequest, init_producer_id, node_id=node_id, timeout_ms=timeout_ms)
 
 
-def test_a_request_to_any_node_is_answered(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
-    response = world.run_until(ask(client_on(cluster)))
+def test_a_request_to_any_node_gets_its_response(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
+    response = world.run_until(send_request(client_on(cluster)))
     assert isinstance(response, InitProducerIdResponse)
     assert response.producer_id == 1000
 
 
-def test_the_metadata_is_asked_for_before_anything_else(
+def test_the_metadata_is_requested_before_anything_else(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
-    world.run_until(ask(client_on(cluster)))
-    assert [asked.api_key for asked in cluster.seen][:2] == [API_VERSIONS, METADATA]
+    world.run_until(send_request(client_on(cluster)))
+    assert [requested.api_key for requested in cluster.seen][:2] == [API_VERSIONS, METADATA]
 
 
-def test_a_broker_that_does_not_know_our_api_versions_is_asked_in_its_own(world: World, client_on: ClientOn) -> None:
+def test_a_broker_that_does_not_know_our_api_versions_gets_its_own(world: World, client_on: ClientOn) -> None:
     cluster = ScriptedCluster(world, release="2.4.1")
-    world.run_until(ask(client_on(cluster)))
-    assert [asked.api_version for asked in cluster.requests(API_VERSIONS)][:1] == [3]
+    world.run_until(send_request(client_on(cluster)))
+    assert [requested.api_version for requested in cluster.requests(API_VERSIONS)][:1] == [3]
 
 
 def test_an_api_that_the_node_does_not_speak_is_refused_with_both_ranges(world: World, client_on: ClientOn) -> None:
@@ -66,36 +66,36 @@ def test_an_api_that_the_node_does_not_speak_is_refused_with_both_ranges(world: 
         world.run_until(client.request(DescribeClusterRequest, lambda _: DescribeClusterRequest()))
 
 
-def test_brokers_that_would_create_what_is_named_are_asked_for_all_topics(world: World, client_on: ClientOn) -> None:
+def test_brokers_that_would_create_named_topics_get_a_request_for_all(world: World, client_on: ClientOn) -> None:
     cluster = ScriptedCluster(world, release="0.10.2.2")
     cluster.create("orders")
     found = world.run_until(client_on(cluster).cluster_with(["orders", "nothing"]))
     assert list(found.topics) == ["orders"]
-    assert {asked.request.topics for asked in cluster.requests(METADATA)} == {None}
+    assert {requested.request.topics for requested in cluster.requests(METADATA)} == {None}
 
 
 def test_an_overdue_request_closes_its_connection_and_ends_by_its_timeout(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(cluster)
-    world.run_until(ask(client))
+    world.run_until(send_request(client))
     cluster.silent_apis.append(INIT_PRODUCER_ID)
     began_us = world.reactor.now_us
     with pytest.raises(ProducerTimeout, match="did not respond to InitProducerId within 700 ms"):
-        world.run_until(ask(client, timeout_ms=700))
+        world.run_until(send_request(client, timeout_ms=700))
     assert 700_000 <= world.reactor.now_us - began_us < 705_000
     assert client.client.selector.connections_closed == 1
 
 
 def test_a_lost_connection_ends_its_requests(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
     client = client_on(cluster)
-    world.run_until(ask(client))
+    world.run_until(send_request(client))
     cluster.silent_apis.append(INIT_PRODUCER_ID)
-    answer = ask(client)
+    given_response = send_request(client)
     world.run_for(ms=10)
     cluster.brokers[1].crash()
     with pytest.raises(ConnectionFailed, match="disconnected during InitProducerId"):
-        world.run_until(answer)
+        world.run_until(given_response)
 
 
 def test_a_connection_that_is_never_made_ends_by_the_set_up_timeout(
@@ -104,23 +104,23 @@ def test_a_connection_that_is_never_made_ends_by_the_set_up_timeout(
     world.network.link("client", "broker-1").cut()
     client = client_on(cluster, socket_connection_setup_timeout_ms=1_000)
     with pytest.raises(ProducerTimeout, match=r"socket\.connection\.setup\.timeout\.ms"):
-        world.run_until(ask(client, timeout_ms=3_000))
+        world.run_until(send_request(client, timeout_ms=3_000))
 
 
 def test_the_other_bootstrap_address_is_tried(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
     client = client_on(cluster, servers=[("broker-1", 1), ("broker-1", 2), ("broker-1", PORT)])
-    assert world.run_until(ask(client)).producer_id == 1000
+    assert world.run_until(send_request(client)).producer_id == 1000
 
 
 def test_a_node_is_known_by_its_announced_address(world: World, client_on: ClientOn) -> None:
     cluster = ScriptedCluster(world, brokers=3)
     client = client_on(cluster, servers=[("broker-1", PORT)])
     world.run_until(client.cluster_with(()))
-    world.run_until(ask(client, node_id=3))
+    world.run_until(send_request(client, node_id=3))
     assert cluster.requests(INIT_PRODUCER_ID)[0].broker == 3
 
 
-def test_without_metadata_for_too_long_the_bootstrap_addresses_are_asked_again(
+def test_without_metadata_for_too_long_the_bootstrap_addresses_are_used_again(
     world: World, client_on: ClientOn
 ) -> None:
     cluster = ScriptedCluster(world, brokers=2)
@@ -137,13 +137,13 @@ def test_without_metadata_for_too_long_the_bootstrap_addresses_are_asked_again(
     assert moved.requests(METADATA)
 
 
-def test_a_broken_answer_leaves_the_connection_and_ends_with_it(
+def test_a_request_with_a_broken_response_ends_with_its_connection(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(cluster)
-    world.run_until(ask(client))
+    world.run_until(send_request(client))
     cluster.silent_apis.append(INIT_PRODUCER_ID)
-    answer = ask(client, timeout_ms=20_000)
+    given_response = send_request(client, timeout_ms=20_000)
     world.run_for(ms=10)
     connection = cluster.brokers[1].connections[-1]
     connection.transport.write(b"\0\0\0\x06" + b"\0\0\x30\x39" + b"\0\0")
@@ -151,7 +151,7 @@ def test_a_broken_answer_leaves_the_connection_and_ends_with_it(
     assert client.client.selector.connections_closed == 0
     cluster.brokers[1].crash()
     with pytest.raises(ConnectionFailed):
-        world.run_until(answer)
+        world.run_until(given_response)
 
 
 def test_a_request_to_a_node_that_is_not_ready_is_our_mistake(
@@ -164,17 +164,17 @@ def test_a_request_to_a_node_that_is_not_ready_is_our_mistake(
 
 def test_close_ends_what_waits(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
     client = client_on(cluster, servers=[("broker-1", 1)])
-    answer = ask(client)
+    given_response = send_request(client)
     client.close()
     with pytest.raises(ProducerClosed):
-        world.run_until(answer)
+        world.run_until(given_response)
     with pytest.raises(ProducerClosed):
         client.request(FetchRequest, lambda _: FetchRequest(max_wait_ms=0, min_bytes=0))
 
 
 def test_an_idle_client_sleeps(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
     client = client_on(cluster)
-    world.run_until(ask(client))
+    world.run_until(send_request(client))
     world.run_for(ms=1_000)
     before = world.reactor.calls_made
     world.run_for(ms=20_000)

@@ -132,9 +132,9 @@ def test_records_are_stored_in_the_brokers_format_and_read_back(
     assert room.read(51) == expected
 
 
-def error_of(world: World, answer: Any) -> Any:
+def error_of(world: World, response: Any) -> Any:
     with pytest.raises(ProducerError) as caught:
-        world.run_until(answer.as_deferred())
+        world.run_until(response.as_deferred())
     return caught.value
 
 
@@ -160,8 +160,8 @@ def test_headers_are_refused_and_the_others_go(world: World, room_of: RoomOf, re
     room = room_of(release)
     producer = room.producer(**{"linger.ms": 5})
     sent = [producer.send("t", b"%d" % number, headers=[("h", b"x")] * (number == 1)) for number in range(3)]
-    told = "headers need brokers of 0.11 or later, and node -?[0-9]+ is of 0"
-    with pytest.raises(UnsupportedVersion, match=told):
+    reported = "headers need brokers of 0.11 or later, and node -?[0-9]+ is of 0"
+    with pytest.raises(UnsupportedVersion, match=reported):
         world.run_until(sent[1].as_deferred())
     assert [world.run_until(sent[number].as_deferred()).offset for number in (0, 2)] == [0, 1]
     assert [value for *_, value in room.read(2)] == [b"0", b"2"]

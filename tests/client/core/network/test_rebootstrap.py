@@ -30,10 +30,10 @@ def three(world: World) -> ScriptedCluster:
     return cluster
 
 
-def asks_for_rebootstrap(cluster: ScriptedCluster, times: int) -> None:
+def requires_rebootstrap(cluster: ScriptedCluster, times: int) -> None:
     left = [times]
 
-    def answer(broker: Any, request: Any, _: int) -> Any:
+    def given_response(broker: Any, request: Any, _: int) -> Any:
         left[0] -= 1
         if not left[0]:
             del cluster.handlers[METADATA]
@@ -41,23 +41,23 @@ def asks_for_rebootstrap(cluster: ScriptedCluster, times: int) -> None:
             error_code=ErrorCode.REBOOTSTRAP_REQUIRED, brokers=broker.connections[-1].metadata(request).brokers
         )
 
-    cluster.handlers[METADATA] = answer
+    cluster.handlers[METADATA] = given_response
 
 
 def connections(cluster: ScriptedCluster) -> list[Any]:
     return [connection for broker in cluster.brokers.values() for connection in broker.connections]
 
 
-def told_of(host: str) -> Any:
-    def answer(broker: Any, request: Any, _: int) -> Any:
+def responses_for(host: str) -> Any:
+    def given_response(broker: Any, request: Any, _: int) -> Any:
         response = broker.connections[-1].metadata(request)
         response.brokers[0].host = host
         return response
 
-    return answer
+    return given_response
 
 
-def test_a_broker_may_ask_for_it(world: World, three: ScriptedCluster, client_on: ClientOn) -> None:
+def test_a_broker_may_require_it(world: World, three: ScriptedCluster, client_on: ClientOn) -> None:
     client = client_on(three)
     world.run_until(client.cluster_with(["orders"]))
     for node in (1, 2, 3):
@@ -68,12 +68,12 @@ def test_a_broker_may_ask_for_it(world: World, three: ScriptedCluster, client_on
         )
     before = connections(three)
     assert len(before) == 4
-    asks_for_rebootstrap(three, 1)
+    requires_rebootstrap(three, 1)
     world.run_until(client.cluster_with(["orders"], refresh=True))
-    # The connections to what was known are closed, which backs off as ever; then the bootstrap address is asked.
-    refused, asked = three.requests(METADATA)[-2:]
-    assert asked.broker == 1
-    assert 80 <= asked.time_ms - refused.time_ms <= 125
+    # The connections to what was known are closed, which backs off as usual; then the bootstrap address is used.
+    refused, requested = three.requests(METADATA)[-2:]
+    assert requested.broker == 1
+    assert 80 <= requested.time_ms - refused.time_ms <= 125
     world.run_for(ms=10)
     assert connections(three) == before[:1]
     assert not client.metadata.cluster.is_bootstrap
@@ -82,15 +82,15 @@ def test_a_broker_may_ask_for_it(world: World, three: ScriptedCluster, client_on
 def test_it_is_not_obeyed_with_the_strategy_none(world: World, three: ScriptedCluster, client_on: ClientOn) -> None:
     client = client_on(three, rebootstrap=False)
     world.run_until(client.cluster_with(["orders"]))
-    asks_for_rebootstrap(three, 1)
+    requires_rebootstrap(three, 1)
     world.run_until(client.cluster_with(["orders"], refresh=True))
     assert len(three.requests(METADATA)) == 2
     assert not client.metadata.cluster.is_bootstrap
 
 
-@pytest.mark.parametrize(("rebootstrap", "asks_the_bootstrap_address"), [(True, True), (False, False)])
+@pytest.mark.parametrize(("rebootstrap", "uses_the_bootstrap_address"), [(True, True), (False, False)])
 def test_where_no_known_node_can_be_tried_the_bootstrap_addresses_are_at_once(
-    world: World, client_on: ClientOn, rebootstrap: bool, asks_the_bootstrap_address: bool
+    world: World, client_on: ClientOn, rebootstrap: bool, uses_the_bootstrap_address: bool
 ) -> None:
     cluster = ScriptedCluster(world, brokers=2)
     client = client_on(cluster, rebootstrap=rebootstrap, reconnect_backoff_ms=5_000, reconnect_backoff_max_ms=5_000)
@@ -101,12 +101,12 @@ def test_where_no_known_node_can_be_tried_the_bootstrap_addresses_are_at_once(
     world.run_for(ms=100)
     client.metadata.request_update()
     world.run_for(ms=6_500)
-    # With nobody left to try, all in their back-off, the snapshot is the bootstrap addresses again; or stays.
-    assert client.metadata.cluster.is_bootstrap is asks_the_bootstrap_address
+    # With no node left to try, all in their back-off, the snapshot is the bootstrap addresses again; or stays.
+    assert client.metadata.cluster.is_bootstrap is uses_the_bootstrap_address
 
 
 @pytest.mark.parametrize("trigger_ms", [2_000, 7_000])
-def test_without_an_answer_it_begins_when_its_time_is_over(
+def test_without_a_response_it_begins_when_its_time_is_over(
     world: World, three: ScriptedCluster, client_on: ClientOn, trigger_ms: int
 ) -> None:
     client = client_on(three, rebootstrap_trigger_ms=trigger_ms, request_timeout_ms=500)
@@ -138,7 +138,7 @@ def test_requests_under_way_end_with_their_connections_then(
     assert client.metadata.cluster.is_bootstrap
 
 
-def test_without_an_answer_nothing_begins_with_the_strategy_none(
+def test_without_a_response_nothing_begins_with_the_strategy_none(
     world: World, three: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(three, rebootstrap=False, rebootstrap_trigger_ms=2_000, request_timeout_ms=500)
@@ -166,6 +166,6 @@ def test_a_producer_goes_on_where_the_cluster_is_now(world: World, producer_on: 
     old.brokers[1].cluster = moved
     # The same broker, at another address, which it announces as well.
     world.network.host("new-place").listenTCP(PORT, old.brokers[1])
-    moved.handlers[METADATA] = told_of("new-place")
+    moved.handlers[METADATA] = responses_for("new-place")
     assert world.run_until(sent.as_deferred()).offset == 0
     assert moved.values("orders") == [b"behind"]

@@ -1,4 +1,4 @@
-"""What one poll of the selector answers, on the simulated network."""
+"""The results of one poll of the selector, on the simulated network."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_completed_send_wakes_only_who_waits_for_it(connected: Connected) -> N
     assert connected.events == before + 1
 
 
-def test_one_poll_answers_one_receive_of_a_channel(connected: Connected) -> None:
+def test_one_poll_returns_one_receive_of_a_channel(connected: Connected) -> None:
     connected.server.peers[0].transport.write(frame(b"1") + frame(b"2") + frame(b"3")[:3])
     connected.settle()
     assert connected.poll()
@@ -138,7 +138,7 @@ def test_one_poll_answers_one_receive_of_a_channel(connected: Connected) -> None
     assert [one.payload for one in connected.selector.completed_receives] == [b"3"]
 
 
-def test_what_came_before_the_end_is_answered_before_it(connected: Connected) -> None:
+def test_receives_before_the_end_are_returned_before_it(connected: Connected) -> None:
     connected.server.peers[0].transport.write(frame(b"1") + frame(b"2"))
     connected.server.peers[0].transport.loseConnection()
     connected.settle()

@@ -86,7 +86,7 @@ def test_a_channel_is_connected_when_the_handshake_is_done_and_not_before(
     world: World, certificates: Certificates
 ) -> None:
     builder = SslChannelBuilder(SslEngineFactory(client_settings(certificates), server=False))
-    world.network.host("server").listenTCP(PORT, Server())  # takes the connection, says nothing
+    world.network.host("server").listenTCP(PORT, Server())  # accepts the connection and is silent
     selector = Selector(
         reactor=world.network.host("client"), max_idle_ms=-1, on_event=lambda: None, channel_builder=builder
     )
@@ -97,7 +97,7 @@ def test_a_channel_is_connected_when_the_handshake_is_done_and_not_before(
     assert not selector.is_channel_ready(1)
 
 
-def test_one_record_with_several_responses_is_answered_one_a_poll(pair: Pair) -> None:
+def test_several_responses_in_one_tls_record_are_returned_one_per_poll(pair: Pair) -> None:
     (peer,) = pair.server.peers
     peer.transport.write(frame(b"a") + frame(b"b") + frame(b"c"))
     assert pair.poll() == [b"a"]
@@ -136,7 +136,7 @@ def test_a_send_is_completed_when_tls_has_handed_it_on(pair: Pair) -> None:
     assert pair.server.received == [frame(b"hello")]
 
 
-def test_what_came_before_the_end_is_answered_before_it(pair: Pair) -> None:
+def test_receives_before_the_end_are_returned_before_it(pair: Pair) -> None:
     (peer,) = pair.server.peers
     peer.transport.write(frame(b"a") + frame(b"b"))
     peer.transport.loseConnection()
@@ -154,13 +154,13 @@ def test_an_untrusted_certificate_names_the_trust_store(
     assert "server:9092: its certificate, CN=server, is not trusted: ssl.truststore.location or" in failure
 
 
-def test_an_expired_certificate_is_said_to_be(world: World, certificates: Certificates) -> None:
+def test_an_expired_certificate_is_reported(world: World, certificates: Certificates) -> None:
     old = certificates.authority.issue("old", hosts=("server",), expired=True)
     failure = Pair(world, client_settings(certificates), server_settings(old)).failure()
     assert "its certificate, CN=old, has expired: the broker's ssl.keystore needs a new one" in failure
 
 
-def test_a_certificate_for_another_name_says_for_which(world: World, certificates: Certificates) -> None:
+def test_a_certificate_for_another_name_reports_its_name(world: World, certificates: Certificates) -> None:
     other = certificates.authority.issue("other", hosts=("elsewhere", "10.0.0.1"))
     failure = Pair(world, client_settings(certificates), server_settings(other)).failure()
     assert "the certificate is for elsewhere, 10.0.0.1, not for server" in failure
@@ -175,7 +175,7 @@ def test_an_empty_identification_algorithm_takes_any_name(world: World, certific
     assert made.selector.connected == [1]
 
 
-def test_a_client_certificate_that_is_required_and_missing_is_asked_for_by_option(
+def test_a_missing_client_certificate_is_reported_with_its_option(
     world: World, certificates: Certificates, identity: Identity
 ) -> None:
     server = server_settings(
@@ -231,10 +231,10 @@ def test_versions_without_overlap_name_the_options(
     )
 
 
-def test_a_server_that_answers_without_tls_is_recognised(world: World, certificates: Certificates) -> None:
+def test_a_server_without_tls_is_recognised(world: World, certificates: Certificates) -> None:
     made = Pair(world, client_settings(certificates), None)
     made.server.peers[0].transport.write(frame(b"\0\0\0\0 a response"))
-    assert "it answers without TLS: a PLAINTEXT listener" in made.failure()
+    assert "without TLS: a PLAINTEXT listener" in made.failure()
 
 
 def test_a_connection_that_ends_in_the_handshake_may_be_made_again(world: World, certificates: Certificates) -> None:
@@ -246,10 +246,10 @@ def test_a_connection_that_ends_in_the_handshake_may_be_made_again(world: World,
     assert "ended the connection during the TLS handshake: security.protocol=SSL may not be" in ended.reason
 
 
-def test_a_server_is_asked_for_by_its_name(world: World, certificates: Certificates, identity: Identity) -> None:
-    asked: list[bytes | None] = []
+def test_sni_carries_the_name_of_the_server(world: World, certificates: Certificates, identity: Identity) -> None:
+    requested: list[bytes | None] = []
     engines = SslEngineFactory(server_settings(identity), server=True)
-    engines.context.set_tlsext_servername_callback(lambda connection: asked.append(connection.get_servername()))
+    engines.context.set_tlsext_servername_callback(lambda connection: requested.append(connection.get_servername()))
     host = world.network.host("server")
     host.listenTCP(PORT, server_side(engines, Server(), host))
     builder = SslChannelBuilder(SslEngineFactory(client_settings(certificates), server=False))
@@ -258,4 +258,4 @@ def test_a_server_is_asked_for_by_its_name(world: World, certificates: Certifica
     )
     selector.connect(1, "server", PORT, send_buffer_bytes=-1, receive_buffer_bytes=-1)
     world.run_for(ms=50)
-    assert asked == [b"server"]
+    assert requested == [b"server"]

@@ -1,4 +1,4 @@
-"""What a trace is told of each batch, by scripts of answers on virtual time."""
+"""The trace events of each batch, by scripts of responses on virtual time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOES_OUT = [APPENDED, DRAINED, SENT, IN_FLIGHT]
 
 
 class Traced:
-    """A producer whose first record, on the way to which it learned all it asks for, is behind it."""
+    """A producer whose first record is acknowledged: it has its metadata and its producer id."""
 
     def __init__(self, world: World, cluster: ScriptedCluster, **options: Any) -> None:
         self.world = world
@@ -76,7 +76,7 @@ def traced(world: World, cluster: ScriptedCluster) -> Iterator[Any]:
         assert each.core.pool.available_bytes == each.core.pool.memory_bytes
 
 
-def test_a_batch_that_goes_well_tells_every_step_once(world: World, traced: Any) -> None:
+def test_an_acknowledged_batch_has_each_event_once(world: World, traced: Any) -> None:
     one = traced(linger_ms=5)
     futures = one.send(b"a", b"b")
     world.run_for(ms=2)
@@ -116,7 +116,7 @@ def test_a_batch_is_full_by_its_last_record_or_by_the_next_one_that_does_not_fit
     assert [(event.batch, event.detail) for event in one.of(READY)] == [(1, "full"), (2, "full")]
 
 
-def test_what_makes_a_lingering_batch_ready_is_told(world: World, cluster: ScriptedCluster, traced: Any) -> None:
+def test_a_lingering_batch_is_ready_for_a_reported_reason(world: World, cluster: ScriptedCluster, traced: Any) -> None:
     cluster.create("others")
     one = traced(linger_ms=60_000, batch_size=1_000, buffer_memory=1_500)
     one.send(b"a")
@@ -144,7 +144,7 @@ def test_a_batch_that_is_not_ready_goes_along_with_one_that_is(
     assert len({event.correlation_id for event in one.of(SENT)}) == 1
 
 
-def test_a_retry_tells_its_error_and_its_back_off(cluster: ScriptedCluster, traced: Any) -> None:
+def test_a_retry_has_its_error_and_its_back_off(cluster: ScriptedCluster, traced: Any) -> None:
     one = traced(linger_ms=0, retry_backoff_ms=100)
     cluster.script.append(Action(error=ErrorCode.NOT_ENOUGH_REPLICAS))
     one.ended(*one.send(b"a"))
@@ -186,7 +186,7 @@ def split_places(parts: list[BatchEvent]) -> list[tuple[int, int]]:
     return places
 
 
-def test_what_expires_in_its_queue_and_in_flight_is_told_apart_by_its_memory(
+def test_expiry_in_the_queue_and_in_flight_differ_by_memory(
     world: World, cluster: ScriptedCluster, traced: Any
 ) -> None:
     one = traced(
@@ -223,7 +223,7 @@ def test_what_is_given_up_at_the_end_fails_wherever_it_is(world: World, cluster:
     assert one.kinds(2) == [CREATED, FAILED, FREED]
 
 
-def test_without_an_answer_a_batch_is_acknowledged_when_it_is_written(traced: Any) -> None:
+def test_with_acks_0_a_batch_is_acknowledged_when_it_is_written(traced: Any) -> None:
     one = traced(acks="0")
     one.ended(*one.send(b"a"))
     assert one.kinds() == [CREATED, READY, *GOES_OUT, ACKNOWLEDGED, FREED]
@@ -257,7 +257,7 @@ def test_a_producer_without_a_trace_has_nothing_of_it(world: World, cluster: Scr
     world.run_until(core.close(0))
 
 
-def test_a_trace_that_raises_hears_nothing_more_and_stops_nothing(world: World, cluster: ScriptedCluster) -> None:
+def test_a_trace_that_raises_gets_no_more_events_and_stops_nothing(world: World, cluster: ScriptedCluster) -> None:
     notified: list[BatchEvent] = []
 
     def trace(event: BatchEvent) -> None:

@@ -44,7 +44,7 @@ def world(world: World) -> World:
     return world
 
 
-def ask(client: ClientCore, *, node_id: int | None = None, timeout_ms: int = 30_000) -> Any:
+def send_request(client: ClientCore, *, node_id: int | None = None, timeout_ms: int = 30_000) -> Any:
     return client.request(
         InitProducerIdRequest,
         lambda _: InitProducerIdRequest(transaction_timeout_ms=1),
@@ -54,7 +54,7 @@ def ask(client: ClientCore, *, node_id: int | None = None, timeout_ms: int = 30_
 
 
 def arrives_with_the_time_out(world: World, client: ClientCore) -> None:
-    """What the broker sends from now on arrives when the client gives up, behind the turn that is due then."""
+    """Responses from now on arrive when the client's time-out is due, behind the iteration that is due then."""
     link = world.network.link("broker-1", "client")
     link.hold()
     world.run_for(ms=0.5)
@@ -66,14 +66,14 @@ def arrives_with_the_time_out(world: World, client: ClientCore) -> None:
     world.run_for(ms=0.5)
 
 
-def test_a_request_whose_answer_is_there_is_not_overdue(
+def test_a_request_whose_response_has_arrived_is_not_overdue(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(cluster)
-    world.run_until(ask(client))
-    answer = ask(client, timeout_ms=700)
+    world.run_until(send_request(client))
+    response = send_request(client, timeout_ms=700)
     arrives_with_the_time_out(world, client)
-    assert world.run_until(answer, deadline_ms=1).producer_id == 1001
+    assert world.run_until(response, deadline_ms=1).producer_id == 1001
     assert client.client.selector.connections_closed == 0
 
 
@@ -81,34 +81,34 @@ def test_an_overdue_request_ends_when_its_time_is_over(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(cluster)
-    world.run_until(ask(client))
+    world.run_until(send_request(client))
     world.network.link("broker-1", "client").hold()
-    answer = ask(client, timeout_ms=700)
+    response = send_request(client, timeout_ms=700)
     world.run_for(ms=700.5)
-    assert not answer.called
+    assert not response.called
     with pytest.raises(ProducerTimeout):
-        world.run_until(answer, deadline_ms=0.5)
+        world.run_until(response, deadline_ms=0.5)
 
 
 def test_a_connection_that_is_made_has_not_taken_too_long(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(cluster, socket_connection_setup_timeout_ms=1_000)
-    answer = ask(client)
+    response = send_request(client)
     arrives_with_the_time_out(world, client)
     assert client.client.selector.connections_closed == 0
-    assert world.run_until(answer, deadline_ms=1).producer_id == 1000
+    assert world.run_until(response, deadline_ms=1).producer_id == 1000
 
 
-def test_a_node_that_has_told_its_versions_is_not_silent(
+def test_a_node_that_has_sent_its_versions_is_not_silent(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     client = client_on(cluster)
-    answer = ask(client)
+    response = send_request(client)
     world.run_until(lambda: cluster.requests(API_VERSIONS))
     arrives_with_the_time_out(world, client)
-    assert world.run_until(answer, deadline_ms=1).producer_id == 1000
-    assert [asked.api_version for asked in cluster.requests(METADATA)] == [13]
+    assert world.run_until(response, deadline_ms=1).producer_id == 1000
+    assert [requested.api_version for requested in cluster.requests(METADATA)] == [13]
 
 
 @pytest.mark.parametrize("gives_up_after", ["connections_max_idle_ms", "rebootstrap_trigger_ms"])
@@ -116,15 +116,15 @@ def test_a_connection_with_something_to_read_is_kept(
     world: World, cluster: ScriptedCluster, client_on: ClientOn, gives_up_after: str
 ) -> None:
     client = client_on(cluster, **{gives_up_after: 2_000})
-    answer = ask(client)
+    response = send_request(client)
     world.run_until(lambda: cluster.requests(METADATA))
     arrives_with_the_time_out(world, client)
-    assert world.run_until(answer, deadline_ms=1).producer_id == 1000
+    assert world.run_until(response, deadline_ms=1).producer_id == 1000
     assert client.client.selector.connections_closed == 0
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-def test_a_batch_whose_answer_is_there_does_not_expire(
+def test_a_batch_whose_response_has_arrived_does_not_expire(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn, arrives: bool
 ) -> None:
     producer = producer_on(cluster, request_timeout_ms=5_000, delivery_timeout_ms=5_000, linger_ms=0)
@@ -152,27 +152,27 @@ class Standing:
         self.cluster = cluster
         self.thread = thread
         self.reactor: Any = thread.reactor
-        self.told: list[BatchEventKind] = []
+        self.reported: list[BatchEventKind] = []
         self._in_flight = threading.Event()
         self._stands_still = threading.Event()
         config = ProducerConfig({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0})
-        options = {"call_from_thread": self.reactor.callFromThread, "trace": self.hear}
+        options = {"call_from_thread": self.reactor.callFromThread, "trace": self.receive}
         self.producer = thread.call(lambda: ProducerCore(config, self.reactor, random.Random(1), **options))
 
-    def hear(self, event: BatchEvent) -> None:
-        self.told.append(event.kind)
+    def receive(self, event: BatchEvent) -> None:
+        self.reported.append(event.kind)
         if event.kind is BatchEventKind.IN_FLIGHT:
             self._in_flight.set()
 
     def send(self) -> FutureRecordMetadata:
-        """A record that has left and is not answered yet."""
+        """A record in flight."""
         self.cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
         sent = self.thread.call(self.producer.send, "orders", b"sent")
         assert self._in_flight.wait(SECONDS_MAX)
         return sent
 
     def stand_still(self, seconds: int) -> None:
-        """Have the answer come meanwhile."""
+        """Keep the reactor busy until the response has arrived."""
         self.reactor.callFromThread(self._stand_still, seconds)
         assert self._stands_still.wait(SECONDS_MAX)
         self.cluster.remove_rule("held")
@@ -195,11 +195,11 @@ def standing() -> Iterator[Standing]:
 
 # request.timeout.ms is over, then delivery.timeout.ms too.
 @pytest.mark.parametrize("seconds", [40, 200])
-def test_an_answer_counts_that_came_while_the_process_stood_still(standing: Standing, seconds: int) -> None:
+def test_a_response_counts_that_came_while_the_process_stood_still(standing: Standing, seconds: int) -> None:
     sent = standing.send()
     standing.stand_still(seconds)
     assert sent.result(SECONDS_MAX).offset == 0
-    assert standing.told.count(BatchEventKind.SENT) == 1
+    assert standing.reported.count(BatchEventKind.SENT) == 1
 
 
 class Reading:
@@ -234,7 +234,7 @@ class Reading:
             await stood
             await self.read
             self.selector.poll(0)
-            assert [one.payload for one in self.selector.completed_receives] == [b"answer"]
+            assert [one.payload for one in self.selector.completed_receives] == [b"result"]
             assert self.staged[-1]
         finally:
             self.selector.close_all()
@@ -244,7 +244,7 @@ class Reading:
     def stand_still(self, peer: socket.socket) -> None:
         """Keep the reactor until there is something to read, and then find that something is overdue."""
         channel: Any = self.selector._channels[1]
-        peer.sendall(b"\0\0\0\6answer")
+        peer.sendall(b"\0\0\0\6result")
         assert select.select([channel.transport.getHandle()], [], [], SECONDS_MAX)[0]
         assert not self.selector.has_read_since(0, 0)
         assert not self.selector.has_events

@@ -1,4 +1,4 @@
-"""What the producer's state machine has found, each as a run of a few lines."""
+"""Defects that the producer's state machine has found, each as a run of a few lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_who_waits_for_a_partition_is_turned_away_by_close(
 
 
 def expired_in_flight(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> ProducerCore:
-    """A producer whose second batch waited for the first one's answer, and so expires before its request does."""
+    """A producer whose second batch waited for the first one's response, and so expires before its request does."""
     cluster.script.extend([Action(appends=True, delay_ms=800), Action(appends=True, delay_ms=800)])
     options = {"linger_ms": 0, "request_timeout_ms": 1_000, "delivery_timeout_ms": 1_000}
     core = producer_on(cluster, max_in_flight_requests_per_connection=1, **options)
@@ -49,7 +49,7 @@ def expired_in_flight(world: World, cluster: ScriptedCluster, producer_on: Produ
     return core
 
 
-def test_memory_of_a_batch_that_expired_in_flight_comes_back_with_its_answer(
+def test_memory_of_a_batch_that_expired_in_flight_comes_back_with_its_response(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     core = expired_in_flight(world, cluster, producer_on)

@@ -55,7 +55,7 @@ def ready(world: World, producer: ProducerCore, topic: str = "orders") -> None:
     result(world, producer.send(topic, b"first"))
 
 
-def test_a_record_is_answered_with_its_place(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+def test_an_acknowledged_record_has_its_offset(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster)
     sent = producer.send("orders", b"value", key=b"key", headers=[("h", None)], timestamp_ms=1234)
     assert result(world, sent) == RecordMetadata(
@@ -70,13 +70,13 @@ def test_a_record_is_answered_with_its_place(world: World, cluster: ScriptedClus
     assert (record.key, record.value, list(record.headers)) == (b"key", b"value", [("h", None)])
 
 
-def test_an_idempotent_producer_asks_in_kafkas_order(
+def test_an_idempotent_producer_sends_requests_in_kafkas_order(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     ready(world, producer_on(cluster))
     # First on the bootstrap connection, then on the one to the leader under its own id.
-    asked = [asked.api_key for asked in cluster.seen]
-    assert asked == [API_VERSIONS, METADATA, INIT_PRODUCER_ID, API_VERSIONS, PRODUCE]
+    requested = [requested.api_key for requested in cluster.seen]
+    assert requested == [API_VERSIONS, METADATA, INIT_PRODUCER_ID, API_VERSIONS, PRODUCE]
 
 
 def test_linger_sends_a_partial_batch_when_it_expires(
@@ -100,7 +100,7 @@ def test_a_full_batch_does_not_linger(world: World, cluster: ScriptedCluster, pr
     futures = [producer.send("orders", b"x" * 100) for _ in range(9)]
     world.run_for(ms=10)
     # Four records fit: 61 + 4 * 107 = 489 bytes.
-    assert [asked.batches[ORDERS].records_count for asked in cluster.produced] == [4, 4]
+    assert [requested.batches[ORDERS].records_count for requested in cluster.produced] == [4, 4]
     assert [future.done() for future in futures] == [True] * 8 + [False]
 
 
@@ -116,7 +116,7 @@ def test_the_fifth_request_waits_when_five_are_in_flight(
     assert len(cluster.produced) == 5
     for future in futures:
         result(world, future)
-    assert [asked.batches[ORDERS].base_sequence for asked in cluster.produced] == list(range(1, 8))
+    assert [requested.batches[ORDERS].base_sequence for requested in cluster.produced] == list(range(1, 8))
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
@@ -160,7 +160,7 @@ def test_retries_back_off_exponentially(world: World, cluster: ScriptedCluster, 
     cluster.seen.clear()
     cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS)] * 6)
     result(world, producer.send("orders", b"again"))
-    times = [asked.time_ms for asked in cluster.produced]
+    times = [requested.time_ms for requested in cluster.produced]
     pauses = [later - earlier for earlier, later in pairwise(times)]
     for pause, nominal in zip(pauses, [100, 200, 400, 800, 1000, 1000], strict=True):
         assert nominal * 0.8 - 1 <= pause <= min(nominal * 1.2, 1000) + 6
@@ -202,7 +202,7 @@ def test_only_the_bad_record_gets_its_own_error(
     assert "no key" in str(failures[1])
 
 
-def test_a_lost_answer_is_retried_and_deduplicated(
+def test_a_lost_response_is_retried_and_deduplicated(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster)
@@ -212,7 +212,7 @@ def test_a_lost_answer_is_retried_and_deduplicated(
     assert cluster.values("orders") == [b"first", b"once"]
 
 
-def test_a_lost_answer_without_idempotence_is_written_twice(
+def test_a_lost_response_without_idempotence_is_written_twice(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, enable_idempotence=False)
@@ -222,7 +222,7 @@ def test_a_lost_answer_without_idempotence_is_written_twice(
     assert cluster.values("orders") == [b"first", b"twice", b"twice"]
 
 
-def test_a_request_without_answer_times_out_and_is_retried(
+def test_a_request_without_response_times_out_and_is_retried(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, request_timeout_ms=1_000, linger_ms=0)
@@ -289,7 +289,7 @@ def test_a_new_leader_is_found_and_written_to(world: World, producer_on: Produce
     assert cluster.produced[-1].broker == 2
 
 
-def test_the_leader_told_in_the_answer_ends_the_back_off(world: World, producer_on: ProducerOn) -> None:
+def test_the_leader_in_a_response_ends_the_back_off(world: World, producer_on: ProducerOn) -> None:
     cluster = ScriptedCluster(world, brokers=2)
     cluster.create("orders")
     producer = producer_on(cluster, retry_backoff_ms=10_000, retry_backoff_max_ms=10_000)
@@ -303,7 +303,7 @@ def test_the_leader_told_in_the_answer_ends_the_back_off(world: World, producer_
     assert second.time_ms - first.time_ms < 100
 
 
-def test_a_partition_without_leader_is_asked_about_until_it_has_one(
+def test_a_partition_without_leader_requests_metadata_until_it_has_one(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster)
@@ -393,15 +393,15 @@ def test_a_forgotten_duplicate_succeeds_without_an_offset(
 
 
 def test_refused_idempotence_fails_what_waits(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
-    # The id is asked for at the start, and anew at once when that is refused: the second refusal finds the record.
+    # The id is requested at the start, and again at once after a refusal: the second refusal meets the record.
     cluster.init_errors.extend([ErrorCode.CLUSTER_AUTHORIZATION_FAILED] * 2)
     producer = producer_on(cluster)
     failure = error(world, producer.send("orders", b"no"))
     assert failure.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    assert result(world, producer.send("orders", b"asked anew")).offset == 0
+    assert result(world, producer.send("orders", b"requested again")).offset == 0
 
 
-def test_a_coordinator_that_is_loading_is_asked_again(
+def test_a_loading_coordinator_gets_the_request_again(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     cluster.init_errors.extend([ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
@@ -431,9 +431,7 @@ def test_a_partition_that_never_appears_times_out_with_the_count(
     assert "partition 3 of topic 'orders' with partition count 1" in str(failure)
 
 
-def test_an_address_where_nobody_listens_is_named(
-    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
-) -> None:
+def test_an_address_without_listener_is_named(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, bootstrap_servers="broker-1:1", max_block_ms=1_000)
     failure = error(world, producer.send("orders", b"?"))
     assert "bootstrap.servers: broker-1:1" in str(failure)
@@ -533,7 +531,7 @@ def test_close_by_force_fails_what_is_left(world: World, cluster: ScriptedCluste
     assert failure.maybe_written
 
 
-def test_callbacks_run_in_record_order_and_one_that_raises_stops_nobody(
+def test_callbacks_run_in_record_order_and_one_that_raises_stops_no_other(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster)
@@ -588,7 +586,7 @@ def test_drains_take_turns_among_partitions(world: World, cluster: ScriptedClust
     futures = [producer.send("wide", b"x" * 100, partition=number % 4) for number in range(40)]
     for future in futures:
         result(world, future)
-    for asked in cluster.produced:
-        assert len(asked.batches) <= 2
-    served = [key.partition for asked in cluster.produced for key in asked.batches]
+    for requested in cluster.produced:
+        assert len(requested.batches) <= 2
+    served = [key.partition for requested in cluster.produced for key in requested.batches]
     assert sorted(dict.fromkeys(served[:6])) == [0, 1, 2, 3]

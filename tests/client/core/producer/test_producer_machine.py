@@ -1,4 +1,4 @@
-"""Whatever a configuration, its callers, the brokers, the network and time do: what a producer promises holds.
+"""A producer's guarantees hold for any configuration, callers, brokers, network and timing.
 
 Safety while everything goes wrong, in any order; then what is broken is healed, and everything has to end in time, all
 memory to come back, and the producer to be of use again. Which features take part is drawn for each run (swarm).
@@ -187,8 +187,8 @@ class ProducerMachine(RuleBasedStateMachine):
     def let_time_pass(self, ms: int) -> None:
         self.world.run_for(ms=ms)
 
-    def answer_next_so(self, *acts: Action) -> None:
-        """The next requests are answered so; and there is something to ask for."""
+    def script_next_response(self, *acts: Action) -> None:
+        """Script the next responses, and make a request due."""
         self.cluster.script.extend(acts)
         for _ in range(SENT_WITH_AN_ACT):
             self.send_one("reactor", "t", len(self.producer.sent) % 2, None, len(self.producer.sent) % 90)
@@ -197,56 +197,56 @@ class ProducerMachine(RuleBasedStateMachine):
     @with_feature("errors")
     @rule(code=st.sampled_from(RETRIABLE), count=st.integers(1, 4))
     def refuse_for_now(self, code: ErrorCode, count: int) -> None:
-        self.answer_next_so(*[Action(error=code) for _ in range(count)])
+        self.script_next_response(*[Action(error=code) for _ in range(count)])
 
     @with_feature("fatal errors")
     @rule(code=st.sampled_from(FATAL))
     def refuse_for_good(self, code: ErrorCode) -> None:
-        self.answer_next_so(Action(error=code))
+        self.script_next_response(Action(error=code))
 
     @with_feature("refused for ever")
     @precondition(lambda self: len(self.producer.sent) >= SENT_BEFORE_THE_END)
     @rule()
     def refuse_the_producer_for_ever(self) -> None:
         """With idempotence this is the end; without it, no more than an error of the request's records."""
-        self.answer_next_so(Action(error=E.CLUSTER_AUTHORIZATION_FAILED))
+        self.script_next_response(Action(error=E.CLUSTER_AUTHORIZATION_FAILED))
 
     @with_feature("too large")
     @rule()
     def find_a_batch_too_large(self) -> None:
-        self.answer_next_so(Action(error=E.MESSAGE_TOO_LARGE))
+        self.script_next_response(Action(error=E.MESSAGE_TOO_LARGE))
 
     @with_feature("losses")
     @rule(act=LOST)
-    def lose_an_answer(self, act: Action) -> None:
-        self.answer_next_so(act)
+    def lose_a_response(self, act: Action) -> None:
+        self.script_next_response(act)
 
     @with_feature("delays")
     @rule(delay_ms=st.integers(1, 1_500), error=st.sampled_from([E.NONE, E.NONE, *RETRIABLE]))
-    def answer_late(self, delay_ms: int, error: ErrorCode) -> None:
-        self.answer_next_so(Action(appends=error is E.NONE, error=error, delay_ms=delay_ms))
+    def respond_late(self, delay_ms: int, error: ErrorCode) -> None:
+        self.script_next_response(Action(appends=error is E.NONE, error=error, delay_ms=delay_ms))
 
     @with_feature("throttles")
     @rule(throttle_ms=st.integers(1, 800))
     def throttle(self, throttle_ms: int) -> None:
-        self.answer_next_so(Action(appends=True, throttle_ms=throttle_ms))
+        self.script_next_response(Action(appends=True, throttle_ms=throttle_ms))
 
     @with_feature("late faults")
     @rule(count=st.integers(1, 3))
-    def answer_well(self, count: int) -> None:
-        self.answer_next_so(*[Action(appends=True) for _ in range(count)])
+    def respond_well(self, count: int) -> None:
+        self.script_next_response(*[Action(appends=True) for _ in range(count)])
 
     @with_feature("leaders")
     @rule(
         topic=st.sampled_from(["t", "u"]),
         partition=st.integers(0, 2),
         leader=st.sampled_from([1, 2, None]),
-        is_told=st.booleans(),
+        is_reported=st.booleans(),
     )
-    def move_a_leader(self, topic: str, partition: int, leader: int | None, is_told: bool) -> None:
+    def move_a_leader(self, topic: str, partition: int, leader: int | None, is_reported: bool) -> None:
         self.promises.leaders_moved = True
         self.cluster.move_leader(TopicPartition(topic, partition % PARTITIONS[topic]), leader)
-        if is_told:
+        if is_reported:
             self.producer.core.metadata.request_update()
             self.producer.core.wakeup()
 

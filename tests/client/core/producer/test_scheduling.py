@@ -57,13 +57,13 @@ def cluster_of(leaders: list[int | None], epochs: list[int]) -> Cluster:
 
 
 def append(accumulator: RecordAccumulator, cluster: Cluster, partition: int, size: int, now_ms: int) -> None:
-    answer = accumulator.append("t", partition, now_ms, None, b"x" * size, (), None, now_ms, cluster)
-    assert answer is not None
+    response = accumulator.append("t", partition, now_ms, None, b"x" * size, (), None, now_ms, cluster)
+    assert response is not None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Known:
-    """What the model knows of one batch; it does not look at attempts, back-off and epochs of the real one."""
+    """The model of one batch; it does not read attempts, back-off and epochs of the real one."""
 
     batch: ProducerBatch
     since_ms: int

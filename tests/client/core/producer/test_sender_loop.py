@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """Notes when it was run, and asks for the delays it was given (then never again)."""
+    """Records the times of its iterations, and returns the given delays (then NEVER_MS)."""
 
     def __init__(self, world: World, delays_ms: list[int]) -> None:
         self.world = world
@@ -54,7 +54,7 @@ def test_many_wakeups_make_one_turn(world: World) -> None:
     assert turns.at_ms == [0]
 
 
-def test_a_turn_that_asks_for_another_at_once_gets_it_and_lets_the_reactor_live(world: World) -> None:
+def test_an_iteration_that_is_due_at_once_follows_and_the_reactor_runs_in_between(world: World) -> None:
     turns = Turns(world, [0] * 30)
     turns.loop.wakeup()
     world.run_for(ms=0)

@@ -19,7 +19,7 @@ class Clock:
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "told"),
+    ("group", "name", "reported"),
     [
         ("producer-metrics", "record-send-total", "org.apache.kafka.producer.record.send.total"),
         ("producer-node-metrics", "request-latency-avg", "org.apache.kafka.producer.node.request.latency.avg"),
@@ -27,8 +27,8 @@ class Clock:
         ("app-info", "start-time-ms", "org.apache.kafka.app.info.start.time.ms"),
     ],
 )
-def test_names_are_those_of_kip_714(group: str, name: str, told: str) -> None:
-    assert telemetry_name(MetricName(group=group, name=name)) == told
+def test_names_are_those_of_kip_714(group: str, name: str, reported: str) -> None:
+    assert telemetry_name(MetricName(group=group, name=name)) == reported
 
 
 def test_nothing_everything_or_what_begins_so_is_wanted() -> None:

@@ -66,13 +66,13 @@ class Room:
         self.producers.append(made)
         return made
 
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         """The telemetry requests that were received."""
         events = self.cluster.journal.events
         return [one.api for one in events if isinstance(one, RequestReceived) and one.api in TELEMETRY]
 
     def pushed(self) -> list[tuple[TelemetryReceived, dict[str, Point]]]:
-        """What was pushed, and the points by name and topic."""
+        """The pushed metrics, and their points by name and topic."""
         found = []
         for event in self.cluster.journal.events:
             if isinstance(event, TelemetryReceived):
@@ -111,7 +111,7 @@ def test_what_is_wanted_is_pushed_in_every_interval(room: Room) -> None:
     assert sum(points[total].value for points in others) == 1  # differences
     (event, _), *_ = room.pushed()
     assert (event.client_id, event.compression_type) == ("shop", CompressionCodec.ZSTD)
-    assert room.asked() == ["GetTelemetrySubscriptions", *["PushTelemetry"] * (1 + len(others))]
+    assert room.requested() == ["GetTelemetrySubscriptions", *["PushTelemetry"] * (1 + len(others))]
 
 
 def test_the_last_push_is_on_close(room: Room) -> None:
@@ -130,10 +130,10 @@ def test_the_last_push_waits_for_the_one_under_way(room: Room, monkeypatch: pyte
     client, telemetry = producer.client, producer.client.telemetry
     assert telemetry is not None
     room.world.run_until(lambda: telemetry.reporter.state is TelemetryState.PUSH_IN_PROGRESS)
-    # On a busy machine the completed send is heard of together with the answer to it.
-    can_send, answered = client.can_send_request, list[object]()
-    monkeypatch.setattr(client, "can_send_request", lambda *node_and_time: bool(answered) and can_send(*node_and_time))
-    monkeypatch.setattr(telemetry.reporter, "handle_push", answered.append)
+    # On a busy machine the completed send is reported together with its response.
+    can_send, served = client.can_send_request, list[object]()
+    monkeypatch.setattr(client, "can_send_request", lambda *node_and_time: bool(served) and can_send(*node_and_time))
+    monkeypatch.setattr(telemetry.reporter, "handle_push", served.append)
     room.world.run_until(producer.close())
     assert [event.terminating for event, _ in room.pushed()] == [False, True]
 
@@ -146,7 +146,7 @@ def test_a_close_without_patience_pushes_nothing(room: Room) -> None:
     assert room.pushed() == []
 
 
-def test_a_changed_subscription_is_asked_for_anew(room: Room) -> None:
+def test_a_changed_subscription_is_requested_again(room: Room) -> None:
     room.subscribe("*")
     room.producer()
     room.world.run_for(ms=2 * INTERVAL_MS)
@@ -155,26 +155,26 @@ def test_a_changed_subscription_is_asked_for_anew(room: Room) -> None:
     _, last = room.pushed()[-1]
     assert all(name.startswith("org.apache.kafka.producer.batch") for name in last)
     # A third time after a throttle: to a broker, what comes in the same millisecond as a question is not after it.
-    assert room.asked().count("GetTelemetrySubscriptions") == 3
+    assert room.requested().count("GetTelemetrySubscriptions") == 3
 
 
 def test_without_a_subscription_nothing_is_pushed(room: Room) -> None:
     producer = room.producer()
     assert room.world.run_until(producer.client_instance_id(5_000)) is not None
     room.world.run_until(producer.close())
-    assert room.asked() == ["GetTelemetrySubscriptions"]
+    assert room.requested() == ["GetTelemetrySubscriptions"]
 
 
 def test_the_instance_id_is_what_the_broker_gave(room: Room) -> None:
     room.subscribe("*")
     producer = room.producer()
-    told = room.world.run_until(producer.client_instance_id(5_000))
+    reported = room.world.run_until(producer.client_instance_id(5_000))
     room.world.run_until(producer.close())
     ((event, _),) = room.pushed()
-    assert event.client_instance_id == told
+    assert event.client_instance_id == reported
 
 
-def test_a_transactional_producer_says_whose_metrics_they_are(room: Room) -> None:
+def test_a_transactional_producer_labels_its_metrics(room: Room) -> None:
     room.subscribe("*")
     producer = room.producer(transactional_id="payments")
     room.world.run_until(producer.client_instance_id(5_000))
@@ -191,7 +191,7 @@ def test_who_does_not_want_it_sends_nothing(room: Room) -> None:
     with pytest.raises(IllegalState, match=r"enable\.metrics\.push=true"):
         room.world.run_until(producer.client_instance_id(1_000))
     room.world.run_until(producer.close())
-    assert room.asked() == []
+    assert room.requested() == []
 
 
 def test_a_cluster_without_a_receiver_is_sent_nothing(world: World) -> None:
@@ -202,5 +202,5 @@ def test_a_cluster_without_a_receiver_is_sent_nothing(world: World) -> None:
     assert room.world.run_until(producer.client_instance_id(1_000)) is None
     room.world.run_for(ms=3_600_000)
     room.world.run_until(producer.close())
-    assert room.asked() == []
+    assert room.requested() == []
     room.close()

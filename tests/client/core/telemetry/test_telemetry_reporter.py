@@ -1,4 +1,4 @@
-"""When a client asks, pushes, waits and gives up: one broker's answers, one clock, no network."""
+"""When a client requests, pushes, waits and stops: one broker's responses, one clock, no network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLIENT = bytes(range(16))
 INTERVAL_MS = 1_000
 
 
-class Told:
+class Reported:
     """A reporter and the clock it goes by."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Told:
     def wait_ms(self) -> int:
         return self.reporter.time_to_next_update_ms(self.now_ms)
 
-    def asks(self) -> GetTelemetrySubscriptionsRequest:
+    def requests(self) -> GetTelemetrySubscriptionsRequest:
         assert self.wait_ms == 0
         request = self.reporter.next_request()
         assert isinstance(request, GetTelemetrySubscriptionsRequest)
@@ -64,7 +64,7 @@ class Told:
         return request
 
     def subscribed(self, **changed: object) -> None:
-        self.asks()
+        self.requests()
         given: dict[str, object] = {
             "client_instance_id": CLIENT,
             "subscription_id": 7,
@@ -85,81 +85,81 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def reported() -> Reported:
+    return Reported()
 
 
-def test_the_first_question_has_no_id_and_the_next_has_the_one_that_was_given(told: Told) -> None:
-    assert told.asks().client_instance_id == ZERO_UUID
-    told.reporter.handle_subscription(
+def test_the_first_question_has_no_id_and_the_next_has_the_one_that_was_given(reported: Reported) -> None:
+    assert reported.requests().client_instance_id == ZERO_UUID
+    reported.reporter.handle_subscription(
         GetTelemetrySubscriptionsResponse(client_instance_id=CLIENT, push_interval_ms=INTERVAL_MS)
     )
-    assert told.reporter.client_instance_id == CLIENT
-    assert told.sleeps() == INTERVAL_MS  # nothing is wanted: asked again, without jitter
-    assert told.asks().client_instance_id == CLIENT
+    assert reported.reporter.client_instance_id == CLIENT
+    assert reported.sleeps() == INTERVAL_MS  # an empty subscription: requested again, without jitter
+    assert reported.requests().client_instance_id == CLIENT
 
 
-def test_the_first_push_is_spread_and_the_others_keep_the_interval(told: Told) -> None:
-    told.subscribed()
-    assert INTERVAL_MS / 2 <= told.sleeps() <= INTERVAL_MS * 3 / 2
-    request = told.pushes()
+def test_the_first_push_is_spread_and_the_others_keep_the_interval(reported: Reported) -> None:
+    reported.subscribed()
+    assert INTERVAL_MS / 2 <= reported.sleeps() <= INTERVAL_MS * 3 / 2
+    request = reported.pushes()
     assert (request.client_instance_id, request.subscription_id, request.terminating) == (CLIENT, 7, False)
-    told.pushed()
-    assert told.sleeps() == INTERVAL_MS
-    told.pushes()
+    reported.pushed()
+    assert reported.sleeps() == INTERVAL_MS
+    reported.pushes()
 
 
-def test_an_interval_that_is_none_is_five_minutes(told: Told) -> None:
-    told.subscribed(push_interval_ms=0, requested_metrics=[])
-    assert told.wait_ms == DEFAULT_PUSH_INTERVAL_MS
+def test_an_interval_that_is_none_is_five_minutes(reported: Reported) -> None:
+    reported.subscribed(push_interval_ms=0, requested_metrics=[])
+    assert reported.wait_ms == DEFAULT_PUSH_INTERVAL_MS
 
 
-def test_the_brokers_first_codec_is_used(told: Told) -> None:
-    told.subscribed(accepted_compression_types=[99, CompressionCodec.GZIP, CompressionCodec.LZ4])
-    told.sleeps()
-    request = told.pushes()
+def test_the_brokers_first_codec_is_used(reported: Reported) -> None:
+    reported.subscribed(accepted_compression_types=[99, CompressionCodec.GZIP, CompressionCodec.LZ4])
+    reported.sleeps()
+    request = reported.pushes()
     assert request.compression_type == CompressionCodec.GZIP
     points, resource = read_metrics_data(bytes(decompress(CompressionCodec.GZIP, request.metrics, limit_bytes=10_000)))
     assert [point.name for point in points] == ["org.apache.kafka.kafka.count.count"]
     assert resource == [("a", "b")]
 
 
-def test_a_codec_that_is_not_installed_is_not_tried_again(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_codec_that_is_not_installed_is_not_tried_again(reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
     def compress(codec: CompressionCodec, payload: bytes) -> bytes:
         if codec is CompressionCodec.ZSTD:
             raise ProtocolError("no zstd here")
         return b"packed" + payload
 
     monkeypatch.setattr(telemetry_reporter, "compress", compress)
-    told.subscribed(accepted_compression_types=[CompressionCodec.ZSTD, CompressionCodec.GZIP])
+    reported.subscribed(accepted_compression_types=[CompressionCodec.ZSTD, CompressionCodec.GZIP])
     codecs = []
     for _ in range(2):
-        told.sleeps()
-        codecs.append(told.pushes().compression_type)
-        told.pushed()
+        reported.sleeps()
+        codecs.append(reported.pushes().compression_type)
+        reported.pushed()
     assert codecs == [CompressionCodec.NONE, CompressionCodec.GZIP]
 
 
 @pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE])
-def test_after_a_stale_subscription_it_is_asked_for_at_once(told: Told, code: ErrorCode) -> None:
-    told.subscribed()
-    told.sleeps()
-    told.pushes()
-    told.pushed(code)
-    told.asks()
+def test_after_a_stale_subscription_it_is_requested_at_once(reported: Reported, code: ErrorCode) -> None:
+    reported.subscribed()
+    reported.sleeps()
+    reported.pushes()
+    reported.pushed(code)
+    reported.requests()
 
 
 @pytest.mark.parametrize("code", [ErrorCode.TELEMETRY_TOO_LARGE, ErrorCode.THROTTLING_QUOTA_EXCEEDED])
-def test_after_too_much_the_interval_is_waited(told: Told, code: ErrorCode) -> None:
-    told.asks()
-    told.reporter.handle_subscription(GetTelemetrySubscriptionsResponse(error_code=code))
-    assert told.sleeps() == DEFAULT_PUSH_INTERVAL_MS
-    told.subscribed()
-    told.sleeps()
-    told.pushes()
-    told.pushed(code)
-    assert told.sleeps() == INTERVAL_MS
-    told.asks()
+def test_after_too_much_the_interval_is_waited(reported: Reported, code: ErrorCode) -> None:
+    reported.requests()
+    reported.reporter.handle_subscription(GetTelemetrySubscriptionsResponse(error_code=code))
+    assert reported.sleeps() == DEFAULT_PUSH_INTERVAL_MS
+    reported.subscribed()
+    reported.sleeps()
+    reported.pushes()
+    reported.pushed(code)
+    assert reported.sleeps() == INTERVAL_MS
+    reported.requests()
 
 
 @pytest.mark.parametrize(
@@ -171,86 +171,88 @@ def test_after_too_much_the_interval_is_waited(told: Told, code: ErrorCode) -> N
         ErrorCode.UNKNOWN_SERVER_ERROR,
     ],
 )
-def test_after_any_other_error_nothing_is_sent_any_more(told: Told, code: ErrorCode) -> None:
-    told.subscribed()
-    told.sleeps()
-    told.pushes()
-    told.pushed(code)
-    assert told.wait_ms == NEVER_MS
-    told.reporter.initiate_close()
-    assert told.wait_ms == NEVER_MS
+def test_after_any_other_error_nothing_is_sent_any_more(reported: Reported, code: ErrorCode) -> None:
+    reported.subscribed()
+    reported.sleeps()
+    reported.pushes()
+    reported.pushed(code)
+    assert reported.wait_ms == NEVER_MS
+    reported.reporter.initiate_close()
+    assert reported.wait_ms == NEVER_MS
 
 
-def test_a_broker_without_telemetry_is_not_asked_again(told: Told) -> None:
-    told.asks()
-    told.reporter.handle_unsupported_version()
-    assert told.wait_ms == NEVER_MS
+def test_a_broker_without_telemetry_gets_no_more_requests(reported: Reported) -> None:
+    reported.requests()
+    reported.reporter.handle_unsupported_version()
+    assert reported.wait_ms == NEVER_MS
 
 
-def test_after_a_disconnection_it_is_asked_for_in_five_minutes(told: Told) -> None:
-    told.asks()
-    told.reporter.handle_disconnect()
-    assert told.sleeps() == DEFAULT_PUSH_INTERVAL_MS
-    told.asks()
+def test_after_a_disconnection_it_is_requested_in_five_minutes(reported: Reported) -> None:
+    reported.requests()
+    reported.reporter.handle_disconnect()
+    assert reported.sleeps() == DEFAULT_PUSH_INTERVAL_MS
+    reported.requests()
 
 
-def test_a_broker_that_gives_no_id_is_left_alone(told: Told) -> None:
-    told.subscribed(client_instance_id=ZERO_UUID)
-    assert told.wait_ms == NEVER_MS
-    assert told.reporter.client_instance_id is None
+def test_a_broker_that_gives_no_id_is_left_alone(reported: Reported) -> None:
+    reported.subscribed(client_instance_id=ZERO_UUID)
+    assert reported.wait_ms == NEVER_MS
+    assert reported.reporter.client_instance_id is None
 
 
-def test_a_change_of_temporality_starts_sums_anew(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_temporality_starts_sums_anew(reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
     resets = []
     monkeypatch.setattr(MetricsCollector, "reset", lambda _: resets.append(1))
     for delta in (True, True, False):
-        told.subscribed(delta_temporality=delta, requested_metrics=[])
-        told.sleeps()
+        reported.subscribed(delta_temporality=delta, requested_metrics=[])
+        reported.sleeps()
     assert resets == [1]
 
 
 @pytest.mark.parametrize("pushes", [False, True])
-def test_the_last_push_goes_at_once_and_what_is_answered_later_does_not_count(told: Told, *, pushes: bool) -> None:
-    told.subscribed()
+def test_the_last_push_goes_at_once_and_later_responses_do_not_count(reported: Reported, *, pushes: bool) -> None:
+    reported.subscribed()
     if pushes:
-        told.sleeps()
-        told.pushes()
-    told.reporter.initiate_close()
-    told.reporter.initiate_close()
-    told.pushed()
-    assert told.pushes().terminating
-    told.pushed(ErrorCode.INVALID_REQUEST)
-    told.reporter.handle_disconnect()
-    told.reporter.handle_unsupported_version()
-    assert told.reporter.state is TelemetryState.TERMINATING_PUSH_IN_PROGRESS
-    told.reporter.close()
-    told.reporter.close()
-    assert told.reporter.state is TelemetryState.TERMINATED
+        reported.sleeps()
+        reported.pushes()
+    reported.reporter.initiate_close()
+    reported.reporter.initiate_close()
+    reported.pushed()
+    assert reported.pushes().terminating
+    reported.pushed(ErrorCode.INVALID_REQUEST)
+    reported.reporter.handle_disconnect()
+    reported.reporter.handle_unsupported_version()
+    assert reported.reporter.state is TelemetryState.TERMINATING_PUSH_IN_PROGRESS
+    reported.reporter.close()
+    reported.reporter.close()
+    assert reported.reporter.state is TelemetryState.TERMINATED
 
 
-def ask(told: Told) -> None:
-    told.asks()
+def send_request(reported: Reported) -> None:
+    reported.requests()
 
 
-def want_nothing(told: Told) -> None:
-    told.subscribed(requested_metrics=[])
+def want_nothing(reported: Reported) -> None:
+    reported.subscribed(requested_metrics=[])
 
 
-@pytest.mark.parametrize("before", [lambda _: None, ask, want_nothing], ids=["unasked", "asked", "nothing wanted"])
-def test_without_anything_wanted_there_is_no_last_push(told: Told, before: Callable[[Told], None]) -> None:
-    before(told)
-    told.reporter.initiate_close()
-    assert told.reporter.state in (TelemetryState.SUBSCRIPTION_NEEDED, TelemetryState.SUBSCRIPTION_IN_PROGRESS)
-    told.reporter.close()
-    assert told.wait_ms == NEVER_MS
+@pytest.mark.parametrize(
+    "before", [lambda _: None, send_request, want_nothing], ids=["before", "during", "nothing wanted"]
+)
+def test_without_anything_wanted_there_is_no_last_push(reported: Reported, before: Callable[[Reported], None]) -> None:
+    before(reported)
+    reported.reporter.initiate_close()
+    assert reported.reporter.state in (TelemetryState.SUBSCRIPTION_NEEDED, TelemetryState.SUBSCRIPTION_IN_PROGRESS)
+    reported.reporter.close()
+    assert reported.wait_ms == NEVER_MS
 
 
-def test_who_waits_for_the_id_is_called_once(told: Told) -> None:
+def test_who_waits_for_the_id_is_called_once(reported: Reported) -> None:
     called: list[str] = []
-    told.reporter.on_subscription(lambda: called.append("early"))
+    reported.reporter.on_subscription(lambda: called.append("early"))
     forgotten = lambda: called.append("forgotten")  # noqa: E731 - the same function has to be given twice
-    told.reporter.on_subscription(forgotten)
-    told.reporter.forget(forgotten)
-    told.subscribed(requested_metrics=[])
-    told.reporter.on_subscription(lambda: called.append("late"))
+    reported.reporter.on_subscription(forgotten)
+    reported.reporter.forget(forgotten)
+    reported.subscribed(requested_metrics=[])
+    reported.reporter.on_subscription(lambda: called.append("late"))
     assert called == ["early", "late"]

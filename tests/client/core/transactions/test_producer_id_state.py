@@ -48,7 +48,7 @@ def drained(manager: ProducerIdState, records: int = 1) -> ProducerBatch:
     return batch
 
 
-def test_an_id_is_asked_for_once(manager: ProducerIdState) -> None:
+def test_an_id_is_requested_once(manager: ProducerIdState) -> None:
     assert manager.state is TransactionState.READY
     manager.bump_epoch_and_reset_id_if_needed()
     assert manager.next_request() is None
@@ -139,7 +139,7 @@ def test_other_partitions_move_to_the_new_epoch_when_nothing_is_in_flight(manage
 
 
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
-def test_a_retriable_answer_asks_again(code: ErrorCode) -> None:
+def test_a_retriable_error_repeats_the_request(code: ErrorCode) -> None:
     manager = ProducerIdState()
     manager.bump_epoch_and_reset_id_if_needed()
     assert manager.next_request() is not None
@@ -147,7 +147,7 @@ def test_a_retriable_answer_asks_again(code: ErrorCode) -> None:
     assert manager.next_request() is not None
 
 
-def test_an_unexpected_answer_ends_everything() -> None:
+def test_an_unexpected_error_is_fatal() -> None:
     manager = ProducerIdState()
     manager.bump_epoch_and_reset_id_if_needed()
     manager.handle_init_producer_id(InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST))

@@ -1,4 +1,4 @@
-"""A transactional producer's books: sequences after failures, what a new epoch heals, who is told of the end."""
+"""The state of a transactional producer: sequences after failures, the effect of a new epoch, the ends of waits."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_batches_behind_a_failed_one_take_its_sequence(manager: TransactionManag
     assert manager.state is TransactionState.ABORTABLE_ERROR
 
 
-def test_what_used_its_retries_up_is_told_as_abortable(manager: TransactionManager) -> None:
+def test_exhausted_retries_are_an_abortable_error(manager: TransactionManager) -> None:
     error = BatchExpired("expired", "delivery.timeout.ms")
     manager.handle_failed_batch(drained(manager), error, adjust_sequence_numbers=False)
     assert isinstance(manager.last_error, TransactionAbortable)
@@ -134,7 +134,7 @@ def test_an_illegal_transition_of_our_own_poisons_the_manager(manager: Transacti
     assert manager.state is TransactionState.FATAL_ERROR
 
 
-def test_a_fatal_error_is_told_to_whoever_waits(manager: TransactionManager) -> None:
+def test_a_fatal_error_fails_every_wait(manager: TransactionManager) -> None:
     committing = manager.begin_commit()
     error = ProducerError("over")
     manager.transition_to_fatal_error(error)

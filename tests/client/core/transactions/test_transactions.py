@@ -1,4 +1,4 @@
-"""Transactions against a scripted coordinator, on virtual time: what is asked, in which order, and what errors do."""
+"""Transactions against a scripted coordinator, on virtual time: the requests, their order, and the effect of errors."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def ready(producer: Producer) -> Producer:
     return producer
 
 
-def test_a_commit_in_the_first_protocol_is_asked_in_kafkas_order(
+def test_a_commit_in_the_first_protocol_sends_requests_in_kafkas_order(
     coordinator_v1: ScriptedCoordinator, producer: Producer, cluster: ScriptedCluster
 ) -> None:
     ready(producer)
@@ -150,7 +150,7 @@ def test_the_second_protocol_bumps_the_epoch_with_every_transaction(
         producer.begin()
         producer.send()
         producer.commit()
-    batches = [asked.batches[ORDERS] for asked in cluster.produced]
+    batches = [requested_apis.batches[ORDERS] for requested_apis in cluster.produced]
     assert [(batch.producer_epoch, batch.base_sequence) for batch in batches] == [(0, 0), (1, 0), (2, 0)]
 
 
@@ -162,7 +162,7 @@ def test_the_first_protocol_keeps_epoch_and_sequences(
         producer.begin()
         producer.send()
         producer.commit()
-    batches = [asked.batches[ORDERS] for asked in cluster.produced]
+    batches = [requested_apis.batches[ORDERS] for requested_apis in cluster.produced]
     assert [(batch.producer_epoch, batch.base_sequence) for batch in batches] == [(0, 0), (0, 1)]
     assert all(batch.is_transactional for batch in batches)
 
@@ -176,7 +176,7 @@ def test_a_commit_does_not_linger(
     assert sent.done()
 
 
-def test_an_empty_transaction_is_not_told_to_the_coordinator(
+def test_an_empty_transaction_sends_nothing_to_the_coordinator(
     coordinator: ScriptedCoordinator, producer: Producer
 ) -> None:
     ready(producer).commit()
@@ -214,8 +214,12 @@ def test_offsets_are_committed_with_the_transaction(coordinator: ScriptedCoordin
     assert coordinator.committed_offsets == {}
     producer.commit()
     assert coordinator.committed_offsets == {ORDERS: 7}
-    (asked,) = coordinator.requests(TXN_OFFSET_COMMIT)
-    assert (asked.request.group_id, asked.request.generation_id, asked.request.member_id) == ("readers", 3, "m")
+    (commit,) = coordinator.requests(TXN_OFFSET_COMMIT)
+    assert (
+        commit.request.group_id,
+        commit.request.generation_id,
+        commit.request.member_id,
+    ) == ("readers", 3, "m")
 
 
 def test_only_the_first_protocol_announces_a_group(
@@ -229,7 +233,7 @@ def test_only_the_first_protocol_announces_a_group(
     assert coordinator.requests(TXN_OFFSET_COMMIT)[0].api_version == (5 if second else 4)
 
 
-def test_no_offsets_ask_nothing(coordinator: ScriptedCoordinator, producer: Producer) -> None:
+def test_no_offsets_send_no_request(coordinator: ScriptedCoordinator, producer: Producer) -> None:
     ready(producer).offsets({})
     assert coordinator.requests(ADD_OFFSETS) == coordinator.requests(TXN_OFFSET_COMMIT) == []
 
@@ -317,7 +321,7 @@ RETRIED = {
 
 
 @pytest.mark.parametrize(("api_key", "code"), [(key, code) for key, codes in RETRIED.items() for code in codes])
-def test_what_may_pass_is_asked_again(
+def test_retriable_errors_repeat_the_request(
     coordinator_v1: ScriptedCoordinator, producer: Producer, api_key: int, code: ErrorCode
 ) -> None:
     coordinator_v1.script[api_key] += [code, code]
@@ -406,7 +410,7 @@ def test_a_fatal_error_ends_the_producer(
             call()
 
 
-def test_a_refused_transactional_id_may_be_asked_for_again(
+def test_a_refused_transactional_id_may_be_requested_again(
     coordinator: ScriptedCoordinator, producer: Producer
 ) -> None:
     coordinator.script[INIT_PRODUCER_ID].append(E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -429,7 +433,7 @@ def test_an_abort_that_cannot_be_is_fatal(coordinator: ScriptedCoordinator, prod
     coordinator.script[END_TXN].append(E.TRANSACTION_ABORTABLE)
     with pytest.raises(ProducerError, match="cannot abort the transaction") as caught:
         producer.abort()
-    assert not isinstance(caught.value, TransactionAbortable)  # it would say: abort, and go on
+    assert not isinstance(caught.value, TransactionAbortable)  # it would mean: abort, and go on
     with pytest.raises(TransactionInError, match="close the producer"):
         producer.begin()
 
@@ -440,7 +444,7 @@ def test_the_first_partition_does_not_wait_out_a_whole_back_off(
     coordinator_v1.script[ADD_PARTITIONS] += [E.CONCURRENT_TRANSACTIONS] * 3
     producer = ready(Producer(world, producer_on(cluster, transactional_id="t", retry_backoff_ms=1_000)))
     producer.result(producer.send())
-    times = [asked.time_ms for asked in coordinator_v1.requests(ADD_PARTITIONS)]
+    times = [requested_apis.time_ms for requested_apis in coordinator_v1.requests(ADD_PARTITIONS)]
     assert all(20 <= later - earlier < 100 for earlier, later in pairwise(times))
 
 
@@ -476,7 +480,7 @@ def test_an_abortable_error_fails_what_waits_to_be_sent(
     producer.abort()
 
 
-def test_after_an_abortable_error_the_first_protocol_asks_for_a_new_epoch(
+def test_after_an_abortable_error_the_first_protocol_requests_a_new_epoch(
     coordinator_v1: ScriptedCoordinator, producer: Producer, cluster: ScriptedCluster
 ) -> None:
     ready(producer)
@@ -484,8 +488,8 @@ def test_after_an_abortable_error_the_first_protocol_asks_for_a_new_epoch(
     producer.error(producer.send())
     producer.abort()
     assert coordinator_v1.requested[-2:] == ["EndTxn", "InitProducerId"]
-    asked = coordinator_v1.requests(INIT_PRODUCER_ID)[-1].request
-    assert (asked.producer_id, asked.producer_epoch) == (1000, 0)
+    requested_apis = coordinator_v1.requests(INIT_PRODUCER_ID)[-1].request
+    assert (requested_apis.producer_id, requested_apis.producer_epoch) == (1000, 0)
     producer.begin()
     producer.result(producer.send())
     batch = cluster.produced[-1].batches[ORDERS]
@@ -528,7 +532,7 @@ def test_a_coordinator_that_moves_is_found_again(world: World, producer_on: Prod
     producer.result(producer.send())
     coordinator.leader = 2
     producer.commit()
-    assert [asked.broker for asked in coordinator.requests(END_TXN)] == [1, 2]
+    assert [requested_apis.broker for requested_apis in coordinator.requests(END_TXN)] == [1, 2]
     assert coordinator.ended == [True]
 
 
@@ -555,7 +559,7 @@ def test_the_protocol_changes_between_two_transactions(
     producer.result(producer.send())
     producer.commit()
     # Ended as it was begun, and then a new epoch, so that the old protocol cannot write into the next.
-    assert [asked.api_version for asked in coordinator_v1.requests(END_TXN)] == [4]
+    assert [requested_apis.api_version for requested_apis in coordinator_v1.requests(END_TXN)] == [4]
     assert coordinator_v1.requested[-1] == "InitProducerId"
     producer.begin()
     producer.send()
@@ -564,7 +568,7 @@ def test_the_protocol_changes_between_two_transactions(
     assert coordinator_v1.requests(END_TXN)[-1].api_version == 5
 
 
-def test_closing_aborts_what_nobody_ended(
+def test_closing_aborts_an_open_transaction(
     coordinator: ScriptedCoordinator, world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = ready(Producer(world, producer_on(cluster, transactional_id="t", linger_ms=60_000)))

@@ -1,4 +1,4 @@
-"""Records, offsets, commits and aborts beside any answers, lost answers and crashes: transactions keep their word."""
+"""Transactions keep their guarantees with any responses, lost responses and crashes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ S = TransactionState
 PARTITIONS = 3
 MAX_BLOCK_MS = 3_000
 CALLS_MAX = 30
-ANSWERS = [
+RESPONSES = [
     E.NOT_COORDINATOR,
     E.COORDINATOR_NOT_AVAILABLE,
     E.COORDINATOR_LOAD_IN_PROGRESS,
@@ -82,7 +82,7 @@ class TransactionsMachine(RuleBasedStateMachine):
         self.manager = manager
         self.number = 0
         self.sent: list[tuple[FutureRecordMetadata, int]] = []
-        self.heard: list[int] = []
+        self.received: list[int] = []
         self.all_sent = 0
         self.misplaced: list[str] = []
         obey_end = self.coordinator.obey[END_TXN]
@@ -138,7 +138,7 @@ class TransactionsMachine(RuleBasedStateMachine):
                 "t",
                 b"%04d" % number,
                 partition=partition,
-                on_delivery=lambda *_, number=number: self.heard.append(number),
+                on_delivery=lambda *_, number=number: self.received.append(number),
             )
             if inside:
                 self.sent.append((future, number))
@@ -175,16 +175,16 @@ class TransactionsMachine(RuleBasedStateMachine):
     def nothing_follows_a_fatal_error(self, name: str) -> None:
         assert isinstance(self.call(getattr(self.core.transactional, name)()), ProducerError)
 
-    @rule(api_key=st.sampled_from(TRANSACTIONAL_APIS), code=st.sampled_from(ANSWERS))
-    def answer(self, api_key: int, code: ErrorCode) -> None:
+    @rule(api_key=st.sampled_from(TRANSACTIONAL_APIS), code=st.sampled_from(RESPONSES))
+    def response(self, api_key: int, code: ErrorCode) -> None:
         self.coordinator.script[api_key].append(code)
 
     @rule(api_key=st.sampled_from(TRANSACTIONAL_APIS))
-    def lose_an_answer(self, api_key: int) -> None:
+    def lose_a_response(self, api_key: int) -> None:
         self.coordinator.lost_responses[api_key] += 1
 
     @rule(act=ACTS)
-    def answer_produce(self, act: Action) -> None:
+    def script_produce_response(self, act: Action) -> None:
         self.cluster.script.append(act)
 
     @rule(ms=st.integers(1, 3_000))
@@ -203,13 +203,13 @@ class TransactionsMachine(RuleBasedStateMachine):
     @invariant()
     def a_partition_joins_before_it_is_written_to(self) -> None:
         joined: dict[TopicPartition, None] = {}
-        for asked in self.cluster.seen if self.version == 1 else []:
-            if asked.api_key == 24:
-                for topic in asked.request.v3_and_below_topics:
+        for requested in self.cluster.seen if self.version == 1 else []:
+            if requested.api_key == 24:
+                for topic in requested.request.v3_and_below_topics:
                     joined.update({TopicPartition(topic.name, partition): None for partition in topic.partitions})
-            elif asked.api_key == PRODUCE:
-                assert all(key in joined for key in asked.batches)
-            elif asked.api_key == END_TXN:
+            elif requested.api_key == PRODUCE:
+                assert all(key in joined for key in requested.batches)
+            elif requested.api_key == END_TXN:
                 joined.clear()
 
     @invariant()
@@ -219,7 +219,7 @@ class TransactionsMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "core"):
             self.world.run_until(self.core.close(20_000), deadline_ms=30_000)
-            assert sorted(self.heard) == list(range(1, self.all_sent + 1))
+            assert sorted(self.received) == list(range(1, self.all_sent + 1))
             assert self.core.pool.available_bytes == self.core.pool.memory_bytes
             assert self.core.loop_errors == 0
 
