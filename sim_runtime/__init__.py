@@ -1,1 +1,1 @@
-"""The ground floor: virtual and real reactors, simulated network, random streams, deadlines, queues, state tables."""
+"""Runtime of all packages: reactors, simulated network and disk, random streams, deadlines, state tables."""

@@ -1,4 +1,4 @@
-"""One call that an asyncio loop is to make later, under Twisted's IDelayedCall."""
+"""A delayed call on an asyncio loop, as Twisted's IDelayedCall."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["AsyncioDelayedCall"]
 
 @implementer(IDelayedCall)
 class AsyncioDelayedCall:
-    """It stands in `pending` until it is made or cancelled."""
+    """The call is in `pending` until it is made or cancelled."""
 
     __slots__ = ("_args", "_called", "_cancelled", "_due", "_function", "_handle", "_kwargs", "_loop", "_pending")
 
@@ -41,20 +41,20 @@ class AsyncioDelayedCall:
         self._handle: asyncio.Handle | None = None
 
     def start(self, delay: float) -> None:
-        """Make it `delay` seconds from now, also when it was to be made at another time."""
+        """Schedule the call in `delay` seconds, also if it was scheduled before."""
         if self._handle is not None:
             self._handle.cancel()
         self._pending[self] = None
         self._due = self._loop.time() + delay
-        # A loop's timers that are due together come in any order; what is due at once keeps the order of the asking.
+        # Timers of a loop with one due time run in any order; calls that are due at once keep the order of scheduling.
         self._handle = self._loop.call_later(delay, self._make) if delay > 0 else self._loop.call_soon(self._make)
 
     def getTime(self) -> float:  # noqa: N802
-        """When it is due, since the epoch."""
+        """The due time, in seconds since the epoch."""
         return float(seconds()) + self._due - self._loop.time()
 
     def cancel(self) -> None:
-        """Do not make it; raises when it was made or cancelled."""
+        """Cancel the call. Raises AlreadyCalled or AlreadyCancelled."""
         self._check()
         self._cancelled = True
         self._pending.pop(self, None)
@@ -64,17 +64,17 @@ class AsyncioDelayedCall:
         self._args = ()
 
     def reset(self, secondsFromNow: float) -> None:  # noqa: N803
-        """Make it that many seconds from now instead."""
+        """Reschedule the call to that many seconds from now."""
         self._check()
         self.start(secondsFromNow)
 
     def delay(self, secondsLater: float) -> None:  # noqa: N803
-        """Make it that much later than it was to be made."""
+        """Postpone the call by that many seconds."""
         self._check()
         self.start(max(self._due + secondsLater - self._loop.time(), 0.0))
 
     def active(self) -> bool:
-        """Whether it is still to be made."""
+        """True if the call is pending."""
         return not (self._called or self._cancelled)
 
     def _check(self) -> None:

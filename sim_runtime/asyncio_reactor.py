@@ -1,9 +1,9 @@
-"""A reactor on an asyncio event loop that somebody else runs: time, TCP and names, without a thread of its own.
+"""A reactor on the caller's asyncio event loop: time, TCP and name resolution, without a thread of its own.
 
 Twisted's AsyncioSelectorReactor is a whole reactor: it has a thread pool for names, is the process's only one and stops
-the loop when it stops. This one is a guest: what it began, `close` ends, and nothing else. The transports are Twisted's
-own, on a selector of their own, which the loop watches as one descriptor: a loop on libuv (uvloop) tells nobody that a
-watched socket was reset.
+the loop when it stops. This one uses a loop of the caller: `close` ends its own connections and timers alone. The
+transports are Twisted's own, on a selector of their own, which the loop watches as one descriptor: a loop on libuv
+(uvloop) does not report the reset of a watched socket.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncioReactor", "LoopCannotWatch"]
 
-# How long `close` lets what was written leave.
+# The time that `close` gives buffered bytes to leave.
 CLOSE_TIMEOUT_S: Final = 1.0
 _FAMILIES: Final = {socket.AF_INET: IPv4Address, socket.AF_INET6: IPv6Address}
 _log = Logger()
 
 
 class LoopCannotWatch(SimRuntimeError):
-    """The event loop has no add_reader, or the system no selector that is a descriptor itself: Windows."""
+    """The event loop has no add_reader, or the system has no selector with a descriptor, as on Windows."""
 
 
 @implementer(IReactorTime, IReactorTCP, IReactorFDSet)
 class AsyncioReactor:
-    """Use it on the loop's thread alone, but for `callFromThread`."""
+    """All methods but `callFromThread` belong to the loop's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         if type(loop).add_reader is asyncio.AbstractEventLoop.add_reader or not hasattr(DefaultSelector, "fileno"):
@@ -79,11 +79,11 @@ class AsyncioReactor:
     # IReactorTime
 
     def seconds(self) -> float:
-        """Since the epoch."""
+        """The time in seconds since the epoch."""
         return float(seconds())
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kw: object) -> IDelayedCall:  # noqa: A002, N802
-        """Call once, `delay` seconds from now; what is due at once is called in the order of the asking."""
+        """Call once, `delay` seconds from now; calls that are due at once keep the order of scheduling."""
         if delay < 0:
             raise ValueError(f"callLater({delay}): a delay is never negative")
         call = AsyncioDelayedCall(self.loop, self._calls, callable, args, kw)
@@ -91,11 +91,11 @@ class AsyncioReactor:
         return cast("IDelayedCall", call)
 
     def getDelayedCalls(self) -> list[IDelayedCall]:  # noqa: N802
-        """Those that are still to be made."""
+        """The pending calls."""
         return cast("list[IDelayedCall]", list(self._calls))
 
     def callFromThread(self, callable: Callable[..., Any], *args: object, **kw: object) -> None:  # noqa: A002, N802
-        """Call soon; from any thread."""
+        """Schedule a call from any thread."""
         self.loop.call_soon_threadsafe(lambda: callable(*args, **kw))
 
     # IReactorTCP
@@ -108,7 +108,7 @@ class AsyncioReactor:
         timeout: float = 30.0,
         bindAddress: tuple[str, int] | None = None,  # noqa: N803
     ) -> IConnector:
-        """Connect to an address; who has a name asks `nameResolver` first."""
+        """Connect to an address; the caller resolves names with `nameResolver`."""
         connector = tcp.Connector(host, port, factory, timeout, bindAddress, self)
         connector.connect()
         return cast("IConnector", connector)
@@ -122,13 +122,13 @@ class AsyncioReactor:
     # IReactorFDSet
 
     def addReader(self, reader: IReadDescriptor) -> None:  # noqa: N802
-        """Call its doRead when there is something to read."""
+        """Call its doRead when the descriptor is readable."""
         if reader not in self._readers:
             self._readers[reader] = number = reader.fileno()
             self._watch(reader, number)
 
     def addWriter(self, writer: IWriteDescriptor) -> None:  # noqa: N802
-        """Call its doWrite soon, and then when it can be written to: most writes need not wait for that."""
+        """Call its doWrite soon, and then whenever the descriptor is writable: most writes succeed at once."""
         if writer not in self._writers:
             self._writers[writer] = writer.fileno()
             if not self._untried:
@@ -149,7 +149,7 @@ class AsyncioReactor:
             self._watch(writer, number)
 
     def removeAll(self) -> list[Any]:  # noqa: N802
-        """Watch nothing any more; answers what was watched."""
+        """Watch nothing any more; return the watched descriptors."""
         watched = list(dict.fromkeys([*self._readers, *self._writers]))
         for one in watched:
             self.removeReader(one)  # type: ignore[arg-type]  # a descriptor of either kind
@@ -157,17 +157,17 @@ class AsyncioReactor:
         return watched
 
     def getReaders(self) -> list[IReadDescriptor]:  # noqa: N802
-        """What is watched for reading."""
+        """The descriptors that are watched for reading."""
         return list(self._readers)
 
     def getWriters(self) -> list[IWriteDescriptor]:  # noqa: N802
-        """What is watched for writing."""
+        """The descriptors that are watched for writing."""
         return list(self._writers)
 
-    # For the one who made it
+    # For the owner
 
     async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Let connections that are closing send what they hold, then end all that is left. The loop goes on."""
+        """Let closing connections send their buffers, then end all that are left. The loop keeps running."""
         if self._readers or self._writers:
             if self._nothing_left is None:
                 self._nothing_left = self.loop.create_future()
@@ -189,7 +189,7 @@ class AsyncioReactor:
     # Details
 
     def _watch(self, selectable: Any, number: int) -> None:
-        """Have the descriptor watched for what it is a reader and a writer of, if anything."""
+        """Watch the descriptor for the events of its reader and writer, if any."""
         events = EVENT_READ if selectable in self._readers else 0
         if selectable in self._writers and selectable not in self._untried:
             events |= EVENT_WRITE
@@ -202,7 +202,7 @@ class AsyncioReactor:
             if watched:
                 selector.unregister(number)
             if not selector.get_map():
-                self._tell_that_nothing_is_left()
+                self._report_all_closed()
         elif watched:
             selector.modify(number, events, selectable)
         else:
@@ -221,14 +221,14 @@ class AsyncioReactor:
         if self._selector is None:
             return
         for key, events in self._selector.select(0):
-            # What came before it may have ended it.
+            # An earlier event may have ended the connection.
             if events & EVENT_READ and key.data in self._readers:
                 self._ready(key.data, "read")
             if events & EVENT_WRITE and key.data in self._writers:
                 self._ready(key.data, "write")
 
     def _ready(self, selectable: Any, what: str) -> None:
-        """Mirrors what Twisted's own reactors do with a descriptor that is ready."""
+        """Mirrors Twisted's own reactors for a ready descriptor."""
         if selectable.fileno() == -1:
             why: BaseException | None = ConnectionFdescWentAway("the descriptor lost its number")
         else:
@@ -246,7 +246,7 @@ class AsyncioReactor:
         self.removeWriter(selectable)
         selectable.connectionLost(Failure(why))
 
-    def _tell_that_nothing_is_left(self) -> None:
+    def _report_all_closed(self) -> None:
         waiting = self._nothing_left
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
@@ -256,22 +256,22 @@ class AsyncioReactor:
 class _Resolution:
     """A name that is being resolved."""
 
-    def __init__(self, name: str, asked: asyncio.Future[Any]) -> None:
+    def __init__(self, name: str, resolving: asyncio.Future[Any]) -> None:
         self.name = name
-        self._asked = asked
+        self._resolving = resolving
 
     def cancel(self) -> None:
-        """The receiver hears no more of it."""
-        self._asked.cancel()
+        """Cancel the resolution: the receiver is not notified any more."""
+        self._resolving.cancel()
 
 
 @implementer(IHostnameResolver)
 class _LoopResolver:
-    """By the loop's getaddrinfo: in its default executor, as for every program on asyncio."""
+    """Resolves names with the loop's getaddrinfo, in its default executor, as every program on asyncio."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._asking: dict[asyncio.Future[Any], None] = {}
+        self._pending: dict[asyncio.Future[Any], None] = {}
 
     def resolveHostName(  # noqa: N802
         self,
@@ -281,23 +281,23 @@ class _LoopResolver:
         addressTypes: object = None,  # noqa: ARG002, N803 - all
         transportSemantics: str = "TCP",  # noqa: ARG002, N803 - it is always TCP here
     ) -> IHostResolution:
-        """Tell the receiver every address; none when there is none."""
-        asked = asyncio.ensure_future(self._loop.getaddrinfo(hostName, portNumber, type=socket.SOCK_STREAM))
-        self._asking[asked] = None
-        resolution = cast("IHostResolution", _Resolution(hostName, asked))
+        """Report every address to the receiver; none if there is none."""
+        resolving = asyncio.ensure_future(self._loop.getaddrinfo(hostName, portNumber, type=socket.SOCK_STREAM))
+        self._pending[resolving] = None
+        resolution = cast("IHostResolution", _Resolution(hostName, resolving))
         resolutionReceiver.resolutionBegan(resolution)
 
-        def answered(_: asyncio.Future[Any]) -> None:
-            del self._asking[asked]
-            if asked.cancelled():
+        def resolved(_: asyncio.Future[Any]) -> None:
+            del self._pending[resolving]
+            if resolving.cancelled():
                 return
-            error = asked.exception()
+            error = resolving.exception()
             if error is not None and not isinstance(error, (OSError, UnicodeError)):
-                _log.failure("the name {name} could not be asked for", Failure(error), name=hostName)
-            for family, _type, _protocol, _name, address in [] if error is not None else asked.result():
+                _log.failure("the name {name} could not be resolved", Failure(error), name=hostName)
+            for family, _type, _protocol, _name, address in [] if error is not None else resolving.result():
                 if family in _FAMILIES:
                     resolutionReceiver.addressResolved(_FAMILIES[family]("TCP", *address))
             resolutionReceiver.resolutionComplete()
 
-        asked.add_done_callback(answered)
+        resolving.add_done_callback(resolved)
         return resolution

@@ -1,4 +1,4 @@
-"""Deadlines: every wait ends, and the error says what was awaited, how long, and which option changes it."""
+"""Deadlines: every wait ends, and its error names the awaited event, the time, and the option that changes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class DeadlineExceeded(SimRuntimeError):
-    """What was awaited did not come in time. `option` names the setting that gives it longer."""
+    """An awaited event did not occur in time. `option` names the setting of the limit."""
 
     def __init__(self, awaited: str, waited_ms: float, option: str) -> None:
         super().__init__(awaited, waited_ms, option)
@@ -31,9 +31,9 @@ class DeadlineExceeded(SimRuntimeError):
 
 
 def deadline(reactor: IReactorTime, deferred: Deferred[T], ms: float, *, awaited: str, option: str) -> Deferred[T]:
-    """Cancel `deferred` after `ms` and fail it with DeadlineExceeded; answers the same Deferred.
+    """Cancel `deferred` after `ms` and fail it with DeadlineExceeded; return the same Deferred.
 
-    A canceller that fires its Deferred with something else than CancelledError has the last word.
+    If a canceller fires its Deferred with another result than CancelledError, that result stays.
     """
     if deferred.called and not deferred.paused:
         return deferred

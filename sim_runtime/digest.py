@@ -1,4 +1,4 @@
-"""The event digest: one hash over everything that a run reported, which two runs of one seed must share."""
+"""The event digest: one hash over all reported events of a run, equal for two runs of one seed."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Twisted's epoll reactor with less between the kernel and a connection.
+"""Twisted's epoll reactor with fewer calls between the kernel and a connection.
 
-Twisted runs each event within a logging context of its own, which names the connection to log observers of the old
-kind. Nobody here reads it, and it takes a tenth of the time of a small request. What a handler raises is logged and
-ends its connection either way.
+Twisted runs each event within a logging context of its own, which names the connection for legacy log observers.
+Nothing here reads it, and it takes a tenth of the time of a small request. An exception of a handler is logged
+and ends its connection in both cases.
 
-A reactor that spins looks again for a moment before it sleeps (SpinningWait). It is for a process that does nothing but
-serve.
+A reactor that spins polls for a moment before it blocks (SpinningWait). It is for a process that only serves.
 """
 
 from __future__ import annotations
@@ -28,32 +27,32 @@ if TYPE_CHECKING:
     from twisted.internet.protocol import ServerFactory
 
     Wait: TypeAlias = Callable[[float, int], Sequence[tuple[int, int]]]
-    """Waits for so many seconds at most (-1: for ever), for so many events at most; answers descriptors and events."""
+    """A wait with limits of seconds (-1: none) and of events; returns descriptors and events."""
 
 SHORT_WAITS_MIN: Final = 8
-"""After so many short waits in a row a reactor that spins looks first. The pieces of one large request, which come
-without a pause too, are fewer: a look after the last of them would be in vain."""
+"""A reactor spins after this many short waits in a row. The pieces of one large request, which also arrive without a
+pause, are fewer: a spin after the last of them would be unsuccessful."""
 
 _CLOSED: Final = -1
 
 
 class EventWaker:
-    """Wakes the loop from other threads by an eventfd, which tells of each write and is never read."""
+    """Wakes the loop from other threads by an eventfd, which signals each write and is never read."""
 
     disconnected = 0
 
     def __init__(self) -> None:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        # Between a look at the number and the write to it, somebody else's file could get it. A signal's handler may
-        # come in between and wake the loop, too.
+        # Between the check of the descriptor and the write, another file could get its number. The handler of a signal
+        # may also wake the loop in between.
         self._lock = RLock()
 
     def fileno(self) -> int:
-        """What the loop waits on; -1 once it is closed."""
+        """The descriptor that the loop waits on; -1 after it is closed."""
         return self._fd
 
     def wakeUp(self) -> None:  # noqa: N802
-        """End the loop's wait, or keep it from its next."""
+        """End the loop's current wait, or its next one."""
         with self._lock:
             if self._fd != _CLOSED:
                 os.eventfd_write(self._fd, 1)
@@ -67,7 +66,7 @@ class EventWaker:
 
 
 class DirectEPollReactor(EPollReactor):
-    """An EPollReactor that hands events to their connections by plain calls, and may spin."""
+    """An EPollReactor that dispatches events to their connections by plain calls, and may spin."""
 
     def __init__(self, *, spins: bool = False) -> None:
         self._spinning = SpinningWait(self.seconds, short_waits_min=SHORT_WAITS_MIN)
@@ -76,7 +75,7 @@ class DirectEPollReactor(EPollReactor):
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
 
     def doPoll(self, timeout: float | None) -> None:  # noqa: N802
-        """Wait for events, for `timeout` seconds at most, and have them handled."""
+        """Wait for events, for at most `timeout` seconds, and handle them."""
         selectables = self._selectables
         handle: Callable[[Any, int, int], None] = self._doReadOrWrite
         wait = self._wait or self._poller.poll
@@ -89,18 +88,18 @@ class DirectEPollReactor(EPollReactor):
     doIteration = doPoll  # noqa: N815
 
     def callFromThread(self, f: Callable[..., Any], *args: object, **kwargs: object) -> None:  # noqa: N802
-        """Call soon, on the loop's thread; from any thread."""
+        """Schedule a call on the loop's thread, from any thread."""
         self.threadCallQueue.append((f, args, kwargs))
         self.wakeUp()
 
     def listenTCP(self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "") -> IListeningPort:  # noqa: N802
-        """As every reactor; the port is nobody else's until the reactor is released."""
+        """Listen as every reactor does; the port stays reserved until the reactor is released."""
         held = self.held_ports.hold(interface, port)
         listening: IListeningPort = super().listenTCP(held, factory, backlog, interface)  # type: ignore[no-untyped-call]
         return listening
 
     def installWaker(self) -> None:  # noqa: N802
-        """Be woken once by each call from another thread, with nothing to read."""
+        """Install an edge-triggered waker: each call from another thread wakes the loop once, with nothing to read."""
         if not self.waker:
             super().installWaker()  # type: ignore[no-untyped-call]  # Twisted's
             self._poller.modify(self.waker.fileno(), EPOLLIN | EPOLLET)

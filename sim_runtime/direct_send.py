@@ -8,14 +8,14 @@ __all__ = ["is_plain_socket", "send_at_once"]
 
 
 def is_plain_socket(transport: object) -> bool:
-    """Whether a transport is a socket of the kernel and nothing else: TLS and simulated ones have buffers of theirs."""
+    """True if a transport is a plain kernel socket: TLS and simulated ones have their own buffers."""
     return isinstance(transport, tcp.Connection) and not transport.TLS
 
 
 def send_at_once(transport: tcp.Connection, data: bytes) -> bytes:
-    """Send what the socket takes now; answers the rest, for `transport.write`, which has to have nothing buffered.
+    """Send as much as the socket accepts; return the rest, for `transport.write`, whose buffer must be empty.
 
-    A lost connection takes nothing: the buffered write then finds it out in order.
+    A lost connection accepts nothing; the buffered write then detects the loss.
     """
     send = transport.socket.send
     try:

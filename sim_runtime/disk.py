@@ -1,7 +1,7 @@
-"""What a part may do with a disk: the interface that the real one and the virtual one share. Errors are OSErrors.
+"""The interface of disks, shared by the real and the virtual one. Errors are OSErrors.
 
-Paths are absolute and posix. A file is written at its end alone, and what is written is in the page cache: it
-outlives the process, and a loss of power only after `sync`. `replace`, `rename` and `remove` are durable when they
+Paths are absolute and posix. A file is written at its end alone. Written bytes are in the page cache: they
+survive the process, and a power loss only after `sync`. `replace`, `rename` and `remove` are durable when they
 return, as on a file system with a journal whose directories are flushed.
 """
 
@@ -23,71 +23,71 @@ class DiskSpace(NamedTuple):
 
 
 class DiskFile(Protocol):
-    """An open file. `size` is what has been written."""
+    """An open file. `size` is the number of written bytes."""
 
     size: int
 
     def append(self, data: bytes | memoryview) -> None:
-        """Write at the end. What fitted before an error stays there."""
+        """Write at the end. Bytes that were written before an error stay."""
 
     def truncate(self, size: int) -> None:
-        """Cut the end off."""
+        """Truncate the file."""
 
     def sync(self) -> None:
-        """Make all that is written durable."""
+        """Make all written bytes durable."""
 
     def close(self) -> None:
-        """Give the file back; it may be opened again."""
+        """Close the file; it may be opened again."""
 
 
 class DiskLock(Protocol):
     """A lock that is held."""
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
 
 
 class Disk(Protocol):
     """Files in directories."""
 
     def make_directory(self, path: str) -> None:
-        """Make a directory and those above it; one that is there stays."""
+        """Make a directory and its parents; an existing one stays."""
 
     def list_directory(self, path: str) -> list[str]:
         """The names in a directory, sorted."""
 
     def is_file(self, path: str) -> bool:
-        """Whether there is a file."""
+        """True if there is a file."""
 
     def is_directory(self, path: str) -> bool:
-        """Whether there is a directory."""
+        """True if there is a directory."""
 
     def size(self, path: str) -> int:
         """The bytes of a file."""
 
     def read(self, path: str) -> bytes:
-        """All that is in a file."""
+        """The content of a file."""
 
     def replace(self, path: str, data: bytes) -> None:
-        """Put a whole file in place of another at once, durably."""
+        """Replace a file by another at once, durably."""
 
     def open(self, path: str) -> DiskFile:
-        """Open a file to write at its end; it is made when it is not there."""
+        """Open a file to write at its end; it is created if it is missing."""
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file or a directory another name; a file that has it already is replaced."""
+        """Rename a file or a directory; an existing file of the new name is replaced."""
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with all that is in it."""
+        """Remove a file, or a directory with its content."""
 
     def space(self, path: str) -> DiskSpace:
-        """How much room there is."""
+        """The capacity and the free space of the disk."""
 
     def lock(self, path: str) -> DiskLock:
-        """Hold a lock on a file, which is made when it is not there; BlockingIOError while somebody else holds it."""
+        """Acquire a lock on a file, which is created if missing. Raises BlockingIOError while the lock is held."""
 
     def lose_power(self, path: str, random: Random) -> None:
-        """Lose what was not synced below a directory: each such file keeps a part of it, whose end may be torn.
+        """Lose the unsynced bytes below a directory: each file keeps a part of them, whose end may be a torn write.
 
-        Nobody may have files open there.
+        No file there may be open.
         """

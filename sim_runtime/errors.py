@@ -1,4 +1,4 @@
-"""The root of the errors that the ground floor raises itself."""
+"""The base class of the runtime's errors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Ports that stay their listener's own while it does not listen.
+"""Ports that stay reserved for their listener while it does not listen.
 
-The system gives a port that nobody listens on to whoever asks next. A server that is stopped, to be started again,
-could find another there; and a client that looks for it would talk to a stranger. A socket that is bound and does not
-listen keeps the port: whoever connects is refused. On Linux it may stay beside the one that listens.
+The system may give a port without a listener to another process. A stopped server could then not start again on its
+port, and its clients would connect to the wrong process. A bound socket that does not listen keeps the port:
+connections to it are refused. On Linux it can coexist with the listening socket.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ __all__ = ["HeldPorts"]
 
 
 class HeldPorts:
-    """By interface and port, from the first time that somebody listens there until `release`."""
+    """Bound sockets by interface and port, from the first listener there until `release`."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, int], socket.socket] = {}
 
     def hold(self, interface: str, port: int) -> int:
-        """Keep a port, or a free one for 0; answers it. What cannot be kept is left to who listens, to say why."""
+        """Reserve a port, or a free one for 0, and return it. If that fails, the listener raises the error later."""
         if (interface, port) in self._held:
             return port
         keeper = socket.socket(socket.AF_INET6 if isIPv6Address(interface) else socket.AF_INET)
@@ -36,7 +36,7 @@ class HeldPorts:
         return bound
 
     def release(self) -> None:
-        """Give all of them back."""
+        """Release all ports."""
         for keeper in self._held.values():
             keeper.close()
         self._held.clear()

@@ -1,4 +1,4 @@
-"""What every part asks of a reactor: time and TCP. The real reactor and each virtual host answer it alike."""
+"""The interface of reactors: time and TCP. The real reactor and each virtual host implement it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Waits of a thread, a second at a time, so that Ctrl-C ends them.
 
-A signal that comes just before a thread goes to sleep on a lock does not wake it: CPython looks for signals first and
-sleeps then. A wait of hours would be deaf to it, where one of many slices hears it with the next.
+A signal that arrives just before a thread blocks on a lock does not wake it: CPython checks for signals first and then
+blocks. A long wait would ignore the signal; a wait in slices handles it with the next slice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SLICE_S: Final = 1.0
 
 
 def wait_in_slices(wait: Callable[[float], bool], timeout_s: float | None) -> bool:
-    """Call `wait` with parts of `timeout_s` (None: without end) until it answers that what it waits for has come."""
+    """Call `wait` with slices of `timeout_s` (None: no limit) until it returns True."""
     left_s = timeout_s
     while left_s is None or left_s > SLICE_S:
         if wait(SLICE_S):

@@ -1,4 +1,4 @@
-"""One way from a host to another on the simulated network: how long bytes take, and whether they pass at all."""
+"""A one-way link between two hosts of the simulated network: delay, bandwidth, loss, holds and cuts."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Link", "Traffic"]
 
-# What Linux does: an unanswered SYN is sent again after a second, other segments at the earliest after 200 ms, and
-# each pause is twice the one before, up to two minutes.
+# As on Linux: a SYN without reply is sent again after a second, other segments at the earliest after 200 ms, and each
+# pause is twice the one before, up to two minutes.
 HANDSHAKE_RETRANSMISSION_US: Final = 1_000_000
 RETRANSMISSION_US: Final = 200_000
 RETRANSMISSION_MAX_US: Final = 120_000_000
 
 
 class Traffic(Protocol):
-    """What is under way on a link, and is told when the link lets nothing pass and when it does again."""
+    """Traffic on a link, which is notified when the link is blocked and when it is open again."""
 
     def stall(self) -> None:
-        """The link is held or cut, or has come from one of the two to the other."""
+        """The link is now held or cut."""
 
     def resume(self) -> None:
         """The link is open again."""
 
 
 class Link:
-    """One way from `source` to `target`; what goes back has a link of its own. Every property may be changed in a run.
+    """A link from `source` to `target`; the opposite direction has its own link. Properties may change during a run.
 
     - `latency_ms`, and up to `jitter_ms` more for each segment, drawn from the link's own stream;
     - `bandwidth_bytes_per_s`: shared by all connections of this link, None for no limit;
-    - `loss`: the share of segments that is lost once or more and comes late, by TCP's retransmission;
+    - `loss`: the share of segments that are lost once or more and arrive late, by TCP's retransmission;
     - `segment_bytes`: longer writes arrive in pieces of this size.
 
-    Bytes of a connection arrive in order whatever happens. A link that is held delays everything until its release.
+    Bytes of a connection always arrive in order. A link that is held delays everything until its release.
     A link that is cut loses everything; TCP sends it again some time after `restore()`.
     """
 
@@ -93,7 +93,7 @@ class Link:
 
     @property
     def jitter_ms(self) -> float:
-        """The most that is added to the latency of a segment."""
+        """The upper bound of the jitter of a segment."""
         return self._jitter_us / 1000
 
     @jitter_ms.setter
@@ -102,31 +102,31 @@ class Link:
 
     @property
     def is_cut(self) -> bool:
-        """Whether what is sent now is lost."""
+        """True if bytes that are sent now are lost."""
         return self._cut or self._isolated
 
     @property
     def is_held(self) -> bool:
-        """Whether what is sent now waits for `release()`."""
+        """True if bytes that are sent now wait for `release()`."""
         return self._held
 
     def cut(self) -> None:
-        """Lose everything that is under way and everything that is sent, until `restore()`."""
+        """Lose everything in transit and everything that is sent, until `restore()`."""
         self._cut = True
         self._apply()
 
     def restore(self) -> None:
-        """End a cut. What was lost meanwhile arrives when TCP sends it again."""
+        """End a cut. Lost bytes arrive when TCP retransmits them."""
         self._cut = False
         self._apply()
 
     def hold(self) -> None:
-        """Keep everything that is under way and everything that is sent, until `release()`."""
+        """Hold everything in transit and everything that is sent, until `release()`."""
         self._held = True
         self._apply()
 
     def release(self) -> None:
-        """End a hold: what was kept arrives now, in order."""
+        """End a hold: held bytes arrive now, in order."""
         self._held = False
         self._apply()
 
@@ -136,15 +136,15 @@ class Link:
         self._apply()
 
     def add(self, traffic: Traffic) -> None:
-        """Tell `traffic` when this link is blocked and when it is open again."""
+        """Notify `traffic` when this link is blocked and when it is open again."""
         self._traffic[traffic] = None
 
     def discard(self, traffic: Traffic) -> None:
-        """Forget `traffic`, which has nothing under way any more."""
+        """Remove `traffic`, which has nothing in transit any more."""
         self._traffic.pop(traffic, None)
 
     def arrival_us(self, now_us: int, size: int) -> int:
-        """When `size` bytes arrive that are sent now. Draws for jitter and loss, and takes up bandwidth."""
+        """The arrival time of `size` bytes that are sent now. Draws jitter and loss, and consumes bandwidth."""
         due_us = now_us + self._latency_us
         if self.bandwidth_bytes_per_s is not None:
             begin_us = max(now_us, self._busy_until_us)
@@ -160,7 +160,7 @@ class Link:
         return due_us
 
     def retransmission_us(self, lost_us: int, now_us: int, *, handshake: bool) -> int:
-        """When a segment that was lost at `lost_us` arrives at last, if the link has just been restored."""
+        """The arrival time of a segment that was lost at `lost_us`, if the link has just been restored."""
         pause_us = HANDSHAKE_RETRANSMISSION_US if handshake else RETRANSMISSION_US
         sent_us = lost_us + pause_us
         while sent_us < now_us:

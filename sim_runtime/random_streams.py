@@ -1,4 +1,4 @@
-"""Random streams, one a part, derived from (seed, part's name): a draw added in one part never shifts the others."""
+"""Random streams, one per part, derived from (seed, name): an added draw in one part does not change the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["RandomStreams", "RenamedStreams"]
 
 
 class RandomStreams:
-    """The streams of one run. The same name always answers the same stream object, so that its draws go on."""
+    """The streams of one run. The same name always returns the same stream object, so that its draws continue."""
 
     __slots__ = ("_streams", "seed")
 
@@ -26,7 +26,7 @@ class RandomStreams:
         return found
 
     def fingerprint(self) -> str:
-        """A hash of where every stream stands: two runs that drew differently differ here."""
+        """A hash of the state of every stream: it differs for runs with different draws."""
         state = hashlib.blake2b(digest_size=16)
         for name in sorted(self._streams):
             state.update(f"{name}\n{self._streams[name].getstate()}\n".encode())
@@ -34,7 +34,7 @@ class RandomStreams:
 
 
 class RenamedStreams(RandomStreams):
-    """The streams of a part that lives a second time in one run, or in the next one: each name has a suffix."""
+    """The streams of another incarnation of a part: each name has a suffix."""
 
     __slots__ = ("_original", "_suffix")
 

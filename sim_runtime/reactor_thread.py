@@ -29,7 +29,7 @@ STOP_TIMEOUT_S: Final = 10.0
 
 
 class ReactorThreadError(SimRuntimeError):
-    """A reactor thread was asked for what it cannot do: it has stopped, or belongs to another process or thread."""
+    """An invalid call of a reactor thread: it has stopped, or belongs to another process or thread."""
 
 
 class ReactorThread:
@@ -47,7 +47,7 @@ class ReactorThread:
 
     @property
     def running(self) -> bool:
-        """Whether calls are still taken, in this process."""
+        """True if calls are accepted, in this process."""
         return not self._stopped and os.getpid() == self._pid
 
     @property
@@ -65,9 +65,9 @@ class ReactorThread:
     def call(self, function: Callable[..., T], *args: object, timeout_s: float = ...) -> T: ...
 
     def call(self, function: Callable[..., Any], *args: object, timeout_s: float = CALL_TIMEOUT_S) -> Any:
-        """Call `function` in the reactor's thread and wait for what it answers, be it a Deferred or a coroutine.
+        """Call `function` in the reactor's thread and wait for its result, also of a Deferred or a coroutine.
 
-        Raises what the function raised, or DeadlineExceeded; then a Deferred that is late gets cancelled.
+        Raises the error of the function, or DeadlineExceeded; a late Deferred is cancelled then.
         """
         self._refuse_here("call")
         future: Future[Any] = Future()
@@ -90,7 +90,7 @@ class ReactorThread:
                 self._pending.pop(future, None)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
-        """Stop the reactor and wait for its thread; calls that still wait fail. To stop twice does nothing."""
+        """Stop the reactor and wait for its thread; waiting calls fail. A second stop does nothing."""
         self._refuse_here("stop")
         with self._lock:
             if self._stopped:
@@ -120,17 +120,17 @@ class ReactorThread:
         self, future: Future[Any], waiting: list[Deferred[Any]], function: Callable[..., Any], args: tuple[object, ...]
     ) -> None:
         try:
-            answer = function(*args)
-            if isinstance(answer, Coroutine):
-                answer = Deferred.fromCoroutine(answer)
+            result = function(*args)
+            if isinstance(result, Coroutine):
+                result = Deferred.fromCoroutine(result)
         except Exception as error:  # noqa: BLE001 - it is raised in the caller's thread
             _settle(future, Failure(error))
             return
-        if isinstance(answer, Deferred):
-            waiting.append(answer)
-            answer.addBoth(lambda result: _settle(future, result))
+        if isinstance(result, Deferred):
+            waiting.append(result)
+            result.addBoth(lambda outcome: _settle(future, outcome))
         else:
-            _settle(future, answer)
+            _settle(future, result)
 
     def _fail_pending(self) -> None:
         with self._lock:
@@ -143,7 +143,7 @@ class ReactorThread:
             raise ReactorThreadError(f"reactor thread {self.name!r} is stopped")
 
     def _refuse_here(self, method: str) -> None:
-        # Before any lock is taken: a fork may have copied it locked.
+        # Before any lock is acquired: a fork may have copied it locked.
         if os.getpid() != self._pid:
             raise ReactorThreadError(
                 f"reactor thread {self.name!r} was started in process {self._pid} and did not survive the fork into "

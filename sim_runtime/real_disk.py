@@ -1,4 +1,4 @@
-"""The machine's own disk. A file that is not written to may be closed behind its owner's back: see OPEN_FILES_MAX."""
+"""The disk of the machine. Idle files may be closed transparently: see OPEN_FILES_MAX."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sim_runtime.disk import DiskSpace
-from sim_runtime.torn_tail import kept_after_power_loss
+from sim_runtime.torn_write import kept_after_power_loss
 
 if TYPE_CHECKING:
     from random import Random
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["RealDisk"]
 
 OPEN_FILES_MAX: Final = 512
-"""How many files have a descriptor at a time; the one that was opened first gives its own up for the next."""
+"""The limit on open descriptors; the file that was opened first is closed for the next."""
 
 
 class RealDisk:
-    """Files as the operating system has them."""
+    """Files of the operating system."""
 
     def __init__(self) -> None:
         self._open: dict[RealFile, None] = {}
@@ -28,7 +28,7 @@ class RealDisk:
         self._synced: dict[str, int] = {}
 
     def make_directory(self, path: str) -> None:
-        """Make a directory and those above it; one that is there stays."""
+        """Make a directory and its parents; an existing one stays."""
         Path(path).mkdir(parents=True, exist_ok=True)
 
     def list_directory(self, path: str) -> list[str]:
@@ -36,11 +36,11 @@ class RealDisk:
         return sorted(os.listdir(path))  # noqa: PTH208 - names are what is wanted
 
     def is_file(self, path: str) -> bool:
-        """Whether there is a file."""
+        """True if there is a file."""
         return Path(path).is_file()
 
     def is_directory(self, path: str) -> bool:
-        """Whether there is a directory."""
+        """True if there is a directory."""
         return Path(path).is_dir()
 
     def size(self, path: str) -> int:
@@ -48,11 +48,11 @@ class RealDisk:
         return Path(path).stat().st_size
 
     def read(self, path: str) -> bytes:
-        """All that is in a file."""
+        """The content of a file."""
         return Path(path).read_bytes()
 
     def replace(self, path: str, data: bytes) -> None:
-        """Write a file beside the old one, sync it, and give it the name; then sync the directory."""
+        """Write a file beside the old one, sync and rename it, then sync the directory."""
         temporary = f"{path}.tmp"
         with Path(temporary).open("wb") as file:
             file.write(data)
@@ -63,18 +63,18 @@ class RealDisk:
         _sync_directory(str(Path(path).parent))
 
     def open(self, path: str) -> RealFile:
-        """Open a file to write at its end; it is made when it is not there."""
+        """Open a file to write at its end; it is created if it is missing."""
         return RealFile(self, path)
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file or a directory another name."""
+        """Rename a file or a directory."""
         os.replace(old, new)  # noqa: PTH105 - the names are text
         for path in [path for path in self._synced if _is_below(path, old)]:
             self._synced[new + path[len(old) :]] = self._synced.pop(path)
         _sync_directory(str(Path(new).parent))
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with all that is in it."""
+        """Remove a file, or a directory with its content."""
         if Path(path).is_dir():
             shutil.rmtree(path)
         else:
@@ -83,12 +83,12 @@ class RealDisk:
             del self._synced[known]
 
     def space(self, path: str) -> DiskSpace:
-        """How much room there is."""
+        """The capacity and the free space of the disk."""
         usage = shutil.disk_usage(path)
         return DiskSpace(usage.total, usage.free)
 
     def lock(self, path: str) -> RealLock:
-        """Hold a lock on a file as Java's FileChannel does, so that a real broker and this one exclude each other."""
+        """Acquire a lock on a file as Java's FileChannel does: a real broker and this one exclude each other."""
         import fcntl
 
         real = os.path.realpath(path)
@@ -104,7 +104,7 @@ class RealDisk:
         return RealLock(self._locked, real, descriptor)
 
     def lose_power(self, path: str, random: Random) -> None:
-        """Cut every file to what a loss of power would have left of what this process has written."""
+        """Truncate every file that this process has written as a power loss would."""
         for known in [known for known in self._synced if _is_below(known, path)]:
             synced = self._synced.pop(known)
             tail = Path(known).read_bytes()[synced:]
@@ -113,34 +113,34 @@ class RealDisk:
                 file.seek(synced)
                 file.write(kept_after_power_loss(tail, random))
 
-    # What its files tell -------------------------------------------------------------------------------------
+    # Reports of files -------------------------------------------------------------------------------------
 
     def opened(self, file: RealFile) -> None:
-        """A file has a descriptor now: the oldest may have to give up its own."""
+        """Note that a file is open now: the oldest may have to close."""
         self._open[file] = None
         if len(self._open) > OPEN_FILES_MAX:
             next(iter(self._open)).close()
 
     def closed(self, file: RealFile) -> None:
-        """A file has no descriptor any more."""
+        """Note that a file is closed."""
         self._open.pop(file, None)
 
     def wrote(self, path: str, synced: int) -> None:
-        """A file has, from here on, bytes that are not durable."""
+        """Note that a file has bytes from here on that are not durable."""
         self._synced.setdefault(path, synced)
 
     def synced(self, path: str) -> None:
-        """All of a file is durable."""
+        """Note that all of a file is durable."""
         self._synced.pop(path, None)
 
     def cut(self, path: str, size: int) -> None:
-        """A file has lost its end."""
+        """Note that a file was truncated."""
         if self._synced.get(path, -1) > size:
             self._synced[path] = size
 
 
 class RealFile:
-    """One file that is written at its end, with a descriptor from the first write on."""
+    """One append-only file, with a descriptor from the first write on."""
 
     __slots__ = ("_descriptor", "_dirty", "_disk", "_path", "size")
 
@@ -153,7 +153,7 @@ class RealFile:
         self.size = Path(path).stat().st_size
 
     def append(self, data: bytes | memoryview) -> None:
-        """Write at the end. What fitted before an error stays there."""
+        """Write at the end. Bytes that were written before an error stay."""
         descriptor = self._descriptor
         if descriptor < 0:
             descriptor = self._open()
@@ -168,20 +168,20 @@ class RealFile:
             written += more
 
     def truncate(self, size: int) -> None:
-        """Cut the end off."""
+        """Truncate the file."""
         os.truncate(self._path, size)
         self.size = size
         self._disk.cut(self._path, size)
 
     def sync(self) -> None:
-        """Make all that is written durable."""
+        """Make all written bytes durable."""
         if self._dirty:
             os.fsync(self._descriptor if self._descriptor >= 0 else self._open())
             self._dirty = False
             self._disk.synced(self._path)
 
     def close(self) -> None:
-        """Give the descriptor back; the next write opens the file again."""
+        """Close the descriptor; the next write opens the file again."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -194,7 +194,7 @@ class RealFile:
 
 
 class RealLock:
-    """A lock that is held."""
+    """An acquired lock."""
 
     __slots__ = ("_descriptor", "_held", "_path")
 
@@ -204,7 +204,7 @@ class RealLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         if self._held.pop(self._path, True) is None:
             os.close(self._descriptor)
 

@@ -1,4 +1,4 @@
-"""A reactor on real time and real sockets, never installed as Twisted's global one: several may live in one process."""
+"""A reactor on real time and real sockets, never installed as Twisted's global one: a process may have several."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["new_reactor", "release_reactor"]
 
 
 def new_reactor(*, spins: bool = False) -> RealReactor:
-    """A reactor that has not run yet: epoll where there is one, else select.
+    """Return a reactor that has not run yet: epoll on Linux, else select.
 
-    With `spins` it looks a while for more before it sleeps, where it can: for a process that does nothing but serve.
+    With `spins` it polls for a moment before it blocks, on Linux: for a process that only serves.
     """
     reactor: ReactorBase
     if sys.platform == "linux":

@@ -13,9 +13,9 @@ __all__ = ["RepeatingCall"]
 
 
 class RepeatingCall:
-    """Call `function` every `interval_ms` without drift; turns that a slow machine missed are skipped, not made up.
+    """Call `function` every `interval_ms` without drift; calls that a slow machine missed are skipped.
 
-    An exception goes to the reactor, and the next turn comes all the same, as in KafkaScheduler.
+    An exception goes to the reactor, and the next call still happens, as in KafkaScheduler.
     """
 
     __slots__ = ("_call", "_function", "_initial_delay", "_interval", "_reactor", "_started", "_turns")
@@ -33,11 +33,11 @@ class RepeatingCall:
 
     @property
     def running(self) -> bool:
-        """Whether a next turn is scheduled."""
+        """True if a next call is scheduled."""
         return self._call is not None
 
     def start(self, *, initial_delay_ms: float | None = None) -> None:
-        """Begin; the first turn comes after `initial_delay_ms`, or else after one interval."""
+        """Start; the first call comes after `initial_delay_ms`, by default after one interval."""
         if self._call is not None:
             raise RuntimeError("this RepeatingCall runs already")
         self._initial_delay = self._interval if initial_delay_ms is None else initial_delay_ms / 1000
@@ -46,7 +46,7 @@ class RepeatingCall:
         self._call = self._reactor.callLater(self._initial_delay, self._turn)
 
     def stop(self) -> None:
-        """End; a RepeatingCall that does not run stays so. It may be started again."""
+        """Stop; does nothing if it does not run. It may be started again."""
         call, self._call = self._call, None
         if call is not None and call.active():
             call.cancel()
@@ -55,8 +55,8 @@ class RepeatingCall:
         elapsed = self._reactor.seconds() - self._started
         missed = int((elapsed - self._initial_delay) / self._interval) - self._turns
         self._turns += max(0, missed) + 1
-        # Counted from the start and not added up, or rounding would make the turns drift.
+        # Computed from the start, because adding intervals up would accumulate rounding errors.
         delay = self._initial_delay + self._turns * self._interval - elapsed
-        # Scheduled before it is called, so that the function may stop the repetition, and may fail.
+        # Scheduled before the call, so that the function may stop the repetition, and may fail.
         self._call = self._reactor.callLater(max(0.0, delay), self._turn)
         self._function()

@@ -1,8 +1,8 @@
-"""Waits by looking again for a moment before it sleeps, as long as that pays.
+"""Adaptive spinning: polls for a moment before it blocks, while that saves time.
 
-A process that sleeps is woken by an interrupt of its processor, which costs it and whoever wakes it more than a small
-request does, and it wakes with cold caches. It pays to look while requests and answers come and go without a pause, as
-with a client that sends one record at a time. Each look lets go first whoever else has work.
+Waking a blocked process takes an interrupt of its processor, which costs both sides more than a small request, and its
+caches are cold afterwards. Spinning helps while requests and responses follow each other without a pause, as for a
+client that sends one record at a time. Each poll yields the processor to other threads.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["SpinningWait"]
 
-LOOK_SECONDS: Final = 250e-6
-"""How long it looks before it sleeps: longer than a client takes from an answer to a request, or a broker back. A wait
-that took longer, as after a look in vain, is no reason to look the next time."""
+SPIN_SECONDS: Final = 250e-6
+"""The time of a spin: longer than a client takes from a response to its next request, or a broker to respond. After an
+unsuccessful spin the next wait blocks at once."""
 
 PROCESSORS_MIN: Final = 2
-"""With fewer of them nobody could do anything while it looks."""
+"""With fewer processors no other thread could run during a spin."""
 
 
 class SpinningWait:
-    """Of one thread at a time; `short_waits_min`: after so many waits in a row that were short it looks first."""
+    """The waits of one thread; it spins after `short_waits_min` short waits in a row."""
 
     __slots__ = ("_can_spin", "_seconds", "_short_waits", "_short_waits_min")
 
@@ -37,19 +37,19 @@ class SpinningWait:
         self._short_waits = 0
 
     def wait(self, poll: Callable[..., Events], timeout: float, *arguments: object) -> Events:
-        """What `poll(timeout, *arguments)` answers; `timeout` is in seconds, a negative one means for ever."""
+        """Return the result of `poll(timeout, *arguments)`; `timeout` is in seconds, a negative one is no limit."""
         if not timeout or not self._can_spin:
             return poll(timeout, *arguments)
         began = now = self._seconds()
         if self._short_waits >= self._short_waits_min:
-            look_until = now + (min(LOOK_SECONDS, timeout) if timeout > 0 else LOOK_SECONDS)
-            while now < look_until:
+            spin_until = now + (min(SPIN_SECONDS, timeout) if timeout > 0 else SPIN_SECONDS)
+            while now < spin_until:
                 events = poll(0, *arguments)
                 if events:
                     return events
                 os.sched_yield()
                 now = self._seconds()
         events = poll(timeout, *arguments)
-        short = events and self._seconds() - began < LOOK_SECONDS
+        short = events and self._seconds() - began < SPIN_SECONDS
         self._short_waits = self._short_waits + 1 if short else 0
         return events

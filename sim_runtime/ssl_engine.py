@@ -1,7 +1,7 @@
-"""Settings and stores made into what OpenSSL asks: one context a side, one connection object a connection.
+"""OpenSSL contexts and connections from settings and stores: one context per side.
 
-Mirrors SslFactory and DefaultSslEngineFactory. What a peer's certificate was refused for is kept with the connection,
-because OpenSSL's own error says only that it was.
+Mirrors SslFactory and DefaultSslEngineFactory. A connection keeps the reason for refusing its peer's certificate,
+because OpenSSL's own error does not contain it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _AUTHENTICATION: Final = {
 
 
 class PeerCertificate:
-    """What one connection learnt of its peer: why the certificate was refused, if it was."""
+    """The peer's certificate of one connection, and the reason if it was refused."""
 
     __slots__ = ("problem", "subject")
 
@@ -48,7 +48,7 @@ class PeerCertificate:
         self.subject = ""
 
     def verified(self, certificate: crypto.X509, error: int, accepted: bool) -> bool:  # noqa: FBT001
-        """One certificate of the chain was looked at; the first that is not accepted ends the handshake."""
+        """Record the verification of one certificate of the chain; the first refused one ends the handshake."""
         if not accepted and self.problem is None:
             self.problem = error
             self.subject = certificate.to_cryptography().subject.rfc4514_string()
@@ -81,11 +81,11 @@ class SslEngineFactory:
         context.set_verify(mode, _verified)
         context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
         if server:
-            # Without it OpenSSL refuses a Java client that comes back by a ticket and has shown a certificate.
+            # Without it OpenSSL refuses a Java client that resumes a session by a ticket and has sent a certificate.
             context.set_session_id(SESSION_ID_CONTEXT)
 
     def connection(self, host: str | None = None) -> SSL.Connection:
-        """A connection through memory; a client says by `host` which server it wants (server name indication)."""
+        """A connection through memory; a client names the server by `host` (server name indication)."""
         connection = SSL.Connection(self.context, None)
         if self._server:
             connection.set_accept_state()
@@ -96,7 +96,7 @@ class SslEngineFactory:
         return connection
 
     def host_problem(self, connection: SSL.Connection, host: str) -> str | None:
-        """Why the certificate of a server is not for `host`; None when it is, or when that is not asked."""
+        """The reason why the certificate of a server is not for `host`; None if it is, or if the check is off."""
         if self.settings.endpoint_identification_algorithm != HTTPS:
             return None
         try:
@@ -144,7 +144,7 @@ def _trust(context: SSL.Context, certificates: list[x509.Certificate] | None, *,
 
 
 def _limited_by_suites(settings: SslSettings) -> list[str]:
-    """A version of TLS without any of the suites that are named cannot be spoken, as in Java."""
+    """A version of TLS without any of the named suites is disabled, as in Java."""
     suites = settings.cipher_suites
     found = list(settings.protocols)
     if suites:

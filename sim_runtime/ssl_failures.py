@@ -1,7 +1,7 @@
-"""Why a TLS connection could not be made, in words that name the configuration to change. Mirrors nothing of Kafka's.
+"""Explains a failed TLS handshake and names the configuration to change. No class of Kafka does this.
 
-OpenSSL says what it met, seldom whose configuration is at fault. A client and a server meet the same quarrel from two
-sides: each is told what it can change itself, and what the other side may have to.
+OpenSSL names the failure, but seldom the configuration at fault. Client and server see the same failure from two
+sides: each text names the settings that this side, or the other side, can change.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _NOT_YET_VALID: Final = 9
 _EXPIRED: Final = 10
 _UNTRUSTED: Final = (2, 18, 19, 20, 21)
 _NO_CERTIFICATE: Final = "peer did not return a certificate"
-_WITHOUT_TLS: Final = "it answers without TLS: a PLAINTEXT listener, or no Kafka; security.protocol=SSL is ours"
+_WITHOUT_TLS: Final = "it responds without TLS: a PLAINTEXT listener, or no Kafka; security.protocol=SSL is ours"
 _PLAIN_CLIENT: Final = "the client speaks without TLS: its security.protocol is PLAINTEXT, the listener's SSL"
 _OTHER_VERSIONS: Final = "it speaks no version of TLS that ssl.enabled.protocols and ssl.protocol allow"
-# What stands in OpenSSL's reason -> what it means to a client.
+# A part of OpenSSL's reason -> its meaning to a client.
 _TO_A_CLIENT: Final[Mapping[str, str]] = {
     "wrong version number": _WITHOUT_TLS,
     "packet length too long": _WITHOUT_TLS,
@@ -51,21 +51,21 @@ _TO_A_SERVER: Final[Mapping[str, str]] = {
     "alert certificate unknown": "the client refuses our certificate: its ssl.truststore lacks the issuer of "
     "ssl.keystore, or the name that it connects to is not in the certificate",
     "alert bad certificate": "the client refuses our certificate (ssl.keystore)",
-    "alert certificate expired": "the client says that our certificate has expired: renew the one of ssl.keystore",
+    "alert certificate expired": "the client reports that our certificate has expired: renew the one of ssl.keystore",
     "unsupported protocol": "the client speaks no version of TLS that ssl.enabled.protocols and ssl.protocol allow",
     "no shared cipher": "the client has none of the listener's ssl.cipher.suites, or none for the key of ssl.keystore",
 }
 
 
 def openssl_reason(error: BaseException) -> str:
-    """The last entry of OpenSSL's error queue, in its own words."""
+    """The text of the last entry of OpenSSL's error queue."""
     if isinstance(error, SSL.Error) and error.args and isinstance(error.args[0], list) and error.args[0]:
         return str(error.args[0][-1][-1])
     return str(error) or type(error).__name__
 
 
 def why_client_failed(error: BaseException, peer: PeerCertificate) -> str:
-    """What a client says of a server that it could not make a TLS connection to."""
+    """The text of a client's failed TLS connection to a server."""
     if peer.problem is not None:
         subject = peer.subject or "(no name)"
         if peer.problem == _EXPIRED:
@@ -78,11 +78,11 @@ def why_client_failed(error: BaseException, peer: PeerCertificate) -> str:
                 "must have its issuer"
             )
         return f"its certificate, {subject}, is refused (X509_V_ERR {peer.problem})"
-    return _told(_TO_A_CLIENT, error)
+    return _explain(_TO_A_CLIENT, error)
 
 
 def why_server_failed(error: BaseException, peer: PeerCertificate) -> str:
-    """What a listener says of a client that it could not make a TLS connection with."""
+    """The text of a listener's failed TLS connection with a client."""
     if peer.problem is not None:
         subject = peer.subject or "(no name)"
         if peer.problem == _EXPIRED:
@@ -90,10 +90,10 @@ def why_server_failed(error: BaseException, peer: PeerCertificate) -> str:
         if peer.problem in _UNTRUSTED:
             return f"the client's certificate, {subject}, is not trusted: ssl.truststore must have its issuer"
         return f"the client's certificate, {subject}, is refused (X509_V_ERR {peer.problem})"
-    return _told(_TO_A_SERVER, error)
+    return _explain(_TO_A_SERVER, error)
 
 
-def _told(table: Mapping[str, str], error: BaseException) -> str:
+def _explain(table: Mapping[str, str], error: BaseException) -> str:
     reason = openssl_reason(error)
     meaning = next((text for words, text in table.items() if words in reason.lower()), None)
     return reason if meaning is None else f"{meaning} ({reason})"

@@ -1,6 +1,6 @@
-"""What TLS is told, under Kafka's names: `ssl.*` of a client or of a listener. Mirrors SslConfigs.
+"""TLS settings under Kafka's names: `ssl.*` of a client or of a listener. Mirrors SslConfigs.
 
-Nothing here needs OpenSSL: a program that speaks PLAINTEXT may read and show these, and pays nothing for TLS.
+Nothing here needs OpenSSL: a program with PLAINTEXT listeners alone can read these without the cost of TLS.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _WITHOUT_MEANING: Final = {
 
 
 class SslConfigError(SimRuntimeError, ValueError):
-    """An `ssl.*` configuration that cannot be: names it, its value, and what would do."""
+    """An invalid `ssl.*` configuration, with its name, its value and the expected form."""
 
 
 class ClientAuth(Enum):
-    """ssl.client.auth: whether a listener asks for a client's certificate, and whether it must have one."""
+    """ssl.client.auth: a listener does not request, requests or requires a client's certificate."""
 
     NONE = "none"
     REQUESTED = "requested"
@@ -41,7 +41,7 @@ class ClientAuth(Enum):
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class SslSettings:
-    """Parsed and checked, but for what is in the stores."""
+    """Parsed and checked settings, without the content of the stores."""
 
     protocol: str = "TLSv1.3"
     enabled_protocols: tuple[str, ...] = PROTOCOLS
@@ -61,7 +61,7 @@ class SslSettings:
 
     @classmethod
     def read(cls, value_of: Callable[[str], object], *, server: bool = False) -> SslSettings:
-        """Take every `ssl.*` value by its name, None where there is none; SslConfigError for what cannot be."""
+        """Parse the `ssl.*` values by name; None if one is missing. Raises SslConfigError for an invalid one."""
 
         def text(name: str) -> str | None:
             value = value_of(name)
@@ -92,21 +92,21 @@ class SslSettings:
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """What may be spoken: those of ssl.enabled.protocols that ssl.protocol's context has."""
+        """The usable versions: those of ssl.enabled.protocols that ssl.protocol's context has."""
         newest = len(PROTOCOLS) if self.protocol == "TLS" else PROTOCOLS.index(self.protocol) + 1
         return tuple(each for each in PROTOCOLS[:newest] if each in self.enabled_protocols)
 
     @property
     def has_keystore(self) -> bool:
-        """Whether there is a key and a certificate of one's own."""
+        """True if this side has a key and a certificate."""
         return self.keystore_key is not None or self.keystore_location is not None
 
     @property
     def has_truststore(self) -> bool:
-        """Whether what is trusted is said; otherwise it is what the system trusts."""
+        """True if a trust store is set; the default is the system's."""
         return self.truststore_certificates is not None or self.truststore_location is not None
 
-    # What DefaultSslEngineFactory refuses when it makes its stores.
+    # DefaultSslEngineFactory refuses the same when it makes its stores.
 
     def _check(self) -> None:
         _check_protocol("ssl.protocol", self.protocol, (*PROTOCOLS, "TLS"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["KeyStore", "key_store", "trusted_certificates"]
 
 STORE_BYTES_MAX: Final = 4 * 1024 * 1024
-"""A larger file is no store of ours."""
+"""The size limit of a store file."""
 _BLOCK: Final = re.compile(
     r"-+BEGIN\s+(?P<label>[^-]*?)\s*-+(?P<body>[A-Za-z0-9/+=\s]+)-+END\s+[^-]*-+", re.ASCII | re.DOTALL
 )
@@ -43,7 +43,7 @@ class KeyStore:
 
 
 def key_store(settings: SslSettings) -> KeyStore | None:
-    """What the side shows of itself, None when it shows nothing."""
+    """The key and certificate chain of this side, None if it has none."""
     if settings.keystore_key is not None:
         assert settings.keystore_certificate_chain is not None
         key = _key(settings.keystore_key, "ssl.keystore.key", settings.key_password)

@@ -1,8 +1,7 @@
 """TLS between a TCP transport and a protocol, through memory: Twisted's, closing as Kafka does.
 
-Mirrors SslTransportLayer. Bytes that arrive are decrypted as far as they go and handed on at once, so that one record
-may hold several frames and a frame may come in several records: who reads keeps what it cannot serve yet. What is
-written is encrypted at once.
+Mirrors SslTransportLayer. Received bytes are decrypted and delivered at once: a record may contain several frames, and
+a frame may span several records, so that the protocol buffers incomplete frames. Written bytes are encrypted at once.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ __all__ = ["SslTransportLayer", "client_side", "server_side"]
 
 
 class ServerEngines(Protocol):
-    """What makes a server's connections: an SslEngineFactory, or something that may change its own."""
+    """A source of a server's connections: an SslEngineFactory, or an object that replaces it over time."""
 
     def connection(self) -> SSL.Connection:
-        """One for a client that has come."""
+        """Make a connection for a client."""
         ...
 
 
 class SslTransportLayer(TLSMemoryBIOProtocol):
-    """One connection's TLS: its `engine`, and what is known of its `peer`."""
+    """One connection's TLS: its `engine`, and the certificate of its `peer`."""
 
     def __init__(self, factory: TLSMemoryBIOFactory, wrapped: IProtocol) -> None:
         super().__init__(factory, wrapped)  # type: ignore[no-untyped-call]  # Twisted's
@@ -46,7 +45,7 @@ class SslTransportLayer(TLSMemoryBIOProtocol):
         return found
 
     def loseConnection(self) -> None:  # noqa: N802
-        """Send what is written and that it is the end, and close; a peer's own word of the end is not waited for."""
+        """Send the buffered bytes and close_notify, and close without waiting for the peer's close_notify."""
         transport = self.transport
         self.unregisterProducer()  # type: ignore[no-untyped-call]  # Twisted's
         super().loseConnection()  # type: ignore[no-untyped-call]  # Twisted's
@@ -61,7 +60,7 @@ class _ClientConnections:
         self._host = host
 
     def clientConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:  # noqa: ARG002, N802, N803
-        """What Twisted asks for each connection."""
+        """Called by Twisted for each connection."""
         return self._engines.connection(self._host)
 
 
@@ -71,7 +70,7 @@ class _ServerConnections:
         self._engines = engines
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:  # noqa: ARG002, N802, N803
-        """What Twisted asks for each connection."""
+        """Called by Twisted for each connection."""
         return self._engines.connection()
 
 

@@ -1,4 +1,4 @@
-"""State machines as tables: state x event -> state. The table only answers; its owner acts."""
+"""State machines as tables: state x event -> state. The table only decides; its owner acts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ E = TypeVar("E", bound=Enum)
 
 
 class IllegalTransition(SimRuntimeError):
-    """A machine got an event that its state does not allow: a mistake of ours, never of a peer."""
+    """An event that the state of a machine does not allow: a defect of the simulator, never of a peer."""
 
     def __init__(self, machine: str, state: Enum, event: Enum, allowed: tuple[Enum, ...]) -> None:
         super().__init__(machine, state, event, allowed)
@@ -49,9 +49,9 @@ class StateTable(Generic[S, E]):
             raise IllegalTransition(self.machine_name, state, event, self.allowed(state)) from None
 
     def allows(self, state: S, event: E) -> bool:
-        """Whether the table has the pair: asked before a peer's event is turned into a wire error."""
+        """True if the table has the pair; checked before a peer's event becomes a wire error."""
         return (state, event) in self.transitions
 
     def allowed(self, state: S) -> tuple[E, ...]:
-        """The events that `state` takes, in the table's order."""
+        """The events that `state` allows, in the table's order."""
         return tuple(event for known, event in self.transitions if known is state)

@@ -1,4 +1,4 @@
-"""Errors that end in no one's hands: a Deferred that failed and that nobody looked at fails the simulated run."""
+"""Unhandled errors: a failed Deferred without an errback fails the simulated run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEFERRED_NAMESPACE: Final = "twisted.internet.defer"
 
 @implementer(ILogObserver)
 class UnhandledErrors:
-    """Within `with`, collect what Twisted reports of forgotten Deferreds; raise the first of them at the end.
+    """Within `with`, collect the unhandled errors in Deferreds that Twisted reports; raise the first one at the end.
 
     A Deferred within a reference cycle is reported when Python's garbage collector finds it, which may be later.
     """

@@ -1,4 +1,4 @@
-"""Who listens and who connects on the simulated network: Twisted's IListeningPort and IConnector."""
+"""Listeners and connectors of the simulated network: Twisted's IListeningPort and IConnector."""
 
 # ruff: noqa: N802, N815
 # The names are those of Twisted's interfaces.
@@ -38,7 +38,7 @@ HANDSHAKE_GIVE_UP_SECONDS: Final = 127.0
 
 @implementer(IListeningPort)
 class VirtualListeningPort:
-    """A listener. What it has accepted stays when it stops."""
+    """A listener. Accepted connections stay when it stops."""
 
     def __init__(self, host: HostReactor, port: int, factory: ServerFactory[Any], interface: str) -> None:
         self.factory = factory
@@ -49,7 +49,7 @@ class VirtualListeningPort:
         self._stopped: Deferred[None] | None = None
 
     def startListening(self) -> None:
-        """Take the port; raises CannotListenError when somebody listens there already."""
+        """Bind the port. Raises CannotListenError if it is in use."""
         if not self._host.bind(self):
             in_use = OSError(errno.EADDRINUSE, "Address already in use")
             raise CannotListenError(self.interface, self.port, in_use)
@@ -57,7 +57,7 @@ class VirtualListeningPort:
         self.factory.doStart()
 
     def stopListening(self) -> Deferred[None] | None:
-        """Accept no more, and give the port back at the next turn; None when it does not listen."""
+        """Accept no more, and release the port in the next loop iteration; None if it does not listen."""
         if self.listening and self._stopped is None:
             self._stopped = Deferred()
             self._host.callLater(0, self.close)
@@ -66,7 +66,7 @@ class VirtualListeningPort:
     loseConnection = stopListening
 
     def close(self) -> None:
-        """Give the port back now."""
+        """Release the port now."""
         if not self.listening:
             return
         self.listening = False
@@ -77,7 +77,7 @@ class VirtualListeningPort:
             stopped.callback(None)
 
     def getHost(self) -> IPv4Address:
-        """Where it listens, with the port that was chosen for port 0."""
+        """The address of the listener, with the port that was chosen for port 0."""
         return IPv4Address("TCP", self.interface or self._host.ip, self.port)
 
     def accept(self, transport: VirtualTransport) -> None:
@@ -97,7 +97,7 @@ class VirtualListeningPort:
 
 @implementer(IConnector)
 class VirtualConnector:
-    """One connection that a client asked for, and asks for again by `connect()`."""
+    """One connection of a client, and the next ones by `connect()`."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class VirtualConnector:
         self._timeout_call: IDelayedCall | None = None
 
     def connect(self) -> None:
-        """Begin; raises RuntimeError unless disconnected."""
+        """Connect. Raises RuntimeError unless disconnected."""
         if self.state != "disconnected":
             raise RuntimeError("can't connect in this state")
         self.state = "connecting"
@@ -145,29 +145,29 @@ class VirtualConnector:
             self.transport.loseConnection()
 
     def stopConnecting(self) -> None:
-        """Give the attempt up; the factory hears of it as UserError."""
+        """Cancel the attempt; the factory is notified with UserError."""
         if self.state != "connecting":
             raise NotConnectingError("we're not trying to connect")
         self._expire(UserError())
 
     def getDestination(self) -> IPv4Address:
-        """The address that was asked for."""
+        """The address of the server."""
         return IPv4Address("TCP", self.host, self.port)
 
     def established(self, transport: VirtualTransport) -> None:
-        """The peer answered: build the protocol and hand over."""
+        """The handshake is complete: build the protocol and connect it."""
         self.state = "connected"
         self._cancel_timeout()
         protocol = self.factory.buildProtocol(transport.getPeer())
         if protocol is None:
-            # Twisted gives such a connection a protocol that does nothing, and closes it.
+            # Twisted gives such a connection a protocol without behaviour, and closes it.
             transport.attach(Protocol())
             transport.loseConnection()
         else:
             transport.establish(protocol)
 
     def refused(self) -> None:
-        """The peer reset the attempt: nobody listens there."""
+        """The peer reset the attempt: the port has no listener."""
         self.fail(TwistedConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"))
 
     def fail(self, error: Exception) -> None:
@@ -179,7 +179,7 @@ class VirtualConnector:
         self._stop_factory_if_done()
 
     def lost(self, reason: Failure) -> None:
-        """The connection is gone; its protocol knows."""
+        """The connection is lost; its protocol is notified already."""
         self.state = "disconnected"
         self.factory.clientConnectionLost(self, reason)
         self._stop_factory_if_done()

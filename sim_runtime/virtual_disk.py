@@ -1,7 +1,7 @@
-"""A disk in memory, for runs on virtual time: with a page cache that a loss of power empties, and faults on demand.
+"""A disk in memory, for runs on virtual time: with a page cache that a power loss empties, and faults on demand.
 
-Faults hold for a directory and all below it: errors from the next access on, or after so many more written bytes; a
-disk that is full, which refuses what does not fit any more and keeps what did.
+A fault applies to a directory and everything below it: errors from the next access on, or after a number of written
+bytes, or a full disk, which keeps the bytes that fit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sim_runtime.disk import DiskSpace
-from sim_runtime.torn_tail import kept_after_power_loss
+from sim_runtime.torn_write import kept_after_power_loss
 
 if TYPE_CHECKING:
     from random import Random
@@ -27,7 +27,7 @@ CAPACITY_BYTES: Final = 1 << 40
 class _Fault:
     error: int
     bytes_left: int | None = None
-    """How much may still be written; None fails at once, reads too."""
+    """The number of bytes that may still be written; None fails every access at once, reads too."""
 
 
 class _Inode:
@@ -50,11 +50,11 @@ class VirtualDisk:
     # Faults --------------------------------------------------------------------------------------------------
 
     def fail(self, directory: str, *, after_bytes: int | None = None) -> None:
-        """Answer EIO below a directory: to everything, or to writes when so many more bytes were written."""
+        """Raise EIO below a directory: for every access, or for writes after a number of bytes."""
         self._faults[directory] = _Fault(error=errno.EIO, bytes_left=after_bytes)
 
     def fill(self, directory: str, *, left_bytes: int = 0) -> None:
-        """Leave room for so many more bytes below a directory; then writes are ENOSPC."""
+        """Leave space for a number of bytes below a directory; later writes raise ENOSPC."""
         self._faults[directory] = _Fault(error=errno.ENOSPC, bytes_left=left_bytes)
 
     def mend(self, directory: str) -> None:
@@ -62,7 +62,7 @@ class VirtualDisk:
         self._faults.pop(directory, None)
 
     def lose_power(self, path: str, random: Random) -> None:
-        """Lose what was not synced below a directory, and every lock there."""
+        """Lose the unsynced bytes below a directory, and every lock there."""
         for name, inode in self._files.items():
             if _is_below(name, path) and len(inode.data) > inode.synced:
                 inode.data[inode.synced :] = kept_after_power_loss(bytes(inode.data[inode.synced :]), random)
@@ -71,13 +71,13 @@ class VirtualDisk:
             del self._locked[name]
 
     def unsynced_bytes(self, path: str) -> int:
-        """How much would be at stake below a directory if power went now."""
+        """The number of unsynced bytes below a directory."""
         return sum(len(inode.data) - inode.synced for name, inode in self._files.items() if _is_below(name, path))
 
     # Directories and files -----------------------------------------------------------------------------------
 
     def make_directory(self, path: str) -> None:
-        """Make a directory and those above it; one that is there stays."""
+        """Make a directory and its parents; an existing one stays."""
         self._check(path)
         if path in self._files:
             raise _error(errno.EEXIST, path)
@@ -98,12 +98,12 @@ class VirtualDisk:
         )
 
     def is_file(self, path: str) -> bool:
-        """Whether there is a file."""
+        """True if there is a file."""
         self._check(path)
         return path in self._files
 
     def is_directory(self, path: str) -> bool:
-        """Whether there is a directory."""
+        """True if there is a directory."""
         self._check(path)
         return path in self._directories
 
@@ -112,11 +112,11 @@ class VirtualDisk:
         return len(self._inode(path).data)
 
     def read(self, path: str) -> bytes:
-        """All that is in a file."""
+        """The content of a file."""
         return bytes(self._inode(path).data)
 
     def replace(self, path: str, data: bytes) -> None:
-        """Put a whole file in place of another at once, durably."""
+        """Replace a file by another at once, durably."""
         self._require_directory(path)
         fits = self._room(path, len(data))
         if fits < len(data):
@@ -127,7 +127,7 @@ class VirtualDisk:
         self._files[path] = inode
 
     def open(self, path: str) -> VirtualFile:
-        """Open a file to write at its end; it is made when it is not there."""
+        """Open a file to write at its end; it is created if it is missing."""
         self._check(path)
         self._require_directory(path)
         inode = self._files.get(path)
@@ -136,7 +136,7 @@ class VirtualDisk:
         return VirtualFile(self, path, inode)
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file or a directory another name; a file that has it already is replaced."""
+        """Rename a file or a directory; an existing file of the new name is replaced."""
         self._check(old)
         self._check(new)
         if old in self._files:
@@ -154,7 +154,7 @@ class VirtualDisk:
             self._files[new + name[len(old) :]] = self._files.pop(name)
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with all that is in it."""
+        """Remove a file, or a directory with its content."""
         self._check(path)
         if path in self._files:
             del self._files[path]
@@ -167,7 +167,7 @@ class VirtualDisk:
             del self._files[name]
 
     def space(self, path: str) -> DiskSpace:
-        """What is written below a directory counts against its disk; a full one has as much left as was said."""
+        """The capacity and the free space of a disk: written bytes below a directory count against it."""
         self._check(path)
         used = sum(len(inode.data) for name, inode in self._files.items() if _is_below(name, path))
         left = CAPACITY_BYTES - used
@@ -177,7 +177,7 @@ class VirtualDisk:
         return DiskSpace(CAPACITY_BYTES, left)
 
     def lock(self, path: str) -> VirtualLock:
-        """Hold a lock on a file, which is made when it is not there; BlockingIOError while somebody else holds it."""
+        """Acquire a lock on a file, which is created if missing. Raises BlockingIOError while the lock is held."""
         self.open(path)
         if path in self._locked:
             raise BlockingIOError(f"{path} is locked")
@@ -203,7 +203,7 @@ class VirtualDisk:
                 raise _error(fault.error, path)
 
     def _room(self, path: str, size: int) -> int:
-        """How many of `size` bytes may be written, which are then spent."""
+        """Return how many of `size` bytes may be written, and consume them."""
         self._check(path)
         faults = [fault for directory, fault in self._faults.items() if _is_below(path, directory)]
         fits = min([size, *(fault.bytes_left for fault in faults if fault.bytes_left is not None)])
@@ -217,7 +217,7 @@ class VirtualDisk:
         return _error(next(fault.error for fault in faults if fault.bytes_left == 0), path)
 
     def write(self, path: str, inode: _Inode, data: bytes | memoryview) -> None:
-        """Add to a file what fits; an error when that is not all."""
+        """Append the bytes that fit; raise an error if that is not all."""
         if not self._faults:
             inode.data += data
             return
@@ -232,14 +232,14 @@ class VirtualDisk:
         inode.synced = len(inode.data)
 
     def cut(self, path: str, inode: _Inode, size: int) -> None:
-        """Take the end of a file away."""
+        """Truncate a file."""
         self._check(path)
         del inode.data[size:]
         inode.synced = min(inode.synced, size)
 
 
 class VirtualFile:
-    """One file that is written at its end."""
+    """One append-only file."""
 
     __slots__ = ("_disk", "_inode", "_path", "size")
 
@@ -250,27 +250,27 @@ class VirtualFile:
         self.size = len(inode.data)
 
     def append(self, data: bytes | memoryview) -> None:
-        """Write at the end. What fitted before an error stays there."""
+        """Write at the end. Bytes that were written before an error stay."""
         try:
             self._disk.write(self._path, self._inode, data)
         finally:
             self.size = len(self._inode.data)
 
     def truncate(self, size: int) -> None:
-        """Cut the end off."""
+        """Truncate the file."""
         self._disk.cut(self._path, self._inode, size)
         self.size = len(self._inode.data)
 
     def sync(self) -> None:
-        """Make all that is written durable."""
+        """Make all written bytes durable."""
         self._disk.sync(self._path, self._inode)
 
     def close(self) -> None:
-        """Nothing has to be given back."""
+        """Do nothing: there is no descriptor."""
 
 
 class VirtualLock:
-    """A lock that is held."""
+    """An acquired lock."""
 
     __slots__ = ("_held", "_path")
 
@@ -279,7 +279,7 @@ class VirtualLock:
         self._path = path
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         self._held.pop(self._path, None)
 
 

@@ -1,4 +1,4 @@
-"""One direction of a simulated TCP connection: its segments, in order, on their way over a link."""
+"""One direction of a simulated TCP connection: its segments in transit over a link, in order."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["Flow", "SegmentKind"]
 
 
 class SegmentKind(IntEnum):
-    """What a segment does where it arrives."""
+    """The effect of a segment at its receiver."""
 
     SYN = 0
     SYN_ACK = 1
     ESTABLISHED = 2  # the handshake's last acknowledgement: now the listener accepts
     DATA = 3
-    ACK = 4  # room in the window; sent only when somebody waits for it
+    ACK = 4  # room in the window; sent only if a sender waits for it
     FIN = 5
     RST = 6
 
 
 _HANDSHAKE: Final = frozenset({SegmentKind.SYN, SegmentKind.SYN_ACK})
-_ANSWERED: Final = frozenset({SegmentKind.DATA, SegmentKind.FIN})
+_ACKNOWLEDGED: Final = frozenset({SegmentKind.DATA, SegmentKind.FIN})
 _DATA: Final = SegmentKind.DATA
 _ACK: Final = SegmentKind.ACK
 _RST: Final = SegmentKind.RST
@@ -49,7 +49,7 @@ class _Segment:
 
 
 class Flow:
-    """What one transport sends to the other. Segments arrive in the order in which they were sent."""
+    """The bytes from one transport to the other. Segments arrive in the order in which they were sent."""
 
     __slots__ = (
         "_acknowledging",
@@ -81,7 +81,7 @@ class Flow:
         self._give_up: VirtualCall | None = None
 
     def send_data(self, data: bytes) -> None:
-        """Send `data` in segments of the link's size; what is sent in one instant shares a segment while it fits."""
+        """Send `data` in segments of the link's size; bytes sent at the same time share a segment while they fit."""
         limit = self.link.segment_bytes
         if self._in_flight and self.link.bandwidth_bytes_per_s is None:
             last = self._in_flight[-1]
@@ -118,23 +118,23 @@ class Flow:
         self._in_flight.append(segment)
 
     def acknowledge(self) -> None:
-        """Tell the receiver that there is room again; one such segment under way is enough."""
+        """Notify the receiver that there is room again; one such segment in transit is enough."""
         if not self._acknowledging:
             self._acknowledging = True
             self.send(_ACK)
 
     def abandon(self) -> None:
-        """The sender's socket is gone: forget what has not left it yet."""
+        """The sender's socket is closed: drop the bytes that have not left it yet."""
         if self.link.is_cut:
             self._forget(list(self._in_flight))
             return
-        # Twisted writes at its next turn: what was written in this very instant is still with the sender.
+        # Twisted writes in its next loop iteration: bytes written at this time are still at the sender.
         now_us = self._reactor.now_us
         unsent = [item for item in self._in_flight if item.kind is _DATA and item.sent_us == now_us]
         self._forget(unsent)
 
     def stall(self) -> None:
-        """The link is blocked: nothing arrives until `resume`, and all is lost when it is cut."""
+        """The link is blocked: nothing arrives until `resume`, and everything is lost if it is cut."""
         lost = self.link.is_cut
         if lost:
             self._forget([segment for segment in self._in_flight if segment.kind is _RST])
@@ -150,7 +150,7 @@ class Flow:
         self._arm_give_up()
 
     def resume(self) -> None:
-        """The link is open again: what was kept arrives now, what was lost when TCP sends it again."""
+        """The link is open again: held segments arrive now, lost ones when TCP retransmits them."""
         lost_us = self._lost_us
         self._stop_waiting()
         now_us = self._reactor.now_us
@@ -166,7 +166,7 @@ class Flow:
     def _send_blocked(self, kind: SegmentKind, data: bytes, now_us: int) -> None:
         lost = self.link.is_cut
         if lost and kind is _RST:
-            return  # nobody sends it again: who still believes in the connection hears of it when it next writes
+            return  # not retransmitted: the peer detects the closed connection with its next write
         if lost and self._lost_us is None:
             self._lost_us = now_us
         due_us = now_us if lost else self.link.arrival_us(now_us, len(data))
@@ -214,7 +214,7 @@ class Flow:
         kinds = [segment.kind for segment in self._in_flight]
         if _ACK in kinds:
             self.receiver.give_up()
-        if any(kind in _ANSWERED for kind in kinds):
+        if any(kind in _ACKNOWLEDGED for kind in kinds):
             self._in_flight.clear()
             self._rest()
             self.sender.give_up()

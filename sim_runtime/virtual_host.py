@@ -1,4 +1,4 @@
-"""One machine of the simulated network: a face of the virtual reactor whose sockets belong to this host."""
+"""One machine of the simulated network: an interface of the virtual reactor whose sockets belong to this host."""
 
 # ruff: noqa: A002, ARG002, N802, N803
 # The names are those of Twisted's interfaces.
@@ -37,7 +37,7 @@ FREE_PORT_LAST: Final = 60_999
 
 @implementer(IReactor, IReactorPluggableNameResolver)
 class HostReactor:
-    """What runs on this host gets this as its reactor. `localhost` and `127.0.0.1` are the host itself."""
+    """The reactor of the programs on this host. `localhost` and `127.0.0.1` are the host itself."""
 
     def __init__(self, network: VirtualNetwork, name: str, ip: str) -> None:
         self.network = network
@@ -59,22 +59,22 @@ class HostReactor:
         return self.core.callLater(delay, callable, *args, **kwargs)
 
     def getDelayedCalls(self) -> Sequence[VirtualCall]:
-        """The calls to come of the whole simulation."""
+        """The pending calls of the whole simulation."""
         return self.core.getDelayedCalls()
 
     def callWhenRunning(self, callable: Callable[..., Any], *args: object, **kwargs: object) -> None:
-        """Call at once: a virtual reactor always runs."""
+        """Call at once, because a virtual reactor always runs."""
         callable(*args, **kwargs)
 
     def installNameResolver(self, resolver: IHostnameResolver) -> IHostnameResolver:
-        """Replace what HostnameEndpoint asks; answers the one before."""
+        """Replace the name resolver of HostnameEndpoint; return the previous one."""
         previous, self.nameResolver = self.nameResolver, resolver
         return previous
 
     def listenTCP(
         self, port: int, factory: ServerFactory[Any], backlog: int = 50, interface: str = ""
     ) -> VirtualListeningPort:
-        """Listen on this host; port 0 gets a free one. A virtual listener accepts at once, whatever its backlog."""
+        """Listen on this host; port 0 gets a free one. A virtual listener accepts at once and ignores the backlog."""
         del backlog
         listener = VirtualListeningPort(self, port or self._free_port(), factory, interface)
         listener.startListening()
@@ -94,7 +94,7 @@ class HostReactor:
         return connector
 
     def crash(self) -> None:
-        """The process on this host dies: its listeners go, its connections are reset. Its timers are its owner's."""
+        """Kill the process on this host: listeners close, connections are reset. Its owner cancels the timers."""
         for listener in list(self._listeners.values()):
             listener.close()
         for transport in list(self._transports):
@@ -106,17 +106,17 @@ class HostReactor:
             return self
         return self.network.find_host(name)
 
-    # What the sockets of this host call
+    # Called by the sockets of this host
 
     def bind(self, listener: VirtualListeningPort) -> bool:
-        """Give `listener` its port; False when it is taken."""
+        """Bind the port of `listener`; False if it is in use."""
         if listener.port in self._listeners:
             return False
         self._listeners[listener.port] = listener
         return True
 
     def unbind(self, listener: VirtualListeningPort) -> None:
-        """Take the port back."""
+        """Release the port."""
         del self._listeners[listener.port]
 
     def open_connection(
@@ -135,13 +135,13 @@ class HostReactor:
         return client
 
     def receive_syn(self, transport: VirtualTransport) -> None:
-        """Somebody wants to connect; `transport` would be this host's end."""
+        """Handle a connection request; `transport` would be this host's end."""
         transport.listener = self._listeners.get(transport.getHost().port)
         if transport.listener is None:
             transport.refuse()
         else:
             self._transports[transport] = None
-            transport.answer_handshake()
+            transport.accept_handshake()
 
     def forget(self, transport: VirtualTransport) -> None:
         """`transport` is closed."""
@@ -164,7 +164,7 @@ class _Resolution:
         self.name = name
 
     def cancel(self) -> None:
-        """Nothing to cancel: the answer is there at once."""
+        """Do nothing: the result is immediate."""
 
 
 @implementer(IHostnameResolver)
@@ -182,7 +182,7 @@ class _NetworkResolver:
         addressTypes: Sequence[type[IAddress]] | None = None,
         transportSemantics: str = "TCP",
     ) -> IHostResolution:
-        """Answer the host's one address, or none."""
+        """Report the host's only address, or none."""
         resolution = _Resolution(hostName)
         resolutionReceiver.resolutionBegan(resolution)
         found = self._host.resolve_host(hostName)

@@ -1,4 +1,4 @@
-"""The simulated network: named hosts, and between any two of them one link each way."""
+"""The simulated network: named hosts, and two one-way links between each pair."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ HOSTS_MAX: Final = 65_000
 
 
 class VirtualNetwork:
-    """Hosts and links, made when they are first asked for.
+    """Hosts and links, made on first use.
 
     New links get this network's `latency_ms`, `jitter_ms`, `bandwidth_bytes_per_s`, `loss` and `segment_bytes`.
-    `window_bytes` is what fits into the socket buffers of both ends; `give_up_ms` is how long TCP tries again.
+    `window_bytes` is the size of the socket buffers of both ends; `give_up_ms` is the time that TCP retransmits.
     `checksum` covers every segment that arrived, with its time and bytes: two runs of one seed share it.
     """
 
@@ -67,7 +67,7 @@ class VirtualNetwork:
         return self._hosts.get(name) or self._hosts_by_ip.get(name)
 
     def link(self, source: str, target: str) -> Link:
-        """The way from one host to another; the way back is `link(target, source)`."""
+        """The link from one host to another; the opposite one is `link(target, source)`."""
         found = self._links.get((source, target))
         if found is None:
             self.host(source)
@@ -86,7 +86,7 @@ class VirtualNetwork:
         return found
 
     def links(self) -> list[Link]:
-        """All links that were used or asked for, in the order of their making."""
+        """All links that exist, in the order of creation."""
         return list(self._links.values())
 
     def isolate(self, host: str) -> None:

@@ -41,7 +41,7 @@ _NOT_QUEUED: Final = -1
 
 
 class CallLimitExceeded(SimRuntimeError):
-    """More calls ran than a limit allows: time does not move on, or the run never gets idle."""
+    """The number of calls exceeds a limit: time does not advance, or the run never becomes idle."""
 
     def __init__(self, calls: int, limit_name: str, last_call: str) -> None:
         super().__init__(calls, limit_name, last_call)
@@ -78,15 +78,15 @@ class VirtualCall:
         self._keywords = keywords
 
     def getTime(self) -> float:
-        """When it is due, in seconds since the epoch."""
+        """The due time, in seconds since the epoch."""
         return self.due_us / 1e6
 
     def active(self) -> bool:
-        """Whether it is still to come."""
+        """True if the call is pending."""
         return self._function is not None
 
     def cancel(self) -> None:
-        """Never make the call; raises AlreadyCancelled or AlreadyCalled."""
+        """Cancel the call. Raises AlreadyCancelled or AlreadyCalled."""
         self._check_active()
         self._function = None
         self._arguments = ()
@@ -95,12 +95,12 @@ class VirtualCall:
         self._reactor._entry_got_stale()
 
     def reset(self, secondsFromNow: float) -> None:
-        """Make it later or sooner: `secondsFromNow`, and after all calls that are due then already."""
+        """Reschedule the call to `secondsFromNow`, after all other calls of that due time."""
         self._check_active()
         self._move(self._reactor.now_us + _microseconds(secondsFromNow))
 
     def delay(self, secondsLater: float) -> None:
-        """Move it by `secondsLater`, which may be negative, yet never into the past."""
+        """Postpone the call by `secondsLater`, which may be negative, but not into the past."""
         self._check_active()
         moved_us = _microseconds(secondsLater) if secondsLater >= 0 else -_microseconds(-secondsLater)
         self._move(max(self._reactor.now_us, self.due_us + moved_us))
@@ -137,7 +137,7 @@ class VirtualCall:
 class VirtualReactor:
     """IReactorTime on virtual time; IReactorTCP by the network that a VirtualNetwork attaches to it.
 
-    An exception in a call is kept in `errors` and leaves the run method at once; a next run goes on behind it.
+    An exception in a call is kept in `errors` and raised by the run method at once; the next run continues after it.
     """
 
     __slots__ = (
@@ -169,7 +169,7 @@ class VirtualReactor:
 
     @property
     def calls_scheduled(self) -> int:
-        """How many places in the order of calls were given out so far."""
+        """The number of scheduled calls so far."""
         return self._sequence
 
     def seconds(self) -> float:
@@ -177,7 +177,7 @@ class VirtualReactor:
         return self.now_us / 1e6
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> VirtualCall:
-        """Call in `delay` seconds, in whole microseconds: the nearest, and never 0 for a delay above 0."""
+        """Call in `delay` seconds, rounded to whole microseconds, but never to 0 for a delay above 0."""
         delay_us = int(delay * 1e6 + 0.5)
         if delay_us < 1:
             delay_us = _microseconds(delay)
@@ -195,12 +195,12 @@ class VirtualReactor:
         return call
 
     def getDelayedCalls(self) -> Sequence[VirtualCall]:
-        """The calls to come, in the order in which they will be made."""
+        """The pending calls, in their order."""
         calls = [call for _, sequence, call in self._heap if call._queued == sequence]
         return sorted(calls, key=lambda call: (call.due_us, call.sequence))
 
     def run_for(self, *, ms: float) -> None:
-        """Make every call that is due within the next `ms`, also at its very end, where time then stands."""
+        """Make every call that is due within the next `ms`, its end included, and advance time to the end."""
         until_us = self.now_us + _microseconds(ms / 1000)
         self._run(until_us)
         self.now_us = until_us
@@ -212,9 +212,9 @@ class VirtualReactor:
         deadline_ms: float = DEADLINE_MS,
         awaited: str | None = None,
     ) -> T:
-        """Run until a Deferred or coroutine has its result, or until a function of no arguments answers something true.
+        """Run until a Deferred or coroutine has its result, or until a function without arguments returns a true value.
 
-        Answers the result, or raises the failure. Raises DeadlineExceeded at the deadline.
+        Returns the result, or raises the failure. Raises DeadlineExceeded at the deadline.
         """
         until_us = self.now_us + _microseconds(deadline_ms / 1000)
         described = awaited or _describe(condition)
@@ -254,7 +254,7 @@ class VirtualReactor:
         return self.calls_made != made
 
     def attach_tcp(self, tcp: IReactorTCP) -> None:
-        """Let `tcp` answer this reactor's own listenTCP and connectTCP."""
+        """Use `tcp` for this reactor's own listenTCP and connectTCP."""
         self._tcp = tcp
 
     def listenTCP(
@@ -280,15 +280,15 @@ class VirtualReactor:
         return self._tcp
 
     def _run_until_true(self, predicate: Callable[[], T], until_us: int, awaited: str, deadline_ms: float) -> T:
-        answer = predicate()
-        while not answer:
+        result = predicate()
+        while not result:
             made = self.calls_made
             self._run(until_us, single=True)
             if self.calls_made == made:
                 self.now_us = until_us
                 raise DeadlineExceeded(awaited, deadline_ms, "run_until(deadline_ms=...)")
-            answer = predicate()
-        return answer
+            result = predicate()
+        return result
 
     def _run(self, until_us: int, *, single: bool = False) -> None:
         """Make the calls due up to `until_us`, or one call only; time stays at the last call made."""

@@ -1,10 +1,10 @@
 """One end of a simulated TCP connection: Twisted's ITCPTransport over two flows, with a window and a receive buffer.
 
-It behaves as Twisted's socket transport does on Linux. What it takes from there and may surprise:
-- `loseConnection` sends what was written, then closes at the reactor's next turn without waiting for the peer;
-- `abortConnection` throws away what was written in the same instant, and resets the connection;
-- a transport that is paused, and has nothing to write, does not notice that its peer is gone;
-- what arrives at a closed socket is answered by a reset.
+It behaves as Twisted's socket transport does on Linux, including:
+- `loseConnection` sends the buffered bytes, then closes in the next loop iteration without waiting for the peer;
+- `abortConnection` discards bytes written at the same time, and resets the connection;
+- a paused transport with nothing to write does not detect that its peer has closed;
+- a segment that arrives at a closed socket causes a reset.
 """
 
 # ruff: noqa: FBT001, N802
@@ -51,7 +51,7 @@ _FIN: Final = SegmentKind.FIN
 
 @implementer(ITCPTransport, IPushProducer, IConsumer)
 class VirtualTransport:
-    """One end. `connected`, `disconnecting` and `disconnected` mean what they mean in Twisted's transports."""
+    """One end. `connected`, `disconnecting` and `disconnected` are those of Twisted's transports."""
 
     def __init__(self, reactor: HostReactor, host: IPv4Address, peer: IPv4Address, window_bytes: int) -> None:
         self.reactor = reactor
@@ -109,7 +109,7 @@ class VirtualTransport:
         self.write(b"".join(data))
 
     def loseConnection(self) -> None:
-        """Close when all that was written has gone into the window."""
+        """Close after all written bytes have gone into the window."""
         if not self.connected or self.disconnecting:
             return
         if self._write_closed:
@@ -120,12 +120,12 @@ class VirtualTransport:
         self._schedule_flush()
 
     def loseWriteConnection(self) -> None:
-        """Send what was written, then no more; go on reading."""
+        """Send the written bytes, then no more; continue to read."""
         self._write_closing = True
         self._schedule_flush()
 
     def abortConnection(self) -> None:
-        """Reset the connection; what has not left yet is thrown away."""
+        """Reset the connection and discard the bytes that have not left yet."""
         if self.disconnected or self._aborting:
             return
         self._aborting = True
@@ -135,26 +135,26 @@ class VirtualTransport:
         self.flow.abandon()
         self._core.callLater(0, self._close, _ABORTED)
 
-    # Producing: the protocol asks for a pause in what it receives
+    # Producing: the protocol pauses its input
 
     def pauseProducing(self) -> None:
         """Deliver nothing until `resumeProducing`; the peer may fill its window."""
         self._reading = False
 
     def resumeProducing(self) -> None:
-        """Deliver again, from the next turn on."""
+        """Deliver again, from the next loop iteration on."""
         if self.connected and not self.disconnecting and not self._aborting:
             self._reading = True
             self._schedule_read()
 
     def stopProducing(self) -> None:
-        """As loseConnection."""
+        """Close as loseConnection does."""
         self.loseConnection()
 
     # Consuming: a producer writes to this transport
 
     def registerProducer(self, producer: IProducer, streaming: bool) -> None:
-        """Pause a streaming producer when much waits to be sent; ask a pull producer each time all is sent."""
+        """Pause a streaming producer while the buffer is full; resume a pull producer each time the buffer is empty."""
         if self.producer is not None:
             raise RuntimeError(
                 f"Cannot register producer {producer}, because producer {self.producer} was never unregistered."
@@ -169,17 +169,17 @@ class VirtualTransport:
             cast("IPullProducer", producer).resumeProducing()
 
     def unregisterProducer(self) -> None:
-        """Forget the producer; a close that waited for it goes on."""
+        """Remove the producer; a close that waited for it continues."""
         self.producer = None
         if self.connected and self.disconnecting:
             self._schedule_flush()
 
     def stopConsuming(self) -> None:
-        """Forget the producer and close."""
+        """Remove the producer and close."""
         self.unregisterProducer()
         self.loseConnection()
 
-    # What a socket says of itself
+    # Properties of the socket
 
     def getHost(self) -> IPv4Address:
         """This end's address."""
@@ -190,30 +190,30 @@ class VirtualTransport:
         return self._peer
 
     def getTcpNoDelay(self) -> bool:
-        """Whether Nagle's algorithm is off; the simulated network never uses it."""
+        """True if Nagle's algorithm is off; the simulated network never uses it."""
         return self._no_delay
 
     def setTcpNoDelay(self, enabled: bool) -> None:
-        """Kept, and without effect."""
+        """Store the option, which has no effect."""
         self._no_delay = bool(enabled)
 
     def getTcpKeepAlive(self) -> bool:
-        """Whether an idle peer is probed; the simulated network never does."""
+        """True if an idle peer is probed; the simulated network never does."""
         return self._keep_alive
 
     def setTcpKeepAlive(self, enabled: bool) -> None:
-        """Kept, and without effect."""
+        """Store the option, which has no effect."""
         self._keep_alive = bool(enabled)
 
-    # What the network and the connector call
+    # Called by the network and the connector
 
     def establish(self, protocol: IProtocol) -> None:
-        """The handshake is done: hand the connection to `protocol`."""
+        """The handshake is complete: connect `protocol`."""
         self.attach(protocol)
         protocol.makeConnection(self)
 
     def attach(self, protocol: IProtocol) -> None:
-        """Be connected to `protocol`, which is not told yet."""
+        """Attach `protocol`, which is not notified yet."""
         self.protocol = protocol
         self.connected = True
         self._reading = True
@@ -245,18 +245,18 @@ class VirtualTransport:
             self.listener.accept(self)
 
     def peer_read(self, size: int) -> None:
-        """The peer's protocol took `size` bytes. The room in the window is told only when somebody waits for it."""
+        """The peer's protocol has read `size` bytes. The window update is sent only if the sender waits for it."""
         self._unread_by_peer -= size
         if self._pending or self.other.flow.link.blocked:
             self.other.flow.acknowledge()
 
     def give_up(self) -> None:
-        """TCP has sent the same bytes again and again without an answer."""
+        """TCP has retransmitted the same bytes until its limit."""
         if self.connected:
             self._close(_LOST)
 
     def crash(self) -> None:
-        """The process of this end dies: its kernel resets the connection."""
+        """The process of this end is killed: its kernel resets the connection."""
         if self.disconnected:
             return
         self.flow.abandon()
@@ -271,23 +271,23 @@ class VirtualTransport:
         """Send the handshake's first segment."""
         self.flow.send(SegmentKind.SYN)
 
-    def answer_handshake(self) -> None:
-        """Somebody listens here."""
+    def accept_handshake(self) -> None:
+        """The port has a listener: complete the handshake."""
         self.flow.send(SegmentKind.SYN_ACK)
 
     def refuse(self) -> None:
-        """Close an end that has never been connected, and tell the peer by a reset."""
+        """Close an end that has never been connected, and reset the peer."""
         self.disconnected = True
         self._end_flow(SegmentKind.RST)
 
     def stop_connecting(self) -> None:
-        """Nobody waits for this connection any more."""
+        """Close a connection that no client waits for any more."""
         self.disconnected = True
         self.flow.abandon()
         self._end_flow(None)
 
     def drop(self) -> None:
-        """Close an end that nobody ever used; the peer sees an orderly close."""
+        """Close an unused end; the peer sees an orderly close."""
         self.disconnected = True
         self._end_flow(_FIN)
 
@@ -372,7 +372,7 @@ class VirtualTransport:
         try:
             protocol.dataReceived(data)
         except Exception as error:
-            # As Twisted's reactors do: who cannot take its data loses its connection.
+            # As Twisted's reactors do: a protocol that raises loses its connection.
             if self.connected:
                 self._close(Failure(error))
             raise
@@ -414,7 +414,7 @@ class VirtualTransport:
         half_closeable.readConnectionLost()
 
     def _close(self, reason: Failure, *, reset: bool = False) -> None:
-        """End the connection at this side and tell the producer, the protocol and the connector, in this order."""
+        """End the connection at this side and notify the producer, the protocol and the connector, in this order."""
         if self.disconnected:
             return
         self.connected = False

@@ -1,4 +1,4 @@
-"""A whole simulated run: time, network, chance and digest of one seed. As the Cluster of RaftEventSimulationTest."""
+"""A whole run of one seed: time, network, random streams and digest. As the Cluster of RaftEventSimulationTest."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DEADLINE_MS: Final = 60_000
 
 
 class World:
-    """Everything that a part may ask for. A run is a pure function of what is built in it and of `seed`.
+    """Everything that a part may require. A run is a pure function of the parts built in it and of `seed`.
 
-    An error in a call, or in a Deferred that nobody looked at, ends the run method with that error.
+    An error in a call, or an unhandled error in a Deferred, ends the run method with that error.
     """
 
     __slots__ = ("_unhandled", "digest", "network", "reactor", "seed", "streams")
@@ -51,12 +51,12 @@ class World:
         deadline_ms: float = DEADLINE_MS,
         awaited: str | None = None,
     ) -> T:
-        """Run until a Deferred or coroutine has its result, or a function answers something true; answers that."""
+        """Run until a Deferred or coroutine has its result, or a function returns a true value; return that."""
         with self._unhandled:
             return self.reactor.run_until(condition, deadline_ms=deadline_ms, awaited=awaited)
 
     def fingerprint(self) -> str:
-        """A hash of what was reported, of every segment, of the calls made and of all draws: equal for equal runs."""
+        """A hash of all reports, segments, calls and draws: equal for equal runs."""
         reactor = self.reactor
         parts = (
             self.digest.hexdigest(),

@@ -84,6 +84,7 @@ FOLDERS: Final = (
     "docs/tutorial",
     "protocol_specs",
     "scenarios",
+    "sim_runtime",
     "tests/broker_sim/apis",
     "tests/broker_sim/config",
     "tests/broker_sim/controller",

@@ -1,4 +1,4 @@
-"""What a loss of power leaves of bytes that were written and not synced."""
+"""The bytes of an unsynced file end that survive a power loss, with torn writes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["kept_after_power_loss"]
 
 SECTOR_BYTES: Final = 512
 TORN_OF_TEN: Final = 5
-"""In how many of ten losses the end of what is kept is not what was written."""
+"""The number of power losses out of ten whose last sector is torn."""
 
 
 def kept_after_power_loss(tail: bytes, random: Random) -> bytes:
-    """A beginning of `tail`, of any length; its last sector may hold zeros, or anything."""
+    """Return a prefix of `tail`, of any length; its last sector may contain zeros, or random bytes."""
     kept = tail[: random.randint(0, len(tail))]
     if not kept or random.randrange(10) >= TORN_OF_TEN:
         return kept
