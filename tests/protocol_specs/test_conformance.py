@@ -1,4 +1,4 @@
-"""What a broker accepts and no good client sends: found where it is, and nowhere else."""
+"""Bytes that a broker accepts and no correct client sends: found at their place, and nowhere else."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_one_broken_rule_is_named_with_its_place(which: tuple[type[Message], int
     found = deviations(cls, version, broken.data)
     if broken.rule != "a known tag has a wrong size":  # a drawn size may be the right one
         assert found
-    # What changes inside a tagged field no longer has the size before it.
+    # After a change inside a tagged field the size before it is wrong.
     assert {deviation.rule for deviation in found} <= NAMED[broken.rule] | {Rule.TAG_SIZE, Rule.TAGGED_DEFAULT}
     assert all(0 <= d.position < d.stop <= len(broken.data) for d in found)
 
@@ -71,7 +71,7 @@ def only(found: list[object]) -> str:
     return str(one)
 
 
-def test_a_deviation_says_path_byte_and_rule() -> None:
+def test_a_deviation_has_path_byte_and_rule() -> None:
     body = MetadataRequest(topics=[], allow_auto_topic_creation=True).encode(4)
     assert only([*deviations(MetadataRequest, 4, body[:-1] + b"\x02")]) == (
         "allow_auto_topic_creation, byte 4: the byte is 0x02, read as True; the rule: a bool is 0 or 1"
@@ -122,8 +122,8 @@ def test_whole_frames_are_judged_header_and_body() -> None:
         ("client_id", Rule.NULL_LENGTH),
         ("allow_auto_topic_creation", Rule.BOOL),
     ]
-    answer = encode_response(MetadataResponse(), 12, correlation_id=7)[4:]
-    assert response_deviations(MetadataResponse, 12, answer) == []
-    assert [d.rule for d in response_deviations(MetadataResponse, 12, answer + b"\0")] == [Rule.BYTES_AFTER_THE_END]
+    response = encode_response(MetadataResponse(), 12, correlation_id=7)[4:]
+    assert response_deviations(MetadataResponse, 12, response) == []
+    assert [d.rule for d in response_deviations(MetadataResponse, 12, response + b"\0")] == [Rule.BYTES_AFTER_THE_END]
     with pytest.raises(UnknownApi):
         request_deviations(b"\x7f\xff" + frame[2:])

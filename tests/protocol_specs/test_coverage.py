@@ -34,7 +34,7 @@ def test_a_table_comes_back_from_its_text() -> None:
     assert coverage.parse(coverage.as_text(coverage.load())) == coverage.load()
 
 
-def test_a_declaration_that_nobody_proves_is_counted_as_proven_by_nothing() -> None:
+def test_a_declaration_without_a_test_is_counted_as_proven_by_nothing() -> None:
     table = without_proofs_of("HeartbeatRequest", {})
     counted = table.count(list(table.pairs()))
     assert (counted.nothing, counted.excused) == (5, 0)

@@ -24,7 +24,7 @@ def test_numbers_that_every_client_knows() -> None:
     assert ErrorCode.TRANSACTION_ABORTABLE == 120
 
 
-def test_retriable_is_what_the_family_says() -> None:
+def test_retriable_follows_from_the_family() -> None:
     assert ErrorCode.REQUEST_TIMED_OUT.retriable
     assert ErrorCode.NOT_LEADER_OR_FOLLOWER.retriable
     assert ErrorCode.NOT_COORDINATOR.retriable
@@ -33,7 +33,7 @@ def test_retriable_is_what_the_family_says() -> None:
     assert sum(code.retriable for code in ErrorCode) == 32
 
 
-def test_stale_metadata_is_told_apart_from_other_lookups() -> None:
+def test_stale_metadata_differs_from_other_lookups() -> None:
     assert ErrorCode.NOT_LEADER_OR_FOLLOWER.invalid_metadata
     assert ErrorCode.NOT_COORDINATOR.refreshes
     assert not ErrorCode.NOT_COORDINATOR.invalid_metadata

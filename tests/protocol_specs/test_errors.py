@@ -53,7 +53,7 @@ EXAMPLES: list[tuple[errors.ProtocolError, str]] = [
 
 
 @pytest.mark.parametrize(("error", "text"), EXAMPLES, ids=lambda value: type(value).__name__)
-def test_an_error_says_what_is_wrong_and_pickles(error: errors.ProtocolError, text: str) -> None:
+def test_an_error_names_the_problem_and_pickles(error: errors.ProtocolError, text: str) -> None:
     assert str(error) == text
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
@@ -61,7 +61,7 @@ def test_an_error_says_what_is_wrong_and_pickles(error: errors.ProtocolError, te
     assert isinstance(copy, errors.ProtocolError)
 
 
-def test_batch_errors_carry_the_code_that_a_broker_answers() -> None:
+def test_batch_errors_have_the_code_that_a_broker_returns() -> None:
     assert errors.ChecksumMismatch(1, 2).error_code is ErrorCode.CORRUPT_MESSAGE
     assert errors.InvalidRecord(0, 0, "").error_code is ErrorCode.INVALID_RECORD
     assert errors.UnknownCodec(7).error_code is ErrorCode.UNKNOWN_SERVER_ERROR

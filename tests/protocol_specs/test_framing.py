@@ -47,7 +47,7 @@ def test_a_size_above_the_limit_is_refused_before_its_bytes_come_and_for_good() 
             collector.receive(struct.pack(">i", 11))
 
 
-def test_an_unfinished_frame_says_how_much_of_it_has_come() -> None:
+def test_an_unfinished_frame_reports_its_received_size() -> None:
     collector = reader()
     for come, chunk in enumerate(struct.pack(">i", 3) + b"ab", 1):
         assert collector.receive(bytes([chunk])) == []

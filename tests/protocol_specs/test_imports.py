@@ -1,4 +1,4 @@
-"""What importing messages and framing costs: nothing that takes longer than they do comes along."""
+"""The cost of importing messages and framing: they import nothing that takes longer than themselves."""
 
 from __future__ import annotations
 

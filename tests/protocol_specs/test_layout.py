@@ -32,7 +32,7 @@ def test_every_field_has_a_row_that_some_version_carries(cls: type[Message]) -> 
     assert [row.place for row in rows if row.nullable.intersection(row.versions) != row.nullable and row.nullable] == []
 
 
-def test_a_row_says_what_the_definition_says() -> None:
+def test_a_row_has_the_properties_of_the_definition() -> None:
     request = registry.request_type(0)
     assert row_of(request, "topic_data[].partition_data[].records").notes == ["nullable"]
     transactional_id = row_of(request, "transactional_id")

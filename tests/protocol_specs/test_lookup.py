@@ -44,7 +44,7 @@ def test_the_subjects_hold_every_declaration_once() -> None:
     assert [cls for subject in subjects for cls in subject.declarations] == list(registry.every_message())
 
 
-def test_a_subject_tells_what_its_module_says() -> None:
+def test_a_subject_has_the_docstring_of_its_module() -> None:
     found = lookup.find("GroupMetadata")
     assert found.summary == "GroupMetadata: a classic group: generation, leader and members."
     assert found.details[0] == "Record type 2 of __consumer_offsets."

@@ -34,7 +34,7 @@ def test_apis_come_in_the_order_sent() -> None:
     assert list(releases.get("4.3").api_versions) == sorted(releases.get("4.3").api_versions)
 
 
-def test_features_depend_on_the_version_of_the_answer() -> None:
+def test_features_depend_on_the_version_of_the_response() -> None:
     features = releases.get("4.3.1").listeners["broker"].features
     assert "group.version" not in features[3].supported
     assert features[4].supported["group.version"] == VersionRange(0, 1)
@@ -101,11 +101,9 @@ def test_zookeeper_brokers_send_an_epoch_of_finalized_features_from_2_7_on() -> 
     assert [features[3].finalized_epoch_sent for features in kraft.values()] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("asked", "nearest"), [("3.7.1", "3.7.2"), ("5.0", "4.3.1"), ("4", "4.3.1"), ("v3.7", "3.7.2")]
-)
-def test_the_nearest_release_is_one_with_the_same_numbers_or_the_one_below(asked: str, nearest: str) -> None:
+@pytest.mark.parametrize(("name", "nearest"), [("3.7.1", "3.7.2"), ("5.0", "4.3.1"), ("4", "4.3.1"), ("v3.7", "3.7.2")])
+def test_the_nearest_release_is_one_with_the_same_numbers_or_the_one_below(name: str, nearest: str) -> None:
     with pytest.raises(UnknownRelease) as refusal:
-        releases.get(asked)
-    expected = f"no broker release '{asked}' is known; did you mean {nearest}? (known: 34 from 0.8.0 to 4.3.1)"
+        releases.get(name)
+    expected = f"no broker release '{name}' is known; did you mean {nearest}? (known: 34 from 0.8.0 to 4.3.1)"
     assert str(refusal.value) == expected

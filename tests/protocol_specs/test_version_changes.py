@@ -44,7 +44,7 @@ def test_every_field_of_the_newest_version_is_of_the_oldest_or_came_in_some(cls:
     assert present == {row.place for row in field_rows(cls) if cls.VERSIONS.highest in row.versions}
 
 
-def test_what_came_went_and_changed_is_told_with_its_version() -> None:
+def test_added_removed_and_changed_fields_have_their_version() -> None:
     assert shown(changes(REQUEST, 8, 12)) == [
         f"~ v9 {HEADER}: header 1 -> header 2",
         f"~ v9 {ENCODING}: not flexible -> flexible",

@@ -20,7 +20,7 @@ def test_notes_between_two_versions_leave_out_the_lower_one() -> None:
     assert version_notes(None, 0, 4) == {}
 
 
-def test_a_note_says_what_both_sides_must_know() -> None:
+def test_a_note_has_what_both_sides_must_know() -> None:
     assert version_note(0, 7) == "records may be compressed with zstd (KIP-110)"
     assert version_note(0, 8) is None
     assert version_note(None, 1) is None

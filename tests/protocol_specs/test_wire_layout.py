@@ -140,7 +140,7 @@ def test_the_legend_explains_the_elements_of_arrays() -> None:
         ("LeaderChangeMessage", 0, None),
     ],
 )
-def test_what_stands_before_a_message_is_told(name: str, version: int, before: str | None) -> None:
+def test_the_bytes_before_a_message_are_described(name: str, version: int, before: str | None) -> None:
     assert stands_after(registry.schema_type(name), version) == before
 
 

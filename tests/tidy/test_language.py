@@ -104,12 +104,15 @@ FOLDERS: Final = (
     "tests/differential",
     "tests/interop",
     "tests/interop_python",
+    "tests/protocol_specs",
     "tests/scenarios",
 )
 """What the language pass has finished: folders and files, from the root of the checkout."""
 
-KAFKAS_OWN: Final[frozenset[str]] = frozenset()
-"""Texts of Kafka itself, which keep their words: `path: text`."""
+KAFKAS_OWN: Final = frozenset(
+    {'tests/protocol_specs/records/test_compression.py: b"Nobody inspects the spammish repetition"'},
+)
+"""Texts of Kafka itself and published test data, which keep their words: `path: text`."""
 
 
 def words_of(name: str) -> Iterator[str]:

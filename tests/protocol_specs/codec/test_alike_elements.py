@@ -23,7 +23,7 @@ def partitions_of(sizes: list[int]) -> list[PartitionProduceData]:
 
 
 def read(message: ProduceRequest) -> list[PartitionProduceData]:
-    """What bytes are read to, found the same for a buffer, which is always read element by element."""
+    """The decoded message, which must equal that of a buffer, whose elements are always read one by one."""
     data = message.encode(9)
     decoded = ProduceRequest.decode(9, data)
     assert decoded == ProduceRequest.decode(9, bytearray(data)) == message

@@ -1,4 +1,4 @@
-"""What hostile bytes can cost: one kind of exception, memory and steps that their length bounds."""
+"""The cost of hostile bytes: one kind of exception, memory and steps bounded by their length."""
 
 from __future__ import annotations
 

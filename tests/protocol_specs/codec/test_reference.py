@@ -34,7 +34,7 @@ def test_both_write_the_same_bytes_and_read_the_same_values(
 
 
 def assert_same_reading(cls: type[Message], version: int, data: bytes) -> None:
-    """What the reference reads and builds again is the same message, though a default tag on the wire is not told.
+    """The reference reads and builds the same message again, apart from tags at their default on the wire.
 
     Both are written again, because not-a-number equals nothing; a tag that came twice cannot be written.
     """

@@ -153,7 +153,7 @@ def test_a_message_that_ends_early_is_refused_with_a_place_inside_of_it(data: st
 
 def test_structs_nest_only_as_deep_as_they_are_declared() -> None:
     def depth(cls: type[Struct], seen: tuple[type[Struct], ...]) -> int:
-        assert cls not in seen, "a struct that holds itself could nest as deep as its bytes say"
+        assert cls not in seen, "a struct that contains itself could nest to any depth"
         inner = [struct_of(f.type) for f in cls.FIELDS]
         return 1 + max((depth(one, (*seen, cls)) for one in inner if one is not None), default=0)
 

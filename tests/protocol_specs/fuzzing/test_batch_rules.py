@@ -19,7 +19,7 @@ def read(batch: bytes) -> list[Record]:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.nearly_valid_batches())
-def test_reading_a_broken_batch_ends_in_the_error_that_is_told(batch: NearlyValidBatch) -> None:
+def test_reading_a_broken_batch_raises_the_named_error(batch: NearlyValidBatch) -> None:
     with pytest.raises(RecordBatchError) as raised:
         read(batch.data)
     assert type(raised.value) is batch.error
@@ -27,7 +27,7 @@ def test_reading_a_broken_batch_ends_in_the_error_that_is_told(batch: NearlyVali
 
 @settings(max_examples=50, deadline=None)
 @given(strategies.control_batches())
-def test_a_control_batch_says_how_the_transaction_ended(drawn: tuple[bytes, EndTransactionMarker]) -> None:
+def test_a_control_batch_has_how_the_transaction_ended(drawn: tuple[bytes, EndTransactionMarker]) -> None:
     batch, marker = drawn
     header = check_batch(batch)
     assert (header.is_control, header.is_transactional) == (True, True)

@@ -161,7 +161,7 @@ OPERATIONS = (
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages, st.data())
-def test_any_changes_anywhere_give_bytes_or_say_why_not(
+def test_any_changes_anywhere_give_bytes_or_raise(
     drawn: tuple[type[Message], int, Message], data: st.DataObject
 ) -> None:
     cls, version, message = drawn
@@ -179,7 +179,7 @@ def test_any_changes_anywhere_give_bytes_or_say_why_not(
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.record_batches(max_size=4).map(lambda drawn: drawn[0]), st.data())
-def test_any_changes_of_a_record_set_give_bytes_or_say_why_not(batch: bytes, data: st.DataObject) -> None:
+def test_any_changes_of_a_record_set_give_bytes_or_raise(batch: bytes, data: st.DataObject) -> None:
     paths = list(every_path(record_set_map(batch)))
     path = data.draw(st.sampled_from(paths))
     mutation = data.draw(st.sampled_from(OPERATIONS))(path, data.draw(st.integers(0, 40)))

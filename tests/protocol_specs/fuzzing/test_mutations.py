@@ -281,7 +281,7 @@ def test_a_compressed_message_set_is_compressed_anew_around_a_change() -> None:
         ("header.clientid", "did you mean client_id?", ("client_id",)),
     ],
 )
-def test_a_path_that_leads_nowhere_says_where_it_ends(path: str, reason: str, nearest: tuple[str, ...]) -> None:
+def test_an_unknown_path_is_named_with_its_unknown_part(path: str, reason: str, nearest: tuple[str, ...]) -> None:
     with pytest.raises(UnknownFieldPath) as raised:
         changed(Mutation.delete(path))
     assert reason in str(raised.value)
@@ -309,7 +309,7 @@ def test_a_path_that_leads_nowhere_says_where_it_ends(path: str, reason: str, ne
         (Mutation.cut("acks", of="timeout_ms"), "not inside of timeout_ms"),
     ],
 )
-def test_a_change_that_cannot_be_made_says_why(mutation: Mutation, reason: str) -> None:
+def test_an_impossible_change_has_a_reason(mutation: Mutation, reason: str) -> None:
     with pytest.raises(MutationError) as raised:
         changed(mutation)
     assert reason in str(raised.value)

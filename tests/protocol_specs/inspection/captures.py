@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 CLIENT, BROKER = ("10.0.0.1", 50000), ("10.0.0.2", 9092)
 
 
-def asked(correlation_id: int, version: int = 9) -> bytes:
+def metadata_request(correlation_id: int, version: int = 9) -> bytes:
     return encode_request(MetadataRequest(topics=[]), version, correlation_id=correlation_id, client_id="c")
 
 
-def answered(correlation_id: int, version: int = 9, *, cluster_id: str = "cluster") -> bytes:
+def metadata_response(correlation_id: int, version: int = 9, *, cluster_id: str = "cluster") -> bytes:
     message = MetadataResponse(cluster_id=cluster_id, controller_id=1)
     return encode_response(message, version, correlation_id=correlation_id)
 
 
-def asked_versions(correlation_id: int, version: int) -> bytes:
+def versions_request(correlation_id: int, version: int) -> bytes:
     request = ApiVersionsRequest(client_software_name="t", client_software_version="1")
     return encode_request(request, version, correlation_id=correlation_id, client_id="c")
 
@@ -90,10 +90,10 @@ class Dialogue:
         )
         self.at[source] += len(payload) + (1 if flags & (SYN | FIN) else 0)
 
-    def ask(self, payload: bytes, *, size: int = 1400) -> None:
+    def request(self, payload: bytes, *, size: int = 1400) -> None:
         self.send(self.client, payload, size)
 
-    def answer(self, payload: bytes, *, size: int = 1400) -> None:
+    def respond(self, payload: bytes, *, size: int = 1400) -> None:
         self.send(self.broker, payload, size)
 
     def send(self, source: tuple[str, int], payload: bytes, size: int) -> None:
@@ -102,12 +102,12 @@ class Dialogue:
 
 
 def session() -> Dialogue:
-    """Two Metadata requests and their answers, from the SYN to the FIN."""
+    """Two Metadata requests and their responses, from the SYN to the FIN."""
     dialogue = Dialogue()
     dialogue.open()
     for correlation_id in (1, 2):
-        dialogue.ask(asked(correlation_id))
-        dialogue.answer(answered(correlation_id), size=16)
+        dialogue.request(metadata_request(correlation_id))
+        dialogue.respond(metadata_response(correlation_id), size=16)
     dialogue.close()
     return dialogue
 

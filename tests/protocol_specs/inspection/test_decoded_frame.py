@@ -109,22 +109,22 @@ def test_the_tree_has_offset_bytes_field_type_and_value() -> None:
 def test_a_fault_stands_below_the_fields_before_it_with_a_caret_at_its_byte() -> None:
     data = bytearray(produce_of(b""))
     data[24] = 0x7F
-    told = tree(decode_request(bytes(data)))
-    assert told[-4:] == [
+    lines = tree(decode_request(bytes(data)))
+    assert lines[-4:] == [
         "  broken: topic_data[0].name, byte 24: length 126, 15 bytes left",
         "      16  00 ff ff 00 00 00 00 02 7f 6f 72 64 65 72 73 02",
         "                                  ^^",
         "          the rule: a length is no more than the bytes that are left",
     ]
-    assert "bytes not read" in told[-5]
+    assert "bytes not read" in lines[-5]
 
 
 def test_a_caret_stands_behind_the_last_byte_when_bytes_are_missing() -> None:
     data = encode_request(MetadataRequest(topics=[]), 1, correlation_id=5, client_id="me")
     cut = (len(data) - 8).to_bytes(4, "big") + data[4:-4]
-    told = tree(decode_request(cut))
-    caret = told[-2]
-    assert caret.index("^") == len(told[-3].rstrip()) + 1
+    lines = tree(decode_request(cut))
+    caret = lines[-2]
+    assert caret.index("^") == len(lines[-3].rstrip()) + 1
 
 
 def test_what_a_broker_accepts_is_a_remark_and_no_fault() -> None:
@@ -175,7 +175,7 @@ def test_an_api_versions_response_with_error_35_is_read_as_version_0() -> None:
     assert "35 (UNSUPPORTED_VERSION)" in "\n".join(tree(frame))
 
 
-def test_opaque_frames_show_their_bytes_and_say_why() -> None:
+def test_opaque_frames_show_their_bytes_and_a_reason() -> None:
     frame = opaque_frame(b"\0\0\0\x03abc", None, "no reason")
     assert_without_gaps(frame)
     assert tree(frame)[-1] == "  note: no reason"

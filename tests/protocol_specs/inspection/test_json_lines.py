@@ -26,13 +26,13 @@ def file_of(*lines: object) -> io.BytesIO:
 
 
 def encoded(**line: Any) -> dict[str, Any]:
-    (answer,) = encode_lines(file_of(line), "x")
-    return dict(json.loads(answer))
+    (line,) = encode_lines(file_of(line), "x")
+    return dict(json.loads(line))
 
 
 def decoded(**line: Any) -> dict[str, Any]:
-    (answer,) = decode_lines(file_of(line), "x")
-    return dict(json.loads(answer))
+    (line,) = decode_lines(file_of(line), "x")
+    return dict(json.loads(line))
 
 
 def refusal(lines: io.BytesIO, *, encode: bool = False) -> str:
@@ -67,8 +67,8 @@ def test_lines_that_hold_both_come_out_as_they_went_in() -> None:
 
 
 def test_other_keys_stay_in_order() -> None:
-    answer = encoded(note="a", **LINE, more=[1], json=HEARTBEAT)
-    assert list(answer) == ["note", "api", "kind", "version", "more", "json", "hex"]
+    line = encoded(note="a", **LINE, more=[1], json=HEARTBEAT)
+    assert list(line) == ["note", "api", "kind", "version", "more", "json", "hex"]
 
 
 def test_unknown_tags_inside_survive_the_round_trip() -> None:
@@ -101,11 +101,11 @@ def test_text_outside_the_basic_plane_is_utf8_on_the_wire() -> None:
     assert decoded(**line)["json"]["groupId"] == "\U0001f600"
 
 
-def test_lines_are_answered_before_the_next_is_read() -> None:
-    answers = decode_lines(io.BytesIO(VECTORS.splitlines()[0] + b"\n{\n"), "x")
-    assert json.loads(next(answers))["api"] == "Produce"
+def test_lines_are_written_before_the_next_is_read() -> None:
+    lines = decode_lines(io.BytesIO(VECTORS.splitlines()[0] + b"\n{\n"), "x")
+    assert json.loads(next(lines))["api"] == "Produce"
     with pytest.raises(InputError, match="line 2"):
-        next(answers)
+        next(lines)
 
 
 HEX_LINE = {**LINE, "hex": ""}
@@ -183,9 +183,9 @@ BAD_VALUES = {
 def test_a_bad_value_to_encode_is_named_with_its_path(case: str) -> None:
     value, words = BAD_VALUES[case]
     version = 2 if "other versions" in case else 4
-    told = refusal(file_of({**LINE, "version": version, "json": value}), encode=True)
-    assert told.startswith(f"lines.jsonl, line 1: HeartbeatRequest v{version}"), told
-    assert words in told
+    error = refusal(file_of({**LINE, "version": version, "json": value}), encode=True)
+    assert error.startswith(f"lines.jsonl, line 1: HeartbeatRequest v{version}"), error
+    assert words in error
 
 
 def test_values_deep_inside_are_named_with_their_path() -> None:
@@ -212,7 +212,7 @@ def test_tags_that_cannot_be_are_refused(change: dict[str, Any], words: str) -> 
 
 
 @given(st.data())
-def test_whatever_a_line_holds_only_our_error_is_raised(data: st.DataObject) -> None:
+def test_any_line_raises_only_our_error(data: st.DataObject) -> None:
     vectors = VECTORS.splitlines()
     line = json.loads(data.draw(st.sampled_from(vectors)))
     values = st.recursive(

@@ -1,4 +1,4 @@
-"""Appending one record at a time and many: the same bytes, whatever the sizes, timestamps and offsets."""
+"""Appending one record at a time and many: the same bytes for all sizes, timestamps and offsets."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def as_tuple(record: Record) -> RecordTuple:
 def test_append_and_append_many_write_what_encode_record_body_writes(drawn: list[Record], split: int) -> None:
     one, many = RecordBatchBuilder(), RecordBatchBuilder()
     sizes = [one.append(*as_tuple(record)) for record in drawn]
-    answered = many.append_many(as_tuple(record) for record in drawn[:split])
-    answered += many.append_many([as_tuple(record) for record in drawn[split:]])
-    assert answered == sum(sizes)
+    size = many.append_many(as_tuple(record) for record in drawn[:split])
+    size += many.append_many([as_tuple(record) for record in drawn[split:]])
+    assert size == sum(sizes)
     assert one.build() == many.build() == written_slowly(drawn)
     assert one.size_in_bytes == many.size_in_bytes == len(one.build())
     assert one.max_timestamp == many.max_timestamp == max(record.timestamp for record in drawn)

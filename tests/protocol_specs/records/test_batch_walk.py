@@ -73,7 +73,7 @@ _builder.append(BASE_TIMESTAMP, None, None)
 one_record = _builder.build()
 
 
-# What it sees
+# The result
 
 
 @given(record_batches(max_size=60), st.sampled_from(RecordReading))
@@ -182,7 +182,7 @@ def test_no_records_are_walked_when_there_are_none() -> None:
         assert (walk.records_count, walk.first_null_key_index) == (0, NOT_FOUND)
 
 
-def test_timestamps_that_leave_int64_are_told() -> None:
+def test_timestamps_beyond_int64_are_reported() -> None:
     walk = walk_records(section_of(alike(3)), 3)
     assert walk.max_timestamp(BASE_TIMESTAMP) == BASE_TIMESTAMP
     assert not walk.timestamps_wrap(BASE_TIMESTAMP)
@@ -244,7 +244,7 @@ def outcome(section: bytes, count: int) -> RecordsWalk | None:
 
 
 def slow_outcome(section: bytes, count: int) -> RecordsWalk | None:
-    """What the reader makes of the section."""
+    """The reader's result for the section."""
     header = peek_header(one_record)
     header.records_count = count
     header.batch_length = RECORD_BATCH_OVERHEAD - 12 + len(section)
@@ -254,7 +254,7 @@ def slow_outcome(section: bytes, count: int) -> RecordsWalk | None:
         return None
 
 
-# What it refuses
+# Refused records
 
 
 def framed(*fields: bytes, length: int | None = None) -> bytes:

@@ -47,7 +47,7 @@ def theirs(codec: CompressionCodec, data: bytes) -> bytes:
             return zstandard.ZstdDecompressor().decompress(data, max_output_size=LIMIT)
 
 
-# What other writers send: each with its own block sizes, checksums and framing.
+# Bytes of other writers: each has its own block sizes, checksums and framing.
 WRITERS: list[tuple[CompressionCodec, Callable[[bytes], bytes]]] = [
     (CompressionCodec.GZIP, gzip.compress),
     (CompressionCodec.GZIP, lambda data: gzip.compress(data[:10]) + gzip.compress(data[10:])),

@@ -65,7 +65,7 @@ def test_markers_are_the_bytes_of_kafka(case: str, control_type: ControlRecordTy
         ("snapshot footer", ControlRecordType.SNAPSHOT_FOOTER),
     ],
 )
-def test_the_other_kinds_are_told_apart_and_end_no_transaction(case: str, control_type: ControlRecordType) -> None:
+def test_the_other_kinds_are_distinguished_and_end_no_transaction(case: str, control_type: ControlRecordType) -> None:
     record = read_records(VECTORS[case])[0]
     assert control_record_type(record) is control_type
     with pytest.raises(InvalidRecord, match=f"{control_type.name} ends no transaction"):
@@ -143,7 +143,7 @@ def test_a_marker_is_a_value_too() -> None:
     assert control_record_value(commit) == end_transaction_marker(commit)
 
 
-def test_control_records_that_say_nothing_known_are_refused() -> None:
+def test_unknown_control_records_are_refused() -> None:
     with pytest.raises(InvalidRecord, match="UNKNOWN has no value that is known"):
         control_record_value(record("00000063"))
     with pytest.raises(InvalidRecord, match="LEADER_CHANGE has no value"):

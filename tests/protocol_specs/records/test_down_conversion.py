@@ -125,10 +125,10 @@ def test_what_has_nothing_to_convert_is_kept_byte_for_byte() -> None:
     assert down_convert_or_keep(batch() + cut_off, to_magic=1, first_offset=0) == messages(1)
 
 
-# What goes on the wire
+# The bytes on the wire
 
 
-def test_a_fetch_answer_is_as_large_as_what_was_read_and_its_end_is_no_whole_batch() -> None:
+def test_a_fetch_response_has_the_size_read_and_ends_inside_a_batch() -> None:
     read = batch(count=50) + batch(base_offset=60, count=50)[:-1]
     sent = down_convert_for_fetch(read, to_magic=0, first_offset=0)
     assert len(sent) == max(len(read), len(convert(read, 0)))
@@ -152,7 +152,7 @@ def test_nothing_that_remains_is_the_beginning_of_a_batch_too_large() -> None:
     assert down_convert_for_fetch(batch()[:-1], to_magic=1, first_offset=0) == b""
 
 
-def test_zstd_after_the_first_batch_ends_the_answer_and_first_it_is_refused() -> None:
+def test_zstd_after_the_first_batch_ends_the_response_and_first_it_is_refused() -> None:
     large = batch(count=MAX_READ_BYTES // 20)
     zstd = batch(codec=CompressionCodec.ZSTD)
     sent = down_convert_for_fetch(batch() + large + zstd, to_magic=1, first_offset=0)

@@ -169,7 +169,7 @@ def test_too_short_and_foreign_messages_are_refused() -> None:
         list(iterate_any(MESSAGE[:16] + b"\x02" + MESSAGE[17:]))
 
 
-def test_a_key_or_value_that_leaves_its_message_is_refused_when_it_is_asked_for() -> None:
+def test_a_key_or_value_beyond_its_message_is_refused_on_access() -> None:
     def forged(at: int, size: int) -> bytes:
         return MESSAGE[:at] + size.to_bytes(4, "big") + MESSAGE[at + 4 :] + MESSAGE
 
@@ -244,7 +244,7 @@ def test_what_is_wrong_inside_of_a_wrapper_shows_when_it_is_reached() -> None:
         next(messages)
 
 
-def test_the_validating_reader_asks_more_of_what_is_inside() -> None:
+def test_the_validating_reader_checks_inner_messages_more_strictly() -> None:
     other = encode_message(5, 0, None, b"v", magic=0)
     assert len(read_messages(wrapper(WRAPPED + other, offset=5))) == 4
     with pytest.raises(InvalidRecord, match="a message of magic 0 inside of a wrapper of magic 1"):

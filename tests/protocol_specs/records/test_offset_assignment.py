@@ -81,7 +81,7 @@ def test_records_of_any_format_get_the_next_offsets_in_any_other(
         assert assigned.max_timestamp == max(record.timestamp for record in expected)
 
 
-# What is kept, and what is written anew
+# Kept and rewritten batches
 
 
 def test_a_wrapper_is_kept_and_only_its_header_changes() -> None:
@@ -136,7 +136,7 @@ def test_control_batches_stay_uncompressed() -> None:
     assert (header.is_control, header.codec) == (True, CompressionCodec.NONE)
 
 
-# What is refused
+# Refused batches
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the broker sees of the records of a compressed batch that it keeps."""
+"""The records of a compressed batch that a broker keeps, as it reads them."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def test_an_illegal_header_key_is_read_with_replacements() -> None:
     assert read_records(batch)[0].headers == (("�", b"x"),)
 
 
-# What a leader writes
+# Fields that a leader sets
 
 
 @given(record_batches(), st.integers(0, 2**50), st.integers(0, 2**31 - 1))
@@ -399,7 +399,7 @@ def test_every_changed_byte_under_the_checksum_is_seen() -> None:
             check_batch(bytes(broken))
 
 
-def test_short_buffers_say_how_much_is_missing() -> None:
+def test_errors_of_short_buffers_have_the_missing_size() -> None:
     batch = one_batch()
     with pytest.raises(TruncatedRecordBatch, match="needs 61 bytes, 60 bytes left"):
         peek_header(batch[:60])

@@ -117,7 +117,7 @@ def test_a_batch_that_the_record_set_cuts_is_a_finding() -> None:
     assert found.spans[-1].type_name == "partial batch"
 
 
-def test_a_transaction_marker_is_told() -> None:
+def test_a_transaction_marker_is_decoded() -> None:
     marker = EndTransactionMarker(control_type=ControlRecordType.COMMIT, coordinator_epoch=7)
     values = by_path(
         annotate_record_set(end_transaction_marker_batch(marker, producer_id=1, producer_epoch=0, timestamp_ms=1))

@@ -135,7 +135,7 @@ def test_only_uncompressed_messages_come_by_the_many() -> None:
 # Records
 
 
-def test_refused_records_are_told_by_index_and_an_odd_time_outweighs_a_missing_key() -> None:
+def test_rejected_records_have_their_index_and_a_wrong_time_outweighs_a_missing_key() -> None:
     rules = RecordRules(now_ms=NOW_MS, timestamp_before_max_ms=100, timestamp_after_max_ms=10, compacted=True)
     checks = RecordChecks(peek_header(batch()), rules)
     times = [(NOW_MS, b"k"), (NOW_MS, None), (NOW_MS - 101, b"k"), (NOW_MS + 11, b"k"), (-1, b"k"), (NOW_MS + 99, None)]
@@ -192,7 +192,7 @@ def test_what_an_empty_batch_holds_is_not_looked_at() -> None:
     assert [records for _, records in read_validated(batch(records_count=0, attributes=1))] == [[]]
 
 
-def test_the_validating_reader_answers_what_precedes_a_bad_batch() -> None:
+def test_the_validating_reader_yields_the_batches_before_a_bad_one() -> None:
     reader = read_validated(batch() + batch(records_count=3))
     assert len(next(reader)[1]) == 2
     with pytest.raises(InvalidRecord):

@@ -31,7 +31,7 @@ def frames_of(chunks: Sequence[bytes]) -> tuple[list[bytes], int]:
 
 
 def client_notices(conversation: Conversation) -> bool:
-    """Whether a client that reads the responses sees that something is wrong."""
+    """True if a client that reads the responses sees that something is wrong."""
     awaited = [exchange for exchange in conversation.exchanges if exchange.response is not None]
     try:
         frames, left = frames_of(conversation.responses)
@@ -48,7 +48,7 @@ def client_notices(conversation: Conversation) -> bool:
 
 
 def broker_notices(conversation: Conversation) -> bool:
-    """Whether a broker that reads the requests sees that something is wrong."""
+    """True if a broker that reads the requests sees that something is wrong."""
     try:
         frames, left = frames_of(conversation.requests)
         for exchange, frame in zip(conversation.exchanges, frames, strict=False):
@@ -115,6 +115,6 @@ def test_produce_without_acks_gets_no_response() -> None:
 
 
 @pytest.mark.parametrize("rule", CONVERSATION_RULES)
-def test_every_rule_can_be_asked_for(rule: str) -> None:
-    asked = strategies.broken_conversations(versions=FEW, rules=[rule], exchanges_max=2)
-    assert find(asked, lambda _: True, settings=settings(QUICK, phases=[Phase.generate])).rule == rule
+def test_every_rule_can_be_requested(rule: str) -> None:
+    conversations = strategies.broken_conversations(versions=FEW, rules=[rule], exchanges_max=2)
+    assert find(conversations, lambda _: True, settings=settings(QUICK, phases=[Phase.generate])).rule == rule

@@ -18,7 +18,7 @@ SERVED = releases.get("4.3.1").api_versions
 
 
 def closes(data: bytes) -> bool:
-    """Whether a broker closes the connection that these bytes come on."""
+    """True if a broker closes the connection that these bytes come on."""
     try:
         (frame,) = FrameReader(limit_bytes=LIMIT_BYTES, option="socket.request.max.bytes").receive(data)
         header, position = decode_request_header(frame)
@@ -38,13 +38,13 @@ def test_a_broker_closes_the_connection_when_predicted(frame: strategies.Frame) 
 
 @settings(max_examples=100, deadline=None)
 @given(strategies.request_frames())
-def test_a_sound_frame_says_its_size_and_breaks_no_rule(frame: strategies.Frame) -> None:
+def test_a_valid_frame_has_its_size_and_breaks_no_rule(frame: strategies.Frame) -> None:
     assert struct.unpack_from(">i", frame.data) == (len(frame.data) - 4,)
     assert (frame.rule, frame.refused) == ("", False)
 
 
 @pytest.mark.parametrize("rule", [*HEADER_RULES, "the bytes end early", "bytes follow after the end"])
-def test_every_rule_of_size_header_and_body_can_be_asked_for(rule: str) -> None:
+def test_every_rule_of_size_header_and_body_can_be_requested(rule: str) -> None:
     drawn = find(strategies.broken_frames(rules=[rule]), lambda _: True, settings=settings(phases=[Phase.generate]))
     assert drawn.rule == rule
 

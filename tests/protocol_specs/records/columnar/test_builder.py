@@ -151,7 +151,7 @@ def test_no_records_make_no_batch() -> None:
     assert build_batches(RecordColumns(timestamp=[], value=StringColumn.of([]))) == []
 
 
-def test_what_columns_cannot_be_written_is_said() -> None:
+def test_columns_that_cannot_be_written_are_named() -> None:
     value = StringColumn.of([b"a", b"b"])
     with pytest.raises(ValueError, match="column timestamp is not here"):
         build_batches(RecordColumns(value=value))

@@ -44,7 +44,7 @@ def short_batches_are_read_by_numpy() -> Iterator[None]:
 
 
 def outcome(read: Callable[[], list[Record]]) -> Reading:
-    """What reading gives, or the error that it raises; attributes of records are no column."""
+    """The result of reading, or its error; attributes of records are no column."""
     try:
         return [replace(record, attributes=0) for record in read()]
     except ProtocolError as error:
