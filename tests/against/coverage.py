@@ -1,6 +1,6 @@
 """Writes protocol_specs/data/coverage.json from the lists that the tests run over: `python -m tests.against.coverage`.
 
-Vectors and Python codecs are always asked; what Kafka's Java classes have is asked of them with `--java`, and taken
+Vectors and Python codecs are always used; Kafka's Java classes are run with `--java`, and taken
 from the present file without. Beside this file test_coverage.py holds the table current, and for Java
 tests/interop/test_message_readers.py.
 """
@@ -79,7 +79,7 @@ def _versions(message: str, pairs: Iterable[tuple[str, int]]) -> tuple[int, ...]
 def main() -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--java", action="store_true", help="ask Kafka's own classes too (needs a JDK and Maven)")
+    parser.add_argument("--java", action="store_true", help="run Kafka's own classes too (needs a JDK and Maven)")
     java = None
     if parser.parse_args().java:
         from tests.interop.java_messages import pairs_of

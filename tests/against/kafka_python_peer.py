@@ -34,7 +34,7 @@ _HEADERS: dict[tuple[str, int], tuple[Any, bool]] = {
     ("ResponseHeader", 0): (ResponseHeader, False),
     ("ResponseHeader", 1): (ResponseHeader, True),
 }
-_NOT_ASKED_FOR = -(2**31)
+_NOT_REQUESTED = -(2**31)
 
 
 @cache
@@ -116,7 +116,7 @@ def _value_to_peer(field_type: FieldType | type[Struct], value: Any, peer_field:
     if not isinstance(field_type, FieldType):
         return _struct_to_peer(value, peer_field.data_class, version)
     if _is_bit_field(peer_field):
-        return None if value == _NOT_ASKED_FOR else {bit for bit in range(32) if value >> bit & 1}
+        return None if value == _NOT_REQUESTED else {bit for bit in range(32) if value >> bit & 1}
     return value
 
 

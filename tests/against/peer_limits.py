@@ -34,15 +34,15 @@ AIOKAFKA: Final = "aiokafka"
 _SECONDS_MAX: Final = 253_402_300_799
 """The last second of the year 9999."""
 _LENGTH_EXACT: Final = 2**50
-"""Up to here a float of seconds says each millisecond."""
+"""Up to here a float of seconds represents each millisecond."""
 _POINT_EXACT: Final = 2**42
-"""Up to here (the year 2109) a float of seconds says each microsecond."""
+"""Up to here (the year 2109) a float of seconds represents each microsecond."""
 _POINTS: Final = st.integers(0, _POINT_EXACT) | st.integers(0, _SECONDS_MAX).map(lambda seconds: 1000 * seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What a peer cannot carry, and why. `values` is drawn instead; None where tags or versions are left out.
+    """A limit of a peer, and the reason. `values` is drawn instead; None if tags or versions are excluded.
 
     `beyond`, in `version`, is a message on which the peer is seen to fail.
     """
@@ -120,7 +120,7 @@ KAFKA_PYTHON_FIELDS: Final[dict[tuple[str, str], Limit]] = {
     ("ApiVersionsResponse", "error_code"): Limit(
         peer=KAFKA_PYTHON,
         where="the error code of ApiVersionsResponse v1 and later",
-        reason="its reader takes every answer with an error for version 0, not only one that it cannot read (KIP-511)",
+        reason="its reader decodes every error response as version 0, not only one that it cannot read (KIP-511)",
         values=st.just(0),
         versions=VersionRange.parse("1+"),
         beyond=ApiVersionsResponse(error_code=41),
@@ -133,7 +133,7 @@ TAG_LIMITS: Final[tuple[Limit, ...]] = (
     Limit(
         peer=KIO,
         where="every tag that a declaration does not know",
-        reason="kio raises KeyError at an unknown tag, which KIP-482 says to pass over",
+        reason="kio raises KeyError at an unknown tag, which KIP-482 requires to be skipped",
         beyond=_with_unknown_tag(HeartbeatResponse()),
         version=4,
     ),

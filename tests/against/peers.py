@@ -52,7 +52,7 @@ def _is_wrong(name: str, cls: type[Message], version: int) -> bool:
 
 
 def for_shared(name: str, *, flexible: bool = False) -> pytest.MarkDecorator:
-    """Run a test with each message version that a peer has; with the flexible ones alone, when asked."""
+    """Run a test with each message version that a peer has; optionally with the flexible ones alone."""
     chosen = [(cls, version) for cls, version in shared(name) if not flexible or cls.is_flexible(version)]
     cases = [pytest.param(cls, version, id=f"{cls.__name__} v{version}") for cls, version in chosen]
     return pytest.mark.parametrize(("cls", "version"), cases)
@@ -64,7 +64,7 @@ def installed(name: str) -> str:
 
 
 def values(name: str, cls: type[Message], version: int) -> dict[str, SearchStrategy[Any]] | None:
-    """What is drawn in place of values that a peer is known not to carry, by field; None when it carries all."""
+    """The values drawn in place of those that a peer cannot carry, by field; None if it carries all."""
     limits: dict[str, Limit] = {}
     if name == KIO:
         typed = kio_peer.typed_fields(cls, kio_peer.peer_class(cls, version), version)

@@ -1,4 +1,4 @@
-"""What `broker-sim protocol coverage` claims is what the tests run over, and every declared version is proven."""
+"""The table of `broker-sim protocol coverage` equals the lists of the tests, and every declared version is proven."""
 
 from __future__ import annotations
 

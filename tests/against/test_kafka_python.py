@@ -32,7 +32,7 @@ def test_it_reads_and_writes_our_bytes(cls: type[Message], version: int, data: s
 
 
 def without_tags_inside_tags(value: Any, version: int, *, inside: bool = False) -> Any:
-    """What is left when no struct in a tagged field has tags of its own: see TAG_LIMITS."""
+    """The versions in which no struct in a tagged field has tags of its own: see TAG_LIMITS."""
     if isinstance(value, list):
         return [without_tags_inside_tags(item, version, inside=inside) for item in value]
     if isinstance(value, Struct):

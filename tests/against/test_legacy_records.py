@@ -33,7 +33,7 @@ peers = pytest.mark.parametrize("peer", LEGACY)
 
 
 def can_have(magic: int, codec: CompressionCodec) -> bool:
-    """Whether a peer knows the codec in this magic: LZ4 of magic 0 is left to Java, which tests/interop asks."""
+    """True if a peer has the codec in this magic; LZ4 of magic 0 is compared with Java, in tests/interop."""
     # aiokafka has the newer frames alone, kafka-python needs one more package for the older ones.
     return not (magic == 0 and codec is CompressionCodec.LZ4)
 
@@ -49,7 +49,7 @@ def read_by(peer: str, data: bytes) -> list[tuple[int, int | None, bytes | None,
 
 
 def expected_of(expected: list[Record], magic: int) -> list[tuple[Any, ...]]:
-    # What has no timestamp is None there.
+    # A missing timestamp is None there.
     return [(record.offset, record.timestamp if magic else None, record.key, record.value) for record in expected]
 
 

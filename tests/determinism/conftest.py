@@ -34,7 +34,7 @@ DEADLINE_MS = 20_000
 
 
 class Peer(Protocol):
-    """Keeps what it is told, and lets a test wait until something holds of it."""
+    """Records its events, and waits until a condition holds."""
 
     def __init__(self) -> None:
         self.events: list[str] = []

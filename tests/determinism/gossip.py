@@ -49,7 +49,7 @@ class Teller(ClientFactory):
         self.open.append(Gossip(self.world, self.host.name))
         return self.open[-1]
 
-    def tell(self) -> None:
+    def spread(self) -> None:
         for peer in self.open:
             if peer.connected:
                 peer.transport.write(self.random.randbytes(self.random.randrange(1, 3000)))
@@ -95,10 +95,10 @@ def fingerprint(seed: int) -> str:
     for host in hosts:
         serve(world, host)
     for host in hosts:
-        teller = Teller(world, host)
+        spreader = Teller(world, host)
         for other in hosts:
-            host.connectTCP(other.name, 9092, teller, timeout=2)
-        RepeatingCall(host, 7, teller.tell).start()
+            host.connectTCP(other.name, 9092, spreader, timeout=2)
+        RepeatingCall(host, 7, spreader.spread).start()
     RepeatingCall(world.reactor, 50, lambda: trouble(world)).start()
     world.run_for(ms=3_000)
     return f"{world.fingerprint()} {world.digest.count}"

@@ -86,7 +86,7 @@ def test_writing_after_the_connection_is_lost_is_ignored(bench):
         transport = client.transport
         transport.loseConnection()
         await client.until_lost()
-        transport.write(b"nobody hears this")
+        transport.write(b"never delivered")
         transport.loseConnection()
         transport.abortConnection()
         await server.until_lost()
@@ -109,7 +109,7 @@ def test_abort_resets_the_connection_and_drops_what_was_just_written(bench):
     bench.run(body)
 
 
-def test_nobody_listening_refuses_the_connection(bench):
+def test_a_port_without_a_listener_refuses_the_connection(bench):
     client = bench.client_factory()
 
     async def body() -> None:
@@ -185,14 +185,14 @@ def test_only_bytes_can_be_written(bench):
     bench.run(body)
 
 
-def test_half_close_tells_the_peer_and_leaves_the_other_way_open(bench):
+def test_half_close_notifies_the_peer_and_leaves_the_other_direction_open(bench):
     async def body() -> None:
         client, server = await bench.connected(half_closing=True)
         client.transport.write(b"question")
         client.transport.loseWriteConnection()
         await server.until(lambda: "read lost" in server.events)
         assert server.received == b"question"
-        server.transport.write(b"answer")
+        server.transport.write(b"response")
         await client.until_received(6)
         client.transport.write(b"ignored")
         server.transport.loseConnection()
@@ -272,7 +272,7 @@ def test_a_client_that_builds_no_protocol_closes_the_connection(bench):
     bench.run(body)
 
 
-def test_a_connector_connects_again_when_its_factory_asks(bench):
+def test_a_connector_connects_again_on_request_of_its_factory(bench):
     async def body() -> list[str]:
         server, client = bench.server_factory(), bench.client_factory()
         client.reconnects = 1
@@ -290,7 +290,7 @@ def test_a_connector_connects_again_when_its_factory_asks(bench):
     ]  # fmt: skip
 
 
-def test_stop_connecting_fails_the_attempt_as_the_users_wish(bench):
+def test_stop_connecting_fails_the_attempt_with_user_error(bench):
     client = bench.client_factory()
 
     async def body() -> None:

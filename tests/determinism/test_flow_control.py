@@ -120,7 +120,7 @@ class PullProducer:
         raise AssertionError("the producer ended by itself")
 
 
-def test_a_pull_producer_is_asked_each_time_all_is_sent(bench):
+def test_a_pull_producer_is_resumed_each_time_all_is_sent(bench):
     async def body() -> bytes:
         client, server = await bench.connected()
         client.transport.registerProducer(PullProducer(client, 4), streaming=False)

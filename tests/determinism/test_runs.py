@@ -1,4 +1,4 @@
-"""A run on virtual time is a pure function of (scenario, seed): the journal's digest says so, in any process."""
+"""A run on virtual time is a pure function of (scenario, seed): the journal's digest proves it, in any process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_same_seed_gives_the_same_digest_and_another_seed_another() -> None:
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "4711"])
-def test_the_command_prints_the_same_digest_whatever_the_hash_seed(hash_seed: str) -> None:
+def test_the_command_prints_the_same_digest_for_any_hash_seed(hash_seed: str) -> None:
     command = [sys.executable, "-m", "broker_scenarios.cli", "run", str(CATALOG / CRASH), "--virtual", "--seed", "7"]
     ran = subprocess.run(
         [*command, "--records", "600"],

@@ -1,4 +1,4 @@
-"""Peers on the simulated network that keep what they are told, with its time."""
+"""Peers on the simulated network that record their events with the time."""
 
 # ruff: noqa: ARG002, N802
 # The names are those of Twisted's interfaces.

@@ -9,33 +9,33 @@ SECONDS_MAX = 10
 
 
 class Receiver:
-    """Notes what it hears of a name; `complete` is set at the end."""
+    """Records the resolution of a name; `complete` is set at the end."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self.complete = asyncio.Event()
 
     def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802
-        self.heard.append(f"{resolution.name} began")
+        self.received.append(f"{resolution.name} began")
 
     def addressResolved(self, address: Any) -> None:  # noqa: N802
-        self.heard.append(address.host)
+        self.received.append(address.host)
 
     def resolutionComplete(self) -> None:  # noqa: N802
         self.complete.set()
 
 
-def test_of_a_name_that_is_cancelled_nothing_more_is_heard() -> None:
-    async def ask() -> tuple[Receiver, Receiver]:
+def test_a_cancelled_resolution_reports_nothing_more() -> None:
+    async def resolve() -> tuple[Receiver, Receiver]:
         resolver = AsyncioReactor(asyncio.get_running_loop()).nameResolver
-        cancelled, asked = Receiver(), Receiver()
+        cancelled, resolved = Receiver(), Receiver()
         resolution: Any = resolver.resolveHostName(cancelled, "127.0.0.1")  # type: ignore[arg-type]
-        resolver.resolveHostName(asked, "127.0.0.2")  # type: ignore[arg-type]
+        resolver.resolveHostName(resolved, "127.0.0.2")  # type: ignore[arg-type]
         resolution.cancel()
-        await asyncio.wait_for(asked.complete.wait(), SECONDS_MAX)
-        return cancelled, asked
+        await asyncio.wait_for(resolved.complete.wait(), SECONDS_MAX)
+        return cancelled, resolved
 
-    cancelled, asked = asyncio.run(ask())
-    assert cancelled.heard == ["127.0.0.1 began"]
+    cancelled, resolved = asyncio.run(resolve())
+    assert cancelled.received == ["127.0.0.1 began"]
     assert not cancelled.complete.is_set()
-    assert asked.heard == ["127.0.0.2 began", "127.0.0.2"]
+    assert resolved.received == ["127.0.0.2 began", "127.0.0.2"]

@@ -23,26 +23,26 @@ class Echo(Protocol):
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         if data == b"raise":
-            raise RuntimeError("as asked")
+            raise RuntimeError("as requested")
         self.transport.write(data)
 
 
-class Speaker(Protocol):
-    """Says one thing, and notes what it hears and how it ends."""
+class Sender(Protocol):
+    """Sends one message, and records received data and its end."""
 
-    def __init__(self, says: bytes, notes: list[Any]) -> None:
-        self.says = says
+    def __init__(self, message: bytes, notes: list[Any]) -> None:
+        self.message = message
         self.notes = notes
 
     def connectionMade(self) -> None:  # noqa: N802
-        self.transport.write(self.says)
+        self.transport.write(self.message)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         self.notes.append(data)
         self.transport.loseConnection()
 
     def connectionLost(self, reason: Failure) -> None:  # noqa: N802, ARG002
-        self.notes.append(self.says + b" ended")
+        self.notes.append(self.message + b" ended")
 
 
 def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
@@ -52,10 +52,10 @@ def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
     server = ServerFactory.forProtocol(Echo)
     port = reactor.listenTCP(0, server, interface="127.0.0.1")
 
-    def speak(says: bytes) -> None:
+    def send(message: bytes) -> None:
         factory = ClientFactory()
         factory.noisy = False
-        factory.buildProtocol = lambda _: Speaker(says, notes)  # type: ignore[method-assign]
+        factory.buildProtocol = lambda _: Sender(message, notes)  # type: ignore[method-assign]
         reactor.connectTCP("127.0.0.1", port.getHost().port, factory)
 
     def stop_when_all_ended() -> None:
@@ -64,8 +64,8 @@ def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
         else:
             reactor.callLater(0.001, stop_when_all_ended)
 
-    for says in (b"one", b"raise", b"two"):
-        reactor.callLater(0, speak, says)
+    for message in (b"one", b"raise", b"two"):
+        reactor.callLater(0, send, message)
     reactor.callLater(0, stop_when_all_ended)
     limit = reactor.callLater(SECONDS_MAX, reactor.stop)
     log.addObserver(logged.append)
@@ -79,11 +79,11 @@ def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
         release_reactor(reactor)
     assert in_time
     assert sorted(notes) == [b"one", b"one ended", b"raise ended", b"two", b"two ended"]
-    assert [str(event["failure"].value) for event in logged if event["isError"]] == ["as asked"]
+    assert [str(event["failure"].value) for event in logged if event["isError"]] == ["as requested"]
 
 
 @pytest.mark.parametrize("spins", [False, True])
-def test_a_reactor_looks_before_it_sleeps_if_it_spins(monkeypatch: pytest.MonkeyPatch, spins: bool) -> None:
+def test_a_reactor_that_spins_polls_before_it_blocks(monkeypatch: pytest.MonkeyPatch, spins: bool) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     reactor: Any = new_reactor(spins=spins)
     poller = reactor._poller
@@ -91,7 +91,7 @@ def test_a_reactor_looks_before_it_sleeps_if_it_spins(monkeypatch: pytest.Monkey
 
     def poll(timeout: float, events_max: int) -> list[tuple[int, int]]:
         timeouts.append(timeout)
-        return [(-7, 1)]  # nobody's descriptor
+        return [(-7, 1)]  # an unused descriptor
 
     try:
         reactor._poller = SimpleNamespace(poll=poll)
@@ -125,7 +125,7 @@ def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:
     assert caught == [0, 1, 2, 3]
 
 
-def test_a_waker_that_is_closed_wakes_nobody() -> None:
+def test_a_closed_waker_does_nothing() -> None:
     waker = EventWaker()
     waker.connectionLost(None)
     waker.wakeUp()

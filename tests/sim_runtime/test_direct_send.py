@@ -35,13 +35,13 @@ def received(end: socket.socket) -> bytes:
             return b"".join(parts)
 
 
-def test_what_the_socket_takes_is_gone_at_once(ends: tuple[Any, socket.socket]) -> None:
+def test_accepted_bytes_are_sent_at_once(ends: tuple[Any, socket.socket]) -> None:
     transport, other = ends
     assert send_at_once(transport, b"small") == b""
     assert received(other) == b"small"
 
 
-def test_what_it_does_not_take_is_answered(ends: tuple[Any, socket.socket]) -> None:
+def test_the_rest_is_returned(ends: tuple[Any, socket.socket]) -> None:
     transport, other = ends
     rest = send_at_once(transport, LARGE)
     assert 0 < len(rest) < len(LARGE)

@@ -1,4 +1,4 @@
-"""What the real disk and the virtual one have in common: the same tests for both."""
+"""The common behaviour of the real and the virtual disk: the same tests for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port stays its listener's own while nobody listens there."""
+"""A port stays reserved while its listener is stopped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_listened_on(port: int) -> bool:
         return False
 
 
-def test_a_port_that_nobody_listens_on_refuses_and_is_given_to_nobody_else(thread: ReactorThread) -> None:
+def test_a_port_without_its_listener_refuses_connections_and_stays_reserved(thread: ReactorThread) -> None:
     listening = listen(thread)
     port = listening.getHost().port
     assert is_listened_on(port)
@@ -62,7 +62,7 @@ def test_its_listener_comes_back_to_it(thread: ReactorThread) -> None:
         assert is_listened_on(port)
 
 
-def test_a_port_that_somebody_else_listens_on_is_an_error_that_names_it(thread: ReactorThread) -> None:
+def test_a_port_in_use_is_an_error_that_names_it(thread: ReactorThread) -> None:
     with socket.create_server((HOST, 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(CannotListenError, match=str(port)):

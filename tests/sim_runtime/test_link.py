@@ -132,7 +132,7 @@ def test_what_was_under_way_when_the_link_was_cut_is_lost_too(network):
     assert server.arrivals_us == [begin + 20_000 + 200_000 + 50_000]
 
 
-def test_a_cut_that_nobody_writes_into_goes_unnoticed(network):
+def test_a_cut_without_traffic_goes_unnoticed(network):
     client, server = network.pair()
     network.there.cut()
     network.back.cut()
@@ -165,7 +165,7 @@ def test_tcp_gives_up_when_no_acknowledgement_comes_back(network):
     assert isinstance(client.reason, ConnectionLost)
 
 
-def test_who_forgot_the_connection_answers_by_a_reset(network):
+def test_a_closed_end_responds_with_a_reset(network):
     client, server = network.pair()
     network.there.cut()
     network.back.cut()
@@ -191,7 +191,7 @@ def test_loss_delays_some_segments_and_loses_none(network):
     assert server.arrivals_us[-1] - begin > 200_000
 
 
-def test_a_link_says_what_it_is(network):
+def test_a_link_shows_its_properties(network):
     assert repr(network.there) == "<Link client -> server up, 0.1 ms>"
     network.there.hold()
     assert network.there.is_held
@@ -235,7 +235,7 @@ steps = st.lists(
     segment_bytes=st.integers(1, 2_000),
     window_bytes=st.integers(1, 4_000),
 )
-def test_bytes_arrive_in_order_and_whole_whatever_the_links_do(
+def test_bytes_arrive_in_order_and_whole_over_any_links(
     new_network, steps, seed, latency_ms, jitter_ms, loss, bandwidth, segment_bytes, window_bytes
 ):
     network = new_network(seed)

@@ -24,7 +24,7 @@ def test_the_same_name_goes_on_with_the_same_stream():
     assert streams.stream("a") is streams.stream("a")
 
 
-def test_the_fingerprint_tells_how_much_was_drawn():
+def test_the_fingerprint_depends_on_the_number_of_draws():
     first, second = RandomStreams(1), RandomStreams(1)
     for streams in (first, second):
         streams.stream("a")

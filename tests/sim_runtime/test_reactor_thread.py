@@ -21,7 +21,7 @@ def thread():
         yield running
 
 
-def test_a_call_runs_in_the_reactors_thread_and_answers(thread):
+def test_a_call_runs_in_the_reactors_thread_and_returns(thread):
     assert thread.call(lambda: threading.current_thread().name) == "broker"
     assert thread.call(divmod, 7, 2) == (3, 1)
 
@@ -61,21 +61,21 @@ def test_a_late_call_is_named_and_cancelled(thread):
     assert cancelled.wait(5)
 
 
-def test_several_reactors_live_at_once_and_talk_to_each_other():
+def test_several_reactors_run_at_once_and_exchange_data():
     class Counting(Protocol):
         def dataReceived(self, data: bytes) -> None:  # noqa: N802
             self.transport.write(data)
             self.transport.loseConnection()
 
-    class Asking(Protocol):
+    class Client(Protocol):
         def __init__(self) -> None:
-            self.answer: Deferred[bytes] = Deferred()
+            self.reply: Deferred[bytes] = Deferred()
 
         def connectionMade(self) -> None:  # noqa: N802
             self.transport.write(b"ping")
 
         def dataReceived(self, data: bytes) -> None:  # noqa: N802
-            self.answer.callback(data)
+            self.reply.callback(data)
 
     threads = [ReactorThread(f"reactor-{number}") for number in range(4)]
     try:
@@ -84,12 +84,12 @@ def test_several_reactors_live_at_once_and_talk_to_each_other():
             for thread in threads
         ]
         for thread, port in zip(threads, reversed(ports), strict=True):
-            asking = Asking()
+            client = Client()
             factory = ClientFactory()
             factory.noisy = False
-            factory.buildProtocol = lambda _, asking=asking: asking
+            factory.buildProtocol = lambda _, client=client: client
             thread.call(thread.reactor.connectTCP, "127.0.0.1", port, factory)
-            assert thread.call(lambda asking=asking: asking.answer, timeout_s=5) == b"ping"
+            assert thread.call(lambda client=client: client.reply, timeout_s=5) == b"ping"
         assert len(dict.fromkeys(id(thread.reactor) for thread in threads)) == 4
     finally:
         for thread in threads:
@@ -136,7 +136,7 @@ def test_waiting_for_oneself_is_refused(thread):
         thread.call(thread.stop)
 
 
-def test_a_forked_child_is_told_to_start_its_own(thread):
+def test_a_forked_child_must_start_its_own(thread):
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of what this test is about

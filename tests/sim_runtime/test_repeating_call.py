@@ -12,7 +12,7 @@ def reactor() -> VirtualReactor:
     return VirtualReactor()
 
 
-def test_turns_come_at_exact_multiples_of_the_interval(reactor):
+def test_calls_run_at_exact_multiples_of_the_interval(reactor):
     turns: list[int] = []
     begin = reactor.now_us
     RepeatingCall(reactor, 100, lambda: turns.append(reactor.now_us - begin)).start()
@@ -30,7 +30,7 @@ def test_odd_intervals_do_not_drift(reactor, interval_ms):
     assert abs(turns[-1] - interval_ms * 2_000_000) <= 1
 
 
-def test_the_first_turn_may_come_sooner(reactor):
+def test_the_first_call_may_run_sooner(reactor):
     turns: list[int] = []
     begin = reactor.now_us
     RepeatingCall(reactor, 100, lambda: turns.append(reactor.now_us - begin)).start(initial_delay_ms=0)
@@ -73,7 +73,7 @@ def test_it_goes_on_after_an_error(reactor):
     assert len(turns) == 10
 
 
-def test_turns_that_a_slow_machine_missed_are_skipped():
+def test_calls_that_a_slow_machine_missed_are_skipped():
     clock = Clock()
     turns: list[float] = []
     RepeatingCall(clock, 1000, lambda: turns.append(clock.seconds())).start()

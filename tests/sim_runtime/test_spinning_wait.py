@@ -21,7 +21,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Poller:
-    """Answers `poll` from a script of (seconds that pass, events), and notes each time-out."""
+    """Returns events from a script of (seconds that pass, events) for each `poll`, and records each time-out."""
 
     def __init__(self, script: Sequence[tuple[float, list[str]]]) -> None:
         self.script = list(script)
@@ -46,27 +46,27 @@ def polled(*script: tuple[float, list[str]], timeout: float = 5.0) -> list[float
 
 
 @pytest.mark.parametrize("timeout", [5.0, -1])
-def test_after_many_short_waits_it_looks_before_it_sleeps(timeout: float) -> None:
+def test_after_many_short_waits_it_polls_before_it_blocks(timeout: float) -> None:
     timeouts = polled(*OFTEN, (0.00005, []), (0.00005, EVENT), SHORT, timeout=timeout)
     assert timeouts == [timeout] * SHORT_WAITS_MIN + [0, 0, 0]
 
 
-def test_it_sleeps_when_it_has_looked_for_long_enough() -> None:
+def test_it_blocks_after_the_time_of_a_spin() -> None:
     timeouts = polled(*OFTEN, (0.0002, []), (0.0002, []), (1.0, EVENT), SHORT)
     assert timeouts[SHORT_WAITS_MIN:] == [0, 0, 5.0, 5.0]
 
 
-def test_a_look_in_vain_is_no_reason_for_the_next() -> None:
+def test_an_unsuccessful_spin_ends_spinning() -> None:
     timeouts = polled(*OFTEN, (0.0003, []), (0.0001, EVENT), *OFTEN, SHORT)
     assert timeouts[SHORT_WAITS_MIN:] == [0, 5.0, *[5.0] * SHORT_WAITS_MIN, 0]
 
 
-def test_it_looks_no_longer_than_it_may_wait() -> None:
+def test_it_spins_no_longer_than_the_timeout() -> None:
     timeouts = polled(*OFTEN, (0.00015, []), (0.0, []), timeout=0.0001)
     assert timeouts[SHORT_WAITS_MIN:] == [0, 0.0001]
 
 
-def test_it_does_not_look_after_the_few_pieces_of_one_large_request() -> None:
+def test_it_does_not_spin_after_the_few_pieces_of_one_large_request() -> None:
     pieces = [*OFTEN[:-1], (1.0, EVENT)]
     assert polled(*pieces, *pieces) == [5.0] * 2 * SHORT_WAITS_MIN
 

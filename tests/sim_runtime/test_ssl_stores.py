@@ -1,4 +1,4 @@
-"""What ssl.* may say, and what is in the stores: PEM in a file or in the configuration, PKCS12, and mistakes."""
+"""The ssl.* settings and the stores: PEM in a file or in the configuration, PKCS12, and mistakes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_stores_in_pkcs12_are_read(certificates: Certificates, tmp_path: Path) -
         key_store(settings(ssl_keystore_type="PKCS12", ssl_keystore_location=str(keys), ssl_keystore_password="x"))
 
 
-def test_nothing_said_is_nothing_shown_and_the_systems_trust() -> None:
+def test_the_defaults_have_no_key_and_the_systems_trust() -> None:
     assert key_store(settings()) is None
     assert trusted_certificates(settings()) is None
 
@@ -85,13 +85,13 @@ def test_nothing_said_is_nothing_shown_and_the_systems_trust() -> None:
         ({"ssl_engine_factory_class": "a.B"}, "ssl.engine.factory.class='a.B' is refused"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(options: dict[str, Any], words: str) -> None:
+def test_invalid_settings_are_refused_by_name(options: dict[str, Any], words: str) -> None:
     with pytest.raises(SslConfigError) as refused:
         settings(**options)
     assert words in str(refused.value)
 
 
-def test_what_is_no_store_is_refused_by_name(certificates: Certificates) -> None:
+def test_an_invalid_store_is_refused_by_name(certificates: Certificates) -> None:
     pem: dict[str, Any] = {
         "ssl_keystore_type": "PEM",
         "ssl_keystore_certificate_chain": certificates.client.certificate_pem,
@@ -124,7 +124,7 @@ def test_suites_that_are_none_are_refused_by_name() -> None:
         SslEngineFactory(settings(ssl_cipher_suites="TLS_AES_256_GCM_SHA384", ssl_protocol="TLSv1.2"), server=False)
 
 
-def test_who_speaks_plaintext_imports_nothing_of_tls() -> None:
+def test_plaintext_imports_nothing_of_tls() -> None:
     program = (
         "import sys; from broker_client import Producer; from broker_sim.threaded_cluster import ThreadedCluster\n"
         "with ThreadedCluster(brokers=1, topics=['t:1:1']) as cluster:\n"

@@ -1,4 +1,4 @@
-"""What the virtual disk alone does: faults on demand, and the same losses for the same seed."""
+"""Behaviour of the virtual disk alone: faults on demand, and the same losses for the same seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def disk() -> VirtualDisk:
     return disk
 
 
-def test_a_failed_directory_answers_eio_to_everything_and_others_do_not(disk: VirtualDisk) -> None:
+def test_a_failed_directory_raises_eio_for_everything_and_others_do_not(disk: VirtualDisk) -> None:
     file = disk.open("/a/t-0/log")
     disk.fail("/a")
     for access in (disk.read, disk.size, disk.is_file, disk.open, disk.remove, disk.space):

@@ -83,7 +83,7 @@ def test_a_bind_address_gives_the_clients_port(network):
     assert listener.peers[0].transport.getPeer().port == 40_123
 
 
-def test_a_host_that_nobody_made_is_not_found(network):
+def test_an_unknown_host_is_not_found(network):
     client = network.connect("elsewhere")
     assert client.error is None
     network.world.run_for(ms=0)
@@ -138,7 +138,7 @@ def test_a_connection_attempt_over_a_held_link_waits_for_its_release(network):
     assert listener.peers[0].connected_us is not None
 
 
-def test_an_isolated_host_reaches_nobody_but_itself_until_it_rejoins(network):
+def test_an_isolated_host_reaches_only_itself_until_it_rejoins(network):
     network.world.network.isolate("server")
     own = network.ends()
     network.server.listenTCP(9092, own)

@@ -126,14 +126,14 @@ def test_a_delay_that_is_no_time_is_refused(reactor, delay):
         reactor.callLater(delay, print)
 
 
-def test_run_until_answers_the_result_of_a_deferred(reactor):
+def test_run_until_returns_the_result_of_a_deferred(reactor):
     done: Deferred[str] = Deferred()
     reactor.callLater(2, done.callback, "ready")
     assert reactor.run_until(done) == "ready"
     assert reactor.seconds() == 1_767_225_602.0
 
 
-def test_run_until_answers_at_once_when_the_result_is_there(reactor):
+def test_run_until_returns_at_once_with_an_existing_result(reactor):
     assert reactor.run_until(succeed(7)) == 7
     with pytest.raises(KeyError):
         reactor.run_until(fail(KeyError("missing")))
@@ -148,7 +148,7 @@ def test_run_until_runs_a_coroutine(reactor):
     assert reactor.run_until(body()) == 1_767_225_601.5
 
 
-def test_run_until_asks_a_function_after_every_call(reactor):
+def test_run_until_evaluates_a_function_after_every_call(reactor):
     seen: list[int] = []
     for number in range(10):
         reactor.callLater(number, seen.append, number)
@@ -156,7 +156,7 @@ def test_run_until_asks_a_function_after_every_call(reactor):
     assert seen == [0, 1, 2]
 
 
-def test_run_until_names_what_did_not_come(reactor):
+def test_run_until_names_the_missing_event(reactor):
     reactor.callLater(3600, print)
     with pytest.raises(DeadlineExceeded) as caught:
         reactor.run_until(Deferred(), deadline_ms=250, awaited="metadata of orders")

@@ -23,7 +23,7 @@ def test_run_methods_move_its_reactor(world):
         world.run_until(Deferred(), deadline_ms=1, awaited="the moon")
 
 
-def test_a_failed_deferred_that_nobody_looks_at_fails_the_run(world):
+def test_an_unhandled_error_in_a_deferred_fails_the_run(world):
     world.reactor.callLater(0.001, lambda: fail(LookupError("forgotten")) and None)
     with pytest.raises(LookupError, match="forgotten"):
         world.run_for(ms=5)

@@ -19,7 +19,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
-# Commands that a reader is told to type -> the test that runs them.
+# Commands in documents -> the test that runs them.
 RUN_BY = {
     "make demo": "tests/interop/test_demo.py",
     "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (
@@ -39,8 +39,8 @@ RUN_BY = {
 }
 # Documents whose commands build on each other -> the test that follows them from the first to the last.
 FOLLOWED_BY = {"docs/how-to/use-tls.md": "tests/broker_sim/test_tls_how_to.py"}
-# Scenarios on virtual time: this module runs each that is documented. One whose command does not say how many records
-# it sends is given RECORDS here; tests/interop/test_demo.py sends all.
+# Scenarios on virtual time: this module runs each documented one, with RECORDS records if its command has no number;
+# tests/interop/test_demo.py sends all.
 RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local)).*")
 RECORDS = 20_000
 # Commands about the protocol, and traces, end at once: each is run here, and what the document shows is what it prints.
@@ -48,7 +48,7 @@ RECORDS = 20_000
 PRINTED_HERE = re.compile(
     r"broker-sim (?:protocol (?:list|show|diff|releases|docs|coverage|hostile)|decode|encode|trace)\b.*"
 )
-# What a document may tell a reader to type without a test: it builds the environment that tests run in.
+# Documented commands without a test: they build the environment of the tests.
 SET_UP = re.compile(
     r"make (?:test|lint|docs|interop|bench)(?: .*)?|(?:\S+/)?pip install .*|cd \S+|curl .*|git clone \S+|"
     r"python3 -m venv \S+|\. \S+/activate|\.venv/bin/pytest .*"
@@ -89,14 +89,14 @@ def test_the_tests_named_for_commands_are_there() -> None:
 
 
 def test_no_command_is_listed_that_no_document_has() -> None:
-    told = [line for document in DOCUMENTS for line in commands(document)]
-    assert [command for command in RUN_BY if command not in told] == []
+    documented = [line for document in DOCUMENTS for line in commands(document)]
+    assert [command for command in RUN_BY if command not in documented] == []
 
 
-TOLD_RUNS = sorted({line for document in DOCUMENTS for line in commands(document) if RUN_HERE.match(line)})
+DOCUMENTED_RUNS = sorted({line for document in DOCUMENTS for line in commands(document) if RUN_HERE.match(line)})
 
 
-@pytest.mark.parametrize("line", TOLD_RUNS)
+@pytest.mark.parametrize("line", DOCUMENTED_RUNS)
 def test_a_documented_scenario_ends_as_it_expects(line: str, tmp_path: Path) -> None:
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     fewer = () if "--records" in line else ("--records", str(RECORDS))
@@ -198,8 +198,8 @@ def test_every_link_leads_to_a_file(document: Path) -> None:
 
 def test_the_make_targets_in_documents_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = {name for document in DOCUMENTS for name in re.findall(r"`make ([a-z]+)", document.read_text())}
-    assert sorted(told - targets) == []
+    documented = {name for document in DOCUMENTS for name in re.findall(r"`make ([a-z]+)", document.read_text())}
+    assert sorted(documented - targets) == []
 
 
 def test_every_newsfragment_has_an_issue_and_a_known_kind() -> None:

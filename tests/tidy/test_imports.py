@@ -1,4 +1,4 @@
-"""What `import broker_sim` costs a user: no heavy package comes along, and the whole stays quick."""
+"""The cost of `import broker_sim`: it imports no heavy package, and stays fast."""
 
 from __future__ import annotations
 

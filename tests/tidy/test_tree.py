@@ -31,7 +31,7 @@ TEST_FOLDERS = {
 CROSSING_TESTS = {
     "against": "the same bytes through independent implementations",
     "determinism": "one seed twice, two hash seeds, both reactors",
-    "differential": "request by request against the recorded answers of real Kafka",
+    "differential": "request by request against the recorded responses of real Kafka",
     "hostile": "millions of broken frames against everything that reads bytes",
     "interop": "real Kafka, Java clients, franz-go: make interop",
     "interop_python": "unmodified Python clients against broker-sim serve",
@@ -39,7 +39,7 @@ CROSSING_TESTS = {
 }
 LINES_OF_A_MODULE_MAX = 600
 LINES_OF_A_FUNCTION_MAX = 70
-NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
 MODULES = [path for folder in PACKAGES.values() for path in sorted(folder.rglob("*.py"))]
 SOURCES = [
@@ -75,13 +75,13 @@ def test_no_function_is_longer_than_a_screen() -> None:
     assert too_long == {}
 
 
-def test_every_module_says_what_it_is() -> None:
+def test_every_module_has_a_docstring() -> None:
     assert [relative(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))] == []
 
 
-def test_no_file_has_a_name_that_says_nothing() -> None:
-    named = [path for path in SOURCES if path.stem.lstrip("_") in NAMES_THAT_SAY_NOTHING]
-    folders = {path.parent for path in SOURCES if path.parent.name in NAMES_THAT_SAY_NOTHING}
+def test_no_file_has_a_vague_name() -> None:
+    named = [path for path in SOURCES if path.stem.lstrip("_") in VAGUE_NAMES]
+    folders = {path.parent for path in SOURCES if path.parent.name in VAGUE_NAMES}
     assert [relative(path) for path in [*named, *sorted(folders)]] == []
 
 
@@ -106,7 +106,7 @@ def test_a_todo_carries_its_issue_number() -> None:
 
 
 def test_brokers_make_no_random_streams_of_their_own() -> None:
-    # What a cluster draws follows from its seed: every part is given a stream by name.
+    # The draws of a cluster follow from its seed: every part has a stream by name.
     makes = re.compile(r"\bRandom\(")
     modules = sorted(PACKAGES["broker_sim"].rglob("*.py"))
     assert [relative(path) for path in modules if makes.search(path.read_text())] == []
@@ -120,7 +120,7 @@ def test_spark_is_imported_in_its_own_folder_alone() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_package_tells_type_checkers_that_it_is_typed(package: str) -> None:
+def test_every_package_is_marked_as_typed(package: str) -> None:
     assert (PACKAGES[package] / "py.typed").exists()
 
 
@@ -151,7 +151,7 @@ def test_tests_are_not_packages() -> None:
 
 
 def test_tests_neither_sleep_nor_skip_nor_expect_failure() -> None:
-    # Interop tests may skip: they need tools that a machine may lack, and say which.
+    # Interop tests may skip: they need tools that a machine may lack, and name them.
     excuse = re.compile(r"time\.sleep\(|mark\.(?:skip|xfail|flaky)\b|pytest\.xfail\(|pytest\.skip\(")
     tests = ROOT / "tests"
     real = {tests / "interop_python" / "conftest.py", tests / "differential" / "test_real.py"}
