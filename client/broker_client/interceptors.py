@@ -85,7 +85,7 @@ class ProducerInterceptors:
         return len(self._chain)
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """Return the record after all interceptors."""
+        """Return the record after all interceptors; their errors are logged."""
         for interceptor in self._chain:
             try:
                 made = interceptor.on_send(record)

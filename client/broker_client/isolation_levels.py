@@ -1,4 +1,4 @@
-"""Which records of transactions a reader sees. Mirrors IsolationLevel; KIP-98."""
+"""The isolation levels of consumers. Mirrors IsolationLevel; KIP-98."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ class IsolationLevel(IntEnum):
 
     @classmethod
     def of(cls, value: str | IsolationLevel) -> IsolationLevel:
-        """The level of a configuration's text; raises ConfigError."""
+        """Return the level that a text names.
+
+        Raises:
+            ConfigError: the text is neither read_uncommitted nor read_committed.
+        """
         if isinstance(value, IsolationLevel):
             return value
         if value in ("read_uncommitted", "read_committed"):

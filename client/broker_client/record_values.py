@@ -57,7 +57,11 @@ def checked_headers(headers: GivenHeaders | None) -> Headers:
 
 
 def checked_topic(topic: object) -> None:
-    """Raise SerializationError for what no request could name; what a name may be, brokers decide."""
+    """Check that a request can contain the topic; brokers decide whether they allow the name.
+
+    Raises:
+        SerializationError: the topic is not a text, or is too long for a request.
+    """
     if not isinstance(topic, str):
         raise SerializationError(f"the topic {topic!r} is {type(topic).__name__}, not str")
     if len(_utf_8("the topic", topic)) > TOPIC_BYTES_MAX:

@@ -33,7 +33,11 @@ class ThreadSignal:
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine whose only waits are those of ThreadSignal; return its result."""
+    """Run a coroutine whose only waits are those of ThreadSignal; return its result.
+
+    Raises:
+        RuntimeError: the coroutine waits for something else.
+    """
     try:
         coroutine.send(None)
     except StopIteration as ended:

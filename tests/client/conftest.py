@@ -36,7 +36,7 @@ def cluster(world: World) -> ScriptedCluster:
 
 @pytest.fixture
 def producer_on(world: World) -> Iterator[Callable[..., ProducerCore]]:
-    """Make producers on a cluster; at the end every one is closed and must have given all memory back."""
+    """Create producers on a cluster; at the end each is closed and must have released all memory."""
     made: list[ProducerCore] = []
 
     def make(cluster: ScriptedCluster, **options: Any) -> ProducerCore:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from broker_client.core.batching.producer_batch import ProducerBatch
     from tests.client.watched_producer import InFlight, Sent, WatchedProducer
 
-# A turn that is due at a whole millisecond, and the one after it.
+# A loop iteration that is due at a whole millisecond, and the one after it.
 SLACK_MS: Final = 2
-# Later epochs number anew what is in flight, and what succeeds all the same leaves a gap (KIP-360).
+# A new epoch renumbers the batches in flight; a batch that succeeds nevertheless leaves a gap (KIP-360).
 FIRST_IDENTITY: Final = (1000, 0)
 
 
@@ -41,7 +41,7 @@ class Promises:
         self.next_sequences: dict[TopicPartition, int] = {}
         producer.on_request = self.note_request
 
-    # What is watched
+    # Observations
 
     def flush(self) -> None:
         producer = self.producer
@@ -67,7 +67,7 @@ class Promises:
         producer.core.close(timeout_ms).addCallback(closed)
 
     def note_request(self, batches: list[ProducerBatch]) -> None:
-        """As the batches of a request are about to go out."""
+        """Check the batches of a request that is about to be sent."""
         if self.idempotent:
             self.note_sequences(batches)
         if self.in_flight_max == 1:
@@ -208,7 +208,7 @@ class Promises:
         if self.idempotent:
             return len(dict.fromkeys(identities)) <= 1 and not self.producer.cluster.forgot_a_producer
         if self.network_was_cut:
-            return False  # what was given up, with its connection, may arrive after what was sent next
+            return False  # a request of a closed connection may arrive after later requests
         if self.in_flight_max == 1:
             return True
         return self.retries == 0 and ErrorCode.MESSAGE_TOO_LARGE not in self.producer.cluster.errors_of_produce
@@ -219,7 +219,7 @@ class Promises:
         return self.retries == 0
 
     def callbacks_come_in_order(self) -> None:
-        """Checks the records of one caller for one partition; a new leader may be faster than the one before it."""
+        """Check the records of one caller for one partition; a new leader may be faster than the one before it."""
         numbers_by_sender: dict[tuple[TopicPartition, str], list[int]] = {}
         for one in self.producer.acknowledged:
             metadata = one.notified[0][0]
@@ -232,7 +232,7 @@ class Promises:
 
 
 def assert_in_order(values: list[bytes], key: TopicPartition) -> None:
-    """The records of each sender are in the order in which they were sent."""
+    """Check that the records of each sender are in the order in which they were sent."""
     latest: dict[bytes, bytes] = {}
     for value in values:
         sender, number, _ = value.split(b":", 2)

@@ -17,7 +17,7 @@ from tests.client.scripts.every import FAMILIES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.client.script_runs import Came
+    from tests.client.script_runs import RunResult
 
 FOLDER: Final = Path(__file__).parent / "java_streams"
 
@@ -35,11 +35,11 @@ def recorded(family: str) -> Recordings:
     return found
 
 
-def record(results: Mapping[str, Came]) -> None:
+def record(results: Mapping[str, RunResult]) -> None:
     """Replace the recordings of these scripts and drop those of deleted scripts; equal results give equal bytes."""
     for family, names in _names_by_family().items():
         before = recorded(family)
-        every = {**before, **{name: _as_json(came) for name, came in results.items()}}
+        every = {**before, **{name: _as_json(result) for name, result in results.items()}}
         kept = {name: every[name] for name in sorted(every) if name in names}
         if kept != before:
             FOLDER.mkdir(exist_ok=True)
@@ -52,10 +52,10 @@ def recorded_names() -> list[str]:
     return sorted(name for path in FOLDER.glob("*.json.gz") for name in recorded(path.name.removesuffix(".json.gz")))
 
 
-def differences_from_java(name: str, came: Came) -> str:
+def differences_from_java(name: str, result: RunResult) -> str:
     """A line-by-line diff of another run of a script from its recording; empty when they are equal."""
     kept = next(recorded(family)[name] for family, names in _names_by_family().items() if name in names)
-    return "\n".join(unified_diff(_lines(kept), _lines(_as_json(came)), "java", "here", lineterm="", n=30))
+    return "\n".join(unified_diff(_lines(kept), _lines(_as_json(result)), "java", "here", lineterm="", n=30))
 
 
 @cache
@@ -69,10 +69,10 @@ def _archive(family: str) -> Path:
     return FOLDER / f"{family}.json.gz"
 
 
-def _as_json(came: Came) -> dict[str, Any]:
-    outcomes = [f"{index}: {outcome}" for index, outcome in enumerate(came.outcomes)]
-    calls = {"calls": came.calls} if came.calls else {}
-    return {"streams": came.streams, "outcomes": outcomes, **calls}
+def _as_json(result: RunResult) -> dict[str, Any]:
+    outcomes = [f"{index}: {outcome}" for index, outcome in enumerate(result.outcomes)]
+    calls = {"calls": result.calls} if result.calls else {}
+    return {"streams": result.streams, "outcomes": outcomes, **calls}
 
 
 def _lines(recording: dict[str, Any]) -> list[str]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from tests.client.producer_script import Script
 
-# A broker without a plug-in that takes clients' metrics does not offer these.
+# A broker without a plug-in for clients' metrics does not offer these.
 TELEMETRY = (71, 72)
 BATCHES_REMEMBERED = 5
 FRAME_BYTES_MAX = 100_000_000

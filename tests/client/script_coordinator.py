@@ -1,4 +1,4 @@
-"""The transaction and group coordinators of a script's cluster: what Kafka's keep that a producer can see.
+"""The transaction and group coordinators of a script's cluster, with the state that a producer can observe.
 
 Producer ids and epochs by transactional id, and how the last transaction ended: an EndTxn whose response was lost is
 obeyed again. From version 5 on EndTxn begins the next epoch (KIP-890). Transaction markers are not written.
@@ -47,7 +47,7 @@ class Identity:
 
 
 class ScriptCoordinator:
-    """`brokers`: who coordinates transactions, and who the groups."""
+    """`brokers`: the coordinators of transactions and of groups."""
 
     def __init__(self, places: Mapping[int, Place]) -> None:
         self.places = places
@@ -162,7 +162,7 @@ class ScriptCoordinator:
 
 
 def _of(scripted: Response, code: ErrorCode, topic: str, partition: int) -> ErrorCode:
-    """The error of one partition; those that the script does not name were not tried."""
+    """The error of one partition; the coordinator did not try those that the script does not name."""
     if not code or not scripted.partitions or f"{topic}-{partition}" in scripted.partitions:
         return code
     return ErrorCode.NONE

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 PORT = 9092
 AFTER_CLOSE_MS = SETTLING_MS = 30
-# Where nothing shows that the first metadata have been received: they could still be on their way.
+# Time for the first metadata response, whose arrival is not visible here.
 RECEIVING_MS = 100
-TURN_MS = 10
+STEP_MS = 10
 DEADLINE_MS = 1_000_000
 
 
@@ -58,7 +58,7 @@ CallWaiting: TypeAlias = Coroutine[Deferred[Any], Any, str]
 
 
 @dataclass(slots=True)
-class Came:
+class RunResult:
     """The streams of requests, and the outcome of each record: "ok t-0@3" or "failed".
 
     `calls`: how each transactional call ended, an error by the name of Java's class.
@@ -124,7 +124,7 @@ class OurProducer:
         self.core = ProducerCore(ProducerConfig(given), self._reactor, self._random)
 
     async def send(self, index: int, record: Record) -> None:
-        """Append; as Java's send, what is behind waits until metadata and memory allow it."""
+        """Append a record; like Java's send, it waits for metadata and memory."""
         core = self.core
         assert core is not None
         future = core.send(record.topic, record.value, record.key, record.partition, timestamp_ms=record.timestamp_ms)
@@ -172,7 +172,7 @@ def partition_of(key: str) -> TopicPartition:
     return TopicPartition(topic, int(partition))
 
 
-# Where the exception's name is not that of its code.
+# Exceptions whose names differ from those of their codes.
 _JAVA_NAMES: Final = {
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorization",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorization",
@@ -185,7 +185,7 @@ _JAVA_NAMES: Final = {
 
 
 def java_name(error: ProducerError) -> str:
-    """The exception that Java's producer throws in its place."""
+    """Return the name of the exception that Java's producer throws in this case."""
     named = {IllegalState: "IllegalState", ProducerTimeout: "Timeout", CommitFailed: "CommitFailed"}
     for kind, name in named.items():
         if isinstance(error, kind):
@@ -215,7 +215,7 @@ class Run:
         self.waits = cluster.waits
         self._closed = False
 
-    async def run(self) -> Came:
+    async def run(self) -> RunResult:
         servers = ",".join(f"{place.host}:{place.port}" for place in self.cluster.places.values())
         self.producer.start(servers, self.script.config)
         for step in self.script.program:
@@ -228,7 +228,7 @@ class Run:
         never = self.cluster.never_fired()
         assert not never, f"{self.script.name}: never happened: {never}"
         outcomes = [self.progress.outcomes[index] for index in range(self.progress.sent)]
-        return Came(streams_of(self.cluster.seen, self.script.brokers), outcomes, self.progress.calls)
+        return RunResult(streams_of(self.cluster.seen, self.script.brokers), outcomes, self.progress.calls)
 
     async def take(self, step: Step) -> None:
         cluster = self.cluster
@@ -275,9 +275,9 @@ class Run:
         return given.idempotent and given["transactional.id"] is None
 
     async def pause(self, ms: int) -> None:
-        """Let time pass in small steps: a process that stood still for long has taken one of them, and no more."""
-        for passed in range(0, ms, TURN_MS):
-            await sleep(self.reactor, min(TURN_MS, ms - passed))
+        """Wait in small steps: a process that was stopped for a long time loses one step only."""
+        for passed in range(0, ms, STEP_MS):
+            await sleep(self.reactor, min(STEP_MS, ms - passed))
 
     async def call(self, name: str, doing: CallWaiting) -> None:
         self.progress.calls.append(f"{name} ...")
@@ -285,7 +285,7 @@ class Run:
         self.progress.calls[index] = f"{name} {await doing}"
 
     async def begin(self, doing: Waiting, *, waits: bool) -> None:
-        """Do it, and wait for its end, unless the program goes on meanwhile."""
+        """Start the call, and wait for its end unless the program continues meanwhile."""
         begun = Deferred.fromCoroutine(doing)
         if waits:
             await begun
@@ -307,8 +307,8 @@ class Run:
             await self.producer.send(self.progress.sent - 1, record)
 
 
-def run_on_virtual_time(script: Script, seed: int = 7) -> Came:
-    """Our producer, on simulated hosts."""
+def run_on_virtual_time(script: Script, seed: int = 7) -> RunResult:
+    """Run a script with our producer, on simulated hosts."""
     world = World(seed)
     waits = Waits(world.reactor)
     numbers = range(1, script.brokers + 1)
@@ -316,9 +316,9 @@ def run_on_virtual_time(script: Script, seed: int = 7) -> Came:
     cluster = ScriptCluster(script, places, waits)
     progress = Progress(waits)
     producer = OurProducer(world.network.host("client"), world.streams.stream("producer"), progress)
-    came = world.run_until(Run(script, cluster, producer, progress).run(), deadline_ms=DEADLINE_MS)
+    result = world.run_until(Run(script, cluster, producer, progress).run(), deadline_ms=DEADLINE_MS)
     core = producer.core
     assert core is not None
     assert core.loop_errors == 0
     assert core.pool.available_bytes == core.pool.memory_bytes
-    return came
+    return result

@@ -115,7 +115,7 @@ class ScriptedCluster:
         self.errors_of_produce: dict[ErrorCode, None] = {}
         self.init_errors: deque[ErrorCode] = deque()
         self.max_batch_bytes: int | None = None
-        # Kafka takes any sequence from a producer that it does not know: an order is kept from the first success on.
+        # Kafka accepts any sequence of an unknown producer: the order is checked from the first success on.
         self.takes_any_first_sequence = True
         self.silent_apis: list[int] = []
         # Handlers of further APIs: (broker, request, version) -> response, None for no response.
@@ -366,7 +366,7 @@ class Connection(Protocol):
         elif cluster.max_batch_bytes is not None and len(partition.records) > cluster.max_batch_bytes:
             code = ErrorCode.MESSAGE_TOO_LARGE
         elif action.appends or (code is ErrorCode.INVALID_RECORD and cluster.remembers(key, partition.records)):
-            # A batch that was valid once is valid when it comes again.
+            # A batch that was valid once is valid when it is repeated.
             appended, offset = cluster.append(key, bytes(partition.records))
             code = code if action.appends and code else appended
         cluster.errors_of_produce[code] = None

@@ -5,7 +5,7 @@ offsets of the open transaction, and what was committed. Transaction markers are
 """
 
 # ruff: noqa: ARG002
-# All handlers are called alike.
+# All handlers have one signature.
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.client import recorded_streams
 from tests.client.recorded_streams import differences_from_java, record, recorded_names
-from tests.client.script_runs import Came, run_on_virtual_time
+from tests.client.script_runs import RunResult, run_on_virtual_time
 from tests.client.scripts.every import SCRIPTS
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def empty_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 def test_a_recording_replaces_only_its_own_script(empty_archives: Path) -> None:
     first, second = SCRIPTS[0].name, SCRIPTS[1].name
-    written = Came(streams={"connection 1": ["Metadata v13"]}, outcomes=["ok t-0@0"], calls=[])
+    written = RunResult(streams={"connection 1": ["Metadata v13"]}, outcomes=["ok t-0@0"], calls=[])
     record({first: written, second: written})
-    record({second: Came(streams={"connection 1": []}, outcomes=[], calls=["flush: ok"]), "no script": written})
+    record({second: RunResult(streams={"connection 1": []}, outcomes=[], calls=["flush: ok"]), "no script": written})
     assert recorded_names() == sorted([first, second])
     assert differences_from_java(first, written) == ""
     assert '-   "Metadata v13"' not in differences_from_java(second, written)
@@ -50,5 +50,5 @@ def test_a_recording_replaces_only_its_own_script(empty_archives: Path) -> None:
     before = archive.read_bytes()
     archive.unlink()
     recorded_streams.recorded.cache_clear()
-    record({second: Came(streams={"connection 1": []}, outcomes=[], calls=["flush: ok"]), first: written})
+    record({second: RunResult(streams={"connection 1": []}, outcomes=[], calls=["flush: ok"]), first: written})
     assert archive.read_bytes() == before

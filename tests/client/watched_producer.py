@@ -60,7 +60,7 @@ class Sent:
 
 
 class WatchedCluster(ScriptedCluster):
-    """Keeps for every stored record under which producer id and epoch it came; may forget a producer's sequences."""
+    """Keeps the producer id and epoch of every stored record; can forget the sequences of producers."""
 
     def __init__(self, world: World, brokers: int) -> None:
         super().__init__(world, brokers=brokers)
@@ -84,7 +84,7 @@ class WatchedCluster(ScriptedCluster):
         return result
 
     def forget_producers(self, *, returns_unknown_producer: bool) -> None:
-        """As after retention has removed the segments that knew them."""
+        """Forget all producers, as after retention has removed their segments."""
         self.forgot_a_producer = True
         self.returns_unknown_producer = returns_unknown_producer
         self.log_start_offset = 0 if returns_unknown_producer else -1
@@ -97,14 +97,14 @@ class WatchedCluster(ScriptedCluster):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class InFlight:
-    """A Produce request that has not ended, and the batches whose bytes it carries with the memory they held."""
+    """A Produce request in flight, and its batches with their memory and bytes."""
 
     node_id: int
     batches: list[tuple[ProducerBatch, int, bytes]]
 
 
 class WatchedProducer:
-    """A ProducerCore; every Produce request is noted from its sending to its end."""
+    """A ProducerCore whose Produce requests are recorded from their sending to their end."""
 
     def __init__(self, world: World, cluster: ScriptedCluster, options: dict[str, Any]) -> None:
         self.world = world
@@ -117,7 +117,7 @@ class WatchedProducer:
         self.acknowledged: list[Sent] = []
         self.waiting_for_memory: list[Caller] = []
         self.violations: list[str] = []
-        """What was found where an assertion would be no more than logged."""
+        """Violations found in callbacks, where an AssertionError would only be logged."""
         self.on_request: Callable[[list[ProducerBatch]], object] = lambda _: None
         self.callers = {name: Caller(self, name) for name in ("a", "b", "c")}
         self._drained: dict[TopicPartition, ProducerBatch] = {}
@@ -135,7 +135,7 @@ class WatchedProducer:
         return one
 
     def send(self, one: Sent) -> None:
-        """On the reactor's thread."""
+        """Send a record on the reactor's thread."""
         one.sent_ms = self.now_ms
         try:
             one.future = self.core.send(one.topic, one.value, one.key, one.partition, on_delivery=self.callback_of(one))
@@ -189,7 +189,7 @@ class WatchedProducer:
 
 
 class Caller:
-    """A thread that sends one record after the other; see Producer._send_blocking."""
+    """A simulated thread that sends one record after the other, as Producer.send does."""
 
     def __init__(self, producer: WatchedProducer, name: str) -> None:
         self.producer = producer

@@ -20,7 +20,7 @@ from twisted.protocols.basic import LineReceiver
 from sim_runtime.reactor_thread import ReactorThread
 from tests.client.recorded_streams import record
 from tests.client.script_cluster import Place, ScriptCluster, Waits
-from tests.client.script_runs import CallWaiting, Came, OurProducer, Progress, Record, Run
+from tests.client.script_runs import CallWaiting, OurProducer, Progress, Record, Run, RunResult
 from tests.client.scripts.every import SCRIPTS
 from tests.interop.kafka_release import classpath, java_tool
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from tests.client.producer_script import Script, SendOffsets
 
-Outcome: TypeAlias = "Came | Exception"
-"""What a script came to, or why it did not come to its end."""
-Runner: TypeAlias = "Callable[[Script], Coroutine[Deferred[Any], Any, Came]]"
+Outcome: TypeAlias = "RunResult | Exception"
+"""The result of a script, or the error that ended it."""
+Runner: TypeAlias = "Callable[[Script], Coroutine[Deferred[Any], Any, RunResult]]"
 RELEASE = "4.3.1"
 PROGRAM = Path(__file__).parent / "java" / "ScriptedSends.java"
 SCRIPT_SECONDS_MAX = 60
@@ -118,7 +118,7 @@ def _cluster(reactor: Any, script: Script) -> ScriptCluster:
     return ScriptCluster(script, places, Waits(reactor))
 
 
-async def _run_java(reactor: Any, script: Script, control_port: int) -> Came:
+async def _run_java(reactor: Any, script: Script, control_port: int) -> RunResult:
     cluster = _cluster(reactor, script)
     progress = Progress(cluster.waits)
     producer = await connectProtocol(HostnameEndpoint(reactor, "127.0.0.1", control_port), JavaProducer(progress))
@@ -129,7 +129,7 @@ async def _run_java(reactor: Any, script: Script, control_port: int) -> Came:
         producer.transport.loseConnection()
 
 
-async def _run_ours(reactor: Any, script: Script) -> Came:
+async def _run_ours(reactor: Any, script: Script) -> RunResult:
     cluster = _cluster(reactor, script)
     progress = Progress(cluster.waits)
     producer = OurProducer(reactor, random.Random(7), progress)
@@ -150,33 +150,33 @@ def run_all_of_ours_on_tcp(thread: ReactorThread, scripts: Sequence[Script]) -> 
 
 
 def _run_all(thread: ReactorThread, scripts: Sequence[Script], run: Runner) -> dict[str, Outcome]:
-    came: dict[str, Outcome] = {}
+    results: dict[str, Outcome] = {}
     left = list(scripts)
 
     async def one_after_another() -> None:
         while left:
             script = left.pop(0)
             try:
-                came[script.name] = await run(script)
+                results[script.name] = await run(script)
             except (AssertionError, TimeoutError) as error:
-                came[script.name] = error
+                results[script.name] = error
 
     async def together() -> None:
         await gatherResults([Deferred.fromCoroutine(one_after_another()) for _ in range(SCRIPTS_AT_ONCE)])
 
     thread.call(together, timeout_s=SCRIPT_SECONDS_MAX * max(len(scripts), 1))
-    return came
+    return results
 
 
 def main(names: list[str]) -> None:
     with ReactorThread("scripted cluster") as thread, java_producers() as port:
         for script in SCRIPTS:
             if not names or script.name in names:
-                (came,) = run_all_with_java(thread, [script], port).values()
-                if isinstance(came, Came):
-                    record({script.name: came})
+                (result,) = run_all_with_java(thread, [script], port).values()
+                if isinstance(result, RunResult):
+                    record({script.name: result})
                 else:
-                    print(f"{script.name}: {came}")
+                    print(f"{script.name}: {result}")
 
 
 if __name__ == "__main__":

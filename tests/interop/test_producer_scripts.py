@@ -8,7 +8,7 @@ import pytest
 
 from sim_runtime.reactor_thread import ReactorThread
 from tests.client.recorded_streams import differences_from_java
-from tests.client.script_runs import Came
+from tests.client.script_runs import RunResult
 from tests.client.scripts.every import SCRIPTS
 from tests.interop.java_scripts import Outcome, java_producers, run_all_of_ours_on_tcp, run_all_with_java
 
@@ -46,9 +46,9 @@ def requested_for(request: pytest.FixtureRequest, test: str) -> list[Script]:
 
 
 def check(name: str, outcomes: Outcomes) -> None:
-    came = outcomes[name]
-    assert isinstance(came, Came), came
-    differences = differences_from_java(name, came)
+    result = outcomes[name]
+    assert isinstance(result, RunResult), result
+    differences = differences_from_java(name, result)
     assert not differences, differences
 
 

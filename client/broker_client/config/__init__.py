@@ -1,1 +1,1 @@
-"""The configuration of a producer: its keys as data, how values are read, what one key means to another."""
+"""The configurations of clients: keys as data, parsing, validation, and rules across keys."""

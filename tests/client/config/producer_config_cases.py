@@ -79,7 +79,7 @@ _BY_HAND: Final = (
 
 
 def all_settings() -> list[Settings]:
-    """Every question, each once, in an order that stays."""
+    """Return every case once, in a stable order."""
     unique: dict[str, Settings] = {}
     for settings in (*_single(), *_addresses(), *_classes(), *_choices(), *_together(), *_order_of_errors()):
         unique.setdefault(json.dumps(settings, sort_keys=True), settings)

@@ -1,4 +1,4 @@
-"""Leaders that move, brokers that go away, metadata that change, brokers of earlier releases."""
+"""Leaders that move, brokers that stop, metadata that changes, brokers of earlier releases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.client.producer_script import (
 LONG: Final = {"linger.ms": 5000}
 ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
 FIRST: Final = (Start(), Send("first", size=300), Flush(), Pause(200))
-# Metadata are due at once when a leader has moved, and known long before a batch may be tried again.
+# Metadata is due at once when a leader has moved, and received long before a batch may be retried.
 SLOW: Final = {"retry.backoff.ms": 400}
 LATER: Final = Pause(500)
 

@@ -10,10 +10,10 @@ from tests.client.producer_script import Ended, Flush, Pause, Response, Script, 
 LONG: Final = {"linger.ms": 5000}
 ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
 FIRST: Final = (Start(), Send("first", size=300), Flush(), Pause(200))
-# At once, and some 250 and 750 ms later; once more would be after 1750 ms.
+# Attempts are at 0, about 250 and about 750 ms; the next would be after 1750 ms.
 THRICE: Final = {"retry.backoff.ms": 250, "retry.backoff.max.ms": 2000}
 
-# Java estimates compression by topic for a whole JVM: what is compressed has a topic of its own in each script.
+# Java estimates compression per topic for a whole JVM: each script with compression has its own topic.
 _SPLITS: Final = [
     Script(
         name=f"split-{name}",
@@ -103,10 +103,10 @@ _EXPIRIES: Final = [
     Script(
         name="expired-in-flight",
         config={"request.timeout.ms": 1500, "delivery.timeout.ms": 2200, "linger.ms": 10},
-        # The first attempt times out, the second is in flight when the batch expires. Java's loop, when it wakes in the
-        # very millisecond of a time-out, sleeps on until the batch expires: the flush wakes it. Another record comes
-        # before the scripted: without it, chance decides whether the loop turns, and begins an epoch, before it learns
-        # the fate.
+        # The first attempt times out, the second is in flight when the batch expires. If Java's loop wakes up in the
+        # millisecond of a time-out, it sleeps until the batch expires: the flush wakes it. Another record comes
+        # before the response: without it, it would be random whether the loop runs, and starts an epoch, before the
+        # response.
         program=(*FIRST, Send("b"), Pause(1700), Flush(), Pause(50), Send("c"), Flush()),
         responses=(Response(nth=2, lost=True), Response(nth=3, delay_ms=1250)),
     ),

@@ -36,7 +36,7 @@ SCRIPTS: Final = [
             "retry.backoff.max.ms": 5000,
             "linger.ms": 10,
         },
-        # The flush wakes Java's loop, in case it woke in the very millisecond of the first time-out, and slept on.
+        # The flush wakes Java's loop, which sleeps on if it woke up in the millisecond of the first time-out.
         program=(*FIRST, Send("b"), Pause(1700), Flush(), Send("c"), Flush()),
         responses=(STALE, Response(api="Metadata", nth=3, times=2, lost=True)),
     ),

@@ -1,4 +1,4 @@
-"""Idempotence: which sequence and epoch goes after an error, with up to five requests in flight."""
+"""Idempotence: sequences and epochs after an error, with up to five requests in flight."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.client.scripts.transactions import ABORT, BEGIN, COMMIT, GENERATIONS,
 OFFSETS: Final = SendOffsets({"in-0": 5, "in-1": 7})
 # In any state after an error, each call and the next transaction succeed or fail as in Java.
 WAY_OUT: Final[tuple[Step, ...]] = (ABORT, *NEXT)
-# Java ends the records of a batch that fails, and a flush with them, before it notes what that means for a transaction.
+# Java completes the records of a failed batch, and with them a flush, before it changes the state of the transaction.
 NOTED: Final = Pause(100)
 
 
@@ -46,7 +46,7 @@ def _throttled(api: str, generation: str) -> Script:
         name=f"txn-{generation}-{api.lower()}-throttled",
         config=TXN,
         # Java rebootstraps while its only broker throttles it, and requests the metadata that a
-        # record waits for twice when that comes in between.
+        # record waits for twice if the record is sent in between.
         brokers=2 if api == "InitProducerId" else 1,
         features=GENERATIONS[generation],
         program=(*INIT, BEGIN, Send("a"), Flush(), OFFSETS, COMMIT, *NEXT),
@@ -285,7 +285,7 @@ _BATCHES: Final = [
         ),
         Script(
             name=f"txn-{generation}-the-leader-moves",
-            # Metadata are due at once, and known long before a batch may be tried again.
+            # Metadata is due at once, and received long before a batch may be retried.
             config={**TXN, "retry.backoff.ms": 400},
             features=features,
             brokers=2,

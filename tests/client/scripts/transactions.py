@@ -1,4 +1,4 @@
-"""Transactions that go well, in both generations of the protocol (KIP-890), and calls out of their order."""
+"""Successful transactions, in both generations of the protocol (KIP-890), and calls in a wrong order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.client.producer_script import (
 VERSION: Final = "transaction.version"
 GENERATIONS: Final = {"v1": {VERSION: 1}, "v2": {VERSION: 2}}
 TXN: Final = {"transactional.id": "id", "linger.ms": 5000, "retry.backoff.ms": 50}
-# A pause before a disconnection makes metadata due at once, not by chance before a connection may be tried again.
+# After a pause before a disconnection, metadata is due at once, and not before a retry of a connection by chance.
 RECONNECTING: Final = {"transactional.id": "id", "linger.ms": 5000}
 INIT: Final[tuple[Step, ...]] = (Start(), Transact("init"))
 BEGIN: Final = Transact("begin")
