@@ -31,10 +31,8 @@ EXIT_CODES: Final = """exit status:
   2  an argument, a file or the environment cannot be used; one line on stderr names it
 """
 
-_EXTRAS: Final = {"pyarrow": "arrow", "pyspark": "spark", "pandas": "spark"}
-"""Packages that some options need, and the extra that installs each."""
-_NEEDED_BY: Final = {"arrow": "--history (Parquet files)", "spark": "--spark"}
-"""The option that needs each extra."""
+_OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
+"""Packages that only some options need."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,10 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_BAD_INPUT
     except ModuleNotFoundError as missing:
         package = (missing.name or "").partition(".")[0]
-        extra = _EXTRAS.get(package)
-        if extra is None:
+        if package not in _OPTIONAL_PACKAGES:
             raise
-        print(f"{_NEEDED_BY[extra]} needs {package}: pip install 'broker-sim[{extra}]'", file=sys.stderr)
+        option, extra = ("--spark", "spark") if getattr(options, "spark", False) else ("--history (Parquet files)", "arrow")
+        print(f"{option} needs {package}: pip install 'broker-sim[{extra}]'", file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -6,6 +6,7 @@ import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +61,8 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
     """
     if options.trace_folder is not None and options.where is Where.SPARK:
         raise ScenarioError("--trace records the producers of this process, not those in Spark tasks: use --local")
+    if options.history_folder is not None:
+        import_module("broker_scenarios.arrow.history_table")  # a missing package is reported before the runs
     runs = [_run(scenario, options) for scenario in scenarios]
     print_table(runs)
     for run in runs:
