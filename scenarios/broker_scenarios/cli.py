@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         package = (missing.name or "").partition(".")[0]
         if package not in _OPTIONAL_PACKAGES:
             raise
-        option, extra = ("--spark", "spark") if getattr(options, "spark", False) else ("--history (Parquet files)", "arrow")
+        on_spark = getattr(options, "spark", False)
+        option, extra = ("--spark", "spark") if on_spark else ("--history (Parquet files)", "arrow")
         print(f"{option} needs {package}: pip install 'broker-sim[{extra}]'", file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
