@@ -58,7 +58,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         engine=engine,
         caveats=evidence.truth.caveats,
     )
-    measurements = measure(verdict.records, view, start_us=verdict.start_us, end_us=verdict.end_us)
+    measurements = measure(verdict.records, view, end_us=verdict.end_us)
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(
         name=scenario.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Outcome
@@ -58,7 +59,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """The longest time in which a partition acknowledged no record."""
+    """The longest time in which records of a partition waited and none was acknowledged."""
 
     topic: str
     partition: int
@@ -88,13 +89,13 @@ class Measurements:
         return sum(each.batches for each in self.refusals if each.name == name)
 
 
-def measure(records: Sequence[RecordResult], journal: JournalView, *, start_us: int, end_us: int) -> Measurements:
-    """Return the figures of a judged run that lasted from `start_us` to `end_us`."""
+def measure(records: Sequence[RecordResult], journal: JournalView, *, end_us: int) -> Measurements:
+    """Return the figures of a judged run that ended at `end_us`."""
     return Measurements(
         latency=_latency(records),
         errors=_errors(records),
         refusals=_refusals(journal),
-        pauses=_pauses(records, start_us, end_us),
+        pauses=_pauses(records, end_us),
     )
 
 
@@ -141,18 +142,32 @@ def _refusals(journal: JournalView) -> list[Refusal]:
     return sorted(refusals, key=lambda each: (-each.batches, each.topic, each.partition, each.name))
 
 
-def _pauses(records: Iterable[RecordResult], start_us: int, end_us: int) -> list[Pause]:
-    acks: dict[tuple[str, int], list[int]] = {}
+def _pauses(records: Iterable[RecordResult], end_us: int) -> list[Pause]:
+    by_partition: dict[tuple[str, int], list[RecordResult]] = {}
     for record in records:
-        if record.outcome is Outcome.ACKED:
-            acks.setdefault((record.topic, record.partition), []).append(record.complete_us)
-    pauses = []
-    for (topic, partition), times_us in acks.items():
-        ordered = [start_us, *sorted(times_us), end_us]
-        at = max(range(len(ordered) - 1), key=lambda at: (ordered[at + 1] - ordered[at], -at))
-        pauses.append(Pause(topic=topic, partition=partition, start_us=ordered[at], end_us=ordered[at + 1]))
+        by_partition.setdefault((record.topic, record.partition), []).append(record)
+    pauses = [_longest_pause(*name, mine, end_us) for name, mine in by_partition.items()]
     long = [each for each in pauses if each.duration_us >= PAUSE_MIN_US]
     return sorted(long, key=lambda each: (-each.duration_us, each.topic, each.partition))
+
+
+def _longest_pause(topic: str, partition: int, records: Iterable[RecordResult], end_us: int) -> Pause:
+    """Return the longest time in which records waited and none was acknowledged: an idle partition has no pause."""
+    ends = sorted(
+        (each.complete_us if each.complete_us >= 0 else end_us, each.invoke_us, each.outcome is Outcome.ACKED)
+        for each in records
+    )
+    oldest_waiting = list(accumulate((invoke_us for _, invoke_us, _ in reversed(ends)), min))[::-1]
+    longest = start_us = last_ack_us = 0
+    waiting_from = 0
+    for place, (at_us, _, acked) in enumerate(ends):
+        if not acked and place < len(ends) - 1:
+            continue
+        begin = max(last_ack_us, oldest_waiting[waiting_from])
+        if at_us - begin > longest:
+            longest, start_us = at_us - begin, begin
+        last_ack_us, waiting_from = at_us, place + 1
+    return Pause(topic=topic, partition=partition, start_us=start_us, end_us=start_us + longest)
 
 
 def _name(error_code: int) -> str:

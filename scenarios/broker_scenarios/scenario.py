@@ -230,7 +230,7 @@ def _texts(config: Mapping[str, str | float | bool]) -> dict[str, str]:
 
 
 def _rule_text(rule: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(rule), default_flow_style=True, sort_keys=False, width=10_000).strip().strip("{}")
+    return yaml.safe_dump(dict(rule), default_flow_style=True, sort_keys=False, width=10_000).strip()[1:-1]
 
 
 def _expectation(value: Mapping[str, Any]) -> Expectation:

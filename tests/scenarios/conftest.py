@@ -63,6 +63,10 @@ class Story:
             self._truncated.append(TruncatedRecord(TOPIC, 0, offset, value, broker, epoch, self._now_us))
         return self
 
+    def wait(self, *, us: int) -> Story:
+        self._now_us += us
+        return self
+
     @property
     def now_us(self) -> int:
         return self._now_us

@@ -6,7 +6,7 @@ from broker_scenarios.measurements import measure
 
 def measured(story, events=(), end_us=None):
     records = check_all(story.history(), story.logs()).records
-    return measure(records, JournalView.of(events), start_us=1_000, end_us=end_us or story.now_us)
+    return measure(records, JournalView.of(events), end_us=end_us or story.now_us)
 
 
 def test_latency_is_the_time_from_a_send_to_its_acknowledgement(story):
@@ -42,9 +42,21 @@ def test_refused_batches_are_counted_by_partition_and_error(story, journal_event
     assert (figures.refused("NOT_ENOUGH_REPLICAS"), figures.refused("CORRUPT_MESSAGE")) == (2, 0)
 
 
-def test_the_longest_time_without_acknowledgements_is_a_pause_from_one_second_on(story):
-    story.acked(1).acked(2, partition=1)
-    assert measured(story, end_us=1_001_999).pauses == []
-    (first, second) = measured(story, end_us=1_004_000).pauses
-    assert (first.partition, first.start_us, first.duration_us) == (0, 2_000, 1_002_000)
-    assert (second.partition, second.start_us, second.duration_us) == (1, 4_000, 1_000_000)
+def test_the_longest_time_in_which_records_wait_for_an_acknowledgement_is_a_pause(story):
+    story.send(1, 2, 3).ok(1, 0).wait(us=999_000).ok(2, 1).wait(us=1_500_000).ok(3, 2)
+    (pause,) = measured(story).pauses
+    assert (pause.topic, pause.partition, pause.start_us, pause.duration_us) == ("orders", 0, 1_004_000, 1_501_000)
+
+
+def test_a_failed_record_ends_a_pause_at_the_end_of_the_run(story):
+    story.send(1, 2).ok(1, 0).wait(us=2_000_000).fail(2)
+    (pause,) = measured(story).pauses
+    assert (pause.start_us, pause.duration_us) == (3_000, 2_001_000)
+
+
+def test_a_pause_shorter_than_a_second_is_not_reported(story):
+    assert measured(story.send(1, 2).ok(1, 0).wait(us=998_999).ok(2, 1)).pauses == []
+
+
+def test_an_idle_partition_has_no_pause(story):
+    assert measured(story.acked(1).wait(us=5_000_000).acked(2), end_us=9_000_000).pauses == []

@@ -57,7 +57,7 @@ def run(story, journal_events):
         timeline=build_timeline(verdict, view),
         facts={"seed": "7"},
         rules=["hold-fetch fired 3 of 3"],
-        measurements=measure(verdict.records, view, start_us=verdict.start_us, end_us=verdict.end_us),
+        measurements=measure(verdict.records, view, end_us=verdict.end_us),
         reproduce="broker-sim run crash.yaml --seed 7",
     )
 

@@ -66,18 +66,18 @@ def test_the_command_that_reproduces_a_missed_expectation_is_printed(story):
 
 
 def test_errors_latency_and_pauses_are_listed_below_the_table(story):
-    story.acked(1).log(1).send(2).fail(2)
+    story.send(1, 2).ok(1, 0).log(1).wait(us=3_000_000).fail(2)
     run = run_of(story)
     story_events = [ProduceCompleted(
         time_us=1, broker_id=1, topic="orders", partition=0, error_code=19, base_offset=0, required_offset=0,
         high_watermark=0, leader_epoch=0, isr=(), acks=-1,
     )]  # fmt: skip
-    run.measurements = measure(run.verdict.records, JournalView.of(story_events), start_us=0, end_us=3_000_000)
+    run.measurements = measure(run.verdict.records, JournalView.of(story_events), end_us=run.verdict.end_us)
     text = printed([run])
-    assert "leader-crash: acknowledgement latency: p50 1.0 ms, p99 1.0 ms, max 1.0 ms" in text
-    assert "leader-crash: 1 failed in orders-0 with NOT_ENOUGH_REPLICAS, 0.003 s to 0.003 s" in text
+    assert "leader-crash: acknowledgement latency: p50 2.0 ms, p99 2.0 ms, max 2.0 ms" in text
+    assert "leader-crash: 1 failed in orders-0 with NOT_ENOUGH_REPLICAS, 3.003 s to 3.003 s" in text
     assert "leader-crash: brokers refused 1 batch for orders-0 with NOT_ENOUGH_REPLICAS" in text
-    assert "leader-crash: orders-0 acknowledged nothing for 2.998 s, from 0.001 s on" in text
+    assert "leader-crash: orders-0 acknowledged nothing for 3.001 s, from 0.002 s on" in text
 
 
 def test_the_bar_shows_how_far_the_load_is():
