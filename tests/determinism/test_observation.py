@@ -27,7 +27,7 @@ load: {records: 12, producers: 1, rate_per_second: 100}
 producer: {acks: all, enable.idempotence: false, linger.ms: 0, request.timeout.ms: 500, delivery.timeout.ms: 5000}
 rules:
   slow: {select: {api: Fetch, replica: any, share: 0.4}, act: {delay_ms: 15}}
-  crash: {when: {delay_ms: [10, 90]}, act: {kill: leader of orders-0}}
+  crash: {when: {acked_records: [1, 5], delay_ms: [0, 20]}, act: {kill: leader of orders-0}}
   back: {when: {after: crash, delay_ms: [200, 600]}, act: {restart: killed by crash}}
 expect: {}
 """
