@@ -1,4 +1,4 @@
-"""The root of the harness's errors: what a user gave us, or what a run left behind, cannot be used."""
+"""The base classes of the harness's errors: input of a user, or the result of a run, that cannot be used."""
 
 from __future__ import annotations
 

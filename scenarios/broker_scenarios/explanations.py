@@ -1,10 +1,9 @@
-"""Why a record is gone: each loss joined with the truncations and elections of its partition.
+"""The causes of lost records: each loss joined with the truncations and elections of its partition.
 
-A record that a replica cut off names the cut: which broker, at which leader epoch, under which leader, which
-range. One that was cut nowhere, though a new leader was elected after its acknowledgement, stayed behind in
-the log of a broker that never came back. One that the next leader had acknowledged and lost with its power names
-that. Under acks=0 no broker confirmed it. Any other loss is unexplained, and
-no configuration permits that.
+If a replica truncated the record, the explanation names the broker, its leader and leader epoch, and the range. If no
+replica truncated it but a new leader was elected after the acknowledgement, the record stayed in the log of a broker
+that did not come back. If the next leader lost it with its power, the explanation names that. Under acks=0 no broker
+confirmed it. Any other loss is unexplained, and no configuration permits that.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _Cut = tuple[int, int, int, int]
 
 
 class Explainer:
-    """Fills in cause and detail of losses. `start_us` is the zero of the times that a reader sees."""
+    """Fills in cause and detail of losses. Times in texts count from `start_us`."""
 
     def __init__(
         self, *, journal: JournalView | None, truncated: Iterable[TruncatedRecord], acks: int, start_us: int
@@ -49,7 +48,7 @@ class Explainer:
             finding.cause, _ = self._loss(finding)
 
     def _lost_tails(self, finding: Finding) -> list[LostTail]:
-        """The losses of power that have taken the finding's offset for good."""
+        """Return the losses of power that removed the record at the finding's offset for good."""
         if self._journal is None:
             return []
         events = self._journal.of_partition(finding.topic, finding.partition)
@@ -117,7 +116,7 @@ def _truncation_at(events: PartitionEvents, offset: int, *, after_us: int) -> Tr
 
 
 def _tails_that_led(events: PartitionEvents) -> list[LostTail]:
-    """The losses of power of brokers that led afterwards without what they had lost.
+    """Return the losses of power of brokers that became leader without the lost records.
 
     A replica that still had the records would have become leader and restored them.
     """
@@ -125,7 +124,7 @@ def _tails_that_led(events: PartitionEvents) -> list[LostTail]:
 
 
 def _leader_after(events: PartitionEvents, time_us: int) -> int:
-    """The next leader that is elected, else the one that goes on."""
+    """Return the next elected leader, else the current one."""
     before = -1
     for election in events.elections:
         if election.leader >= 0:
@@ -136,9 +135,9 @@ def _leader_after(events: PartitionEvents, time_us: int) -> int:
 
 
 def _change_that_left_behind(events: PartitionEvents, acked_us: int) -> tuple[Election, int] | None:
-    """The first change of leader after the acknowledgement, else the last before (a leader that is cut off acks on).
+    """Return the first change of leader after the acknowledgement, else the last one before, and the leader before it.
 
-    With it the leader before, over a time without any.
+    An isolated leader continues to acknowledge, hence the change before. A period without leader is skipped.
     """
     changes: list[tuple[Election, int]] = []
     leader = -1

@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 
 
 class FindingKind(StrEnum):
-    """The anomalies, under the names of Jepsen's Kafka checker where it has one."""
+    """The anomalies, with the names of Jepsen's Kafka checker where it has the same."""
 
     LOST_WRITE = "lost-write"
     DUPLICATE = "duplicate"

@@ -1,4 +1,4 @@
-"""A self-contained page: style and script are within, nothing is fetched, light and dark surroundings fit."""
+"""A self-contained HTML page with its style and script, in a light and a dark form; it loads nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The promises of a configuration, kept apart from the findings: a verdict is findings minus allowances.
 
 Each allowance names a finding, the causes under which the configuration permits it, and the reason in a
-sentence. A loss under acks=1 is permitted when a leader died with it, not when it vanished for no reason:
+sentence. A loss under acks=1 is permitted when a leader died with it, not when it vanished without a cause:
 that would be a broker's bug under any configuration. Mirrors the contract of ProducerConfig (acks,
 enable.idempotence, max.in.flight.requests.per.connection, retries) and TopicConfig (min.insync.replicas,
 unclean.leader.election.enable).
@@ -64,7 +64,7 @@ class Promises:
         *,
         replication_factor: int,
     ) -> Self:
-        """Resolve Kafka's configuration names; a topic's own value goes before the brokers'."""
+        """Resolve Kafka's configuration names; a topic's own value takes precedence over the brokers'."""
         served = {**(broker or {}), **(topic or {})}
         acks = _acks(producer.get("acks", "all"))
         retries = _integer("retries", producer.get("retries", str(_RETRIES_DEFAULT)))
@@ -101,7 +101,7 @@ class Promises:
         return (*self._loss(), *self._duplicates(), *self._order(), *self._always())
 
     def allowance_for(self, finding: Finding) -> Allowance | None:
-        """The first allowance that excuses the finding, or None: then the promise is broken."""
+        """Return the first allowance that permits the finding; None if the finding breaks a promise."""
         return next((each for each in self.allowances() if each.covers(finding)), None)
 
     def settings(self) -> dict[str, str]:

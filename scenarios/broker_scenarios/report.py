@@ -1,7 +1,7 @@
-"""One self-contained report.html: the verdict of each run, what was lost and why, and a timeline a partition.
+"""One self-contained report.html: the verdict of each run, the losses with their causes, and a timeline per partition.
 
-No script, style, font or image is fetched from anywhere, so that the file can be mailed and kept. What a run's
-names and errors contain is escaped: it is text, never markup.
+The page loads no script, style, font or image, so that the file can be mailed and kept. Names and errors of a run are
+escaped: they are text, never markup.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def partition_chart(timeline: RunTimeline, partition: PartitionTimeline) -> str:
 
 
 class _Scale:
-    """Time to x, and time to what a reader sees."""
+    """Converts times to x coordinates and to texts."""
 
     def __init__(self, start_us: int, end_us: int) -> None:
         self.start_us = start_us

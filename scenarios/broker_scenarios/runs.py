@@ -30,7 +30,7 @@ DEFAULT_REPORT: Final = Path("report.html")
 
 
 class Where(Enum):
-    """The ground of a run: virtual time, TCP or Spark. The value is the option of the command line."""
+    """The environment of a run: virtual time, TCP or Spark. The value is the option of the command line."""
 
     VIRTUAL = "--virtual"
     SPARK = "--spark"

@@ -1,4 +1,4 @@
-"""A scenario: one claim about a cluster under faults, read from a YAML file and checked whole before anything runs."""
+"""A scenario: one claim about a cluster under faults, read from a YAML file and checked completely before the run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Scenario:
         return next(topic for topic in self.topics if topic.name == self.load.topic)
 
     def with_records(self, records: int) -> Scenario:
-        """The same scenario with a smaller or larger load."""
+        """Return the same scenario with another number of records."""
         return replace(self, load=replace(self.load, records=records))
 
 
@@ -216,7 +216,7 @@ class _Reader:
         self.attempt(("producer",), producer_config, lambda config: ProducerConfig({**_ANYWHERE, **config}))
 
     def attempt(self, path: KeyPath, config: Mapping[str, str], check: Callable[[Mapping[str, str]], object]) -> None:
-        """Check a configuration whole, for its names can contradict each other; blame the name that the error names."""
+        """Check a whole configuration, because names can conflict; report the mistake at the name in the error."""
         try:
             check(config)
         except (BrokerSimError, ProducerError) as error:

@@ -37,7 +37,7 @@ class Kind(Protocol):
     """A kind of value."""
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Complain of what is wrong with `value`."""
+        """Report every mistake in `value` to `complain`."""
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of such values."""
@@ -72,7 +72,7 @@ class Whole:
     at_most: int
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Refuse what is no whole number, or outside of the limits."""
+        """Refuse values other than whole numbers between the limits."""
         if isinstance(value, bool) or not isinstance(value, int) or not self.at_least <= value <= self.at_most:
             complain(path, f"expected a whole number from {self.at_least} to {self.at_most}, not {shown(value)}")
 
@@ -89,7 +89,7 @@ class Number:
     at_most: float
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Refuse what is no number, or outside of the limits."""
+        """Refuse values other than numbers between the limits."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.at_least <= value <= self.at_most:
             complain(path, f"expected a number from {self.at_least} to {self.at_most}, not {shown(value)}")
 
@@ -103,7 +103,7 @@ class Config:
     """Kafka configurations by name; the broker, the topic and the producer check names and values themselves."""
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Refuse what is no mapping of names to single values."""
+        """Refuse values other than mappings of names to single values."""
         if not isinstance(value, dict):
             complain(path, f"expected configuration names with values, not {shown(value)}")
             return
@@ -121,7 +121,7 @@ class Count:
     """How many: a number, or a text such as `>= 1`."""
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Refuse what is no count."""
+        """Refuse values other than counts."""
         if isinstance(value, bool) or not isinstance(value, int | str) or not _COUNT.fullmatch(str(value)):
             complain(path, f"expected a number, '>= N' or '<= N', not {shown(value)}")
 
@@ -206,7 +206,7 @@ class ListOf:
     value: Kind
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Check that there is something, and each value."""
+        """Refuse empty lists, and check each value."""
         if not isinstance(value, list) or not value:
             complain(path, f"expected a list with at least one value, not {shown(value)}")
             return
@@ -226,7 +226,7 @@ class Keys:
     required: tuple[str, ...] = ()
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Refuse unknown keys, miss required ones, and check each value."""
+        """Refuse unknown keys, report missing ones, and check each value."""
         if not isinstance(value, dict):
             complain(path, f"expected a mapping with {', '.join(self.keys)}, not {shown(value)}")
             return

@@ -1,6 +1,6 @@
-"""A client's sends as history events: the one place where what a producer reports becomes invoke, ok, fail or info.
+"""A client's sends as history events: turns the reports of a producer into invoke, ok, fail and info.
 
-Works with any producer whose delivery callback is called once a record with its metadata and its error; the
+Works with any producer whose delivery callback is called once per record with its metadata and its error; the
 errors are those of broker_client.
 """
 
@@ -21,7 +21,7 @@ class DeliveredRecord(Protocol):
 
     @property
     def partition(self) -> int:
-        """The partition that the record was meant for, -1 when none was chosen."""
+        """The partition of the record, -1 if none was chosen."""
 
     @property
     def offset(self) -> int:
@@ -36,7 +36,7 @@ DeliveryCallback = Callable[[DeliveredRecord, ProducerError | None], None]
 
 
 class Sends:
-    """Numbers the sends of one process and records their events. `now_us` is the clock that the journal uses."""
+    """Numbers the sends of one process and records their events. `now_us` is the clock of the journal."""
 
     def __init__(self, recorder: HistoryRecorder, *, process: int, producer_id: int, now_us: Callable[[], int]) -> None:
         self._recorder = recorder

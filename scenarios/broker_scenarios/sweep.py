@@ -53,7 +53,7 @@ def run_seed(scenario: Scenario, seed: int) -> SeedResult:
 
 
 def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1) -> Iterator[SeedResult]:
-    """Run the seeds in so many processes; the results come in the order of the seeds."""
+    """Run the seeds in `processes` processes; the results come in the order of the seeds."""
     numbers = range(first_seed, first_seed + seeds)
     if processes == 1:
         yield from map(partial(run_seed, scenario), numbers)

@@ -1,8 +1,8 @@
 """duplicate: one value at two or more offsets of its partition's log.
 
 The cause names the origin: an application that sends a value again itself gets two copies under any
-configuration; one send with two copies was a retry (or a broker) that appended twice. One offset read twice
-would be no duplicate: the log decides here, not a poll.
+configuration; one send with two copies was a retry (or a broker) that appended twice. The log decides, not
+a poll: one offset that is read twice is no duplicate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["duplicates"]
 
 
 def duplicates(analysis: Analysis) -> Iterator[Finding]:
-    """Find every value that is stored more than once; one finding a value."""
+    """Find every value that is stored more than once; one finding per value."""
     for value_id, sends in analysis.sends_of.items():
         offsets = analysis.stored.get(value_id, [])
         if len(offsets) < 2:

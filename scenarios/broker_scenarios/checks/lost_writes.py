@@ -19,7 +19,7 @@ __all__ = ["lost_writes"]
 
 
 def lost_writes(analysis: Analysis) -> Iterator[Finding]:
-    """Find every acknowledged value that is not stored; one finding a value."""
+    """Find every acknowledged value that is not stored; one finding per value."""
     for value_id, sends in analysis.sends_of.items():
         if value_id in analysis.stored:
             continue

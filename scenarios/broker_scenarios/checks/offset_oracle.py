@@ -1,7 +1,7 @@
-"""offset-oracle: an acknowledgement names an offset at which the record never was.
+"""offset-oracle: an acknowledgement with an offset at which the record never was.
 
-The offset of a copy that was truncated later was right when it was given, and an acknowledgement without an
-offset (acks=0, or a duplicate that the broker recognised) claims nothing.
+The offset of a copy that was truncated later was correct at the time of the acknowledgement, and an acknowledgement
+without an offset (acks=0, or a duplicate that the broker recognised) has no offset to check.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """nonmonotonic-send: records of one client stored in another order than the one in which it sent them.
 
-Over ok and info sends of one process, as Jepsen does. A value stored twice counts where it is stored first, so
-that a mere duplicate is no reordering; one that the application sent twice has no one place in the order and is
-left out. Found are the fewest records that would have to move: one late record
-behind a thousand is one finding, not a thousand. They are what the longest ascending run leaves over.
+Over ok and info sends of one process, as Jepsen does. A value stored twice counts where it is stored first, so that a
+duplicate alone is no reordering; a value that the application sent twice has no single place in the order and is
+ignored. The findings are the fewest records that would have to move: one late record behind a thousand is one finding.
+They are what the longest ascending run leaves over.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def reordering(analysis: Analysis) -> Iterator[Finding]:
 
 
 def fewest_out_of_order(offsets: Sequence[int]) -> list[int]:
-    """Positions of the fewest elements whose removal leaves the sequence ascending."""
+    """Return the positions of the fewest elements whose removal leaves the sequence ascending."""
     if all(before < after for before, after in pairwise(offsets)):
         return []
     tails: list[int] = []
@@ -99,7 +99,7 @@ def _displaced(analysis: Analysis, placed: list[_Placed]) -> Iterator[Finding]:
 
 
 def _late_appends(placed: list[_Placed]) -> list[bool]:
-    """For each record, whether only records of unknown outcome contradict its place.
+    """Return for each record whether only records of unknown outcome contradict its place.
 
     A producer with one request in flight keeps the order of the records that it knows to be stored. A record whose
     request it gave up (a timeout) may still wait in a broker, which appends it behind later records.

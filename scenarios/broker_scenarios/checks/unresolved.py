@@ -1,4 +1,4 @@
-"""unresolved and double-completion: every accepted send is reported once, neither never nor twice."""
+"""unresolved and double-completion: sends that are never completed, and sends that are completed twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["double_completions", "unresolved"]
 
 
 def unresolved(analysis: Analysis) -> Iterator[Finding]:
-    """Find sends that got no outcome although the client was flushed and closed."""
+    """Find sends without an outcome although the client was flushed and closed."""
     for send in analysis.sends:
         if not send.completions:
             detail = f"send {send.index} of process {send.process} was accepted and never reported"

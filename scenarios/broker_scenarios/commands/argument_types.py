@@ -1,4 +1,4 @@
-"""Numbers on the command line, for argparse's `type`: what is none is refused with what would be right."""
+"""Numbers on the command line, for argparse's `type`; a refused text is reported with the expected form."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ DEFAULT_SHOWN_MAX: Final = 40
 
 
 class Row(NamedTuple):
-    """One configuration as it is listed; `effect`: whether something in the simulator acts on it."""
+    """One listed configuration; `effect` is True if the simulator acts on it."""
 
     kind: str
     definition: ConfigDefinition

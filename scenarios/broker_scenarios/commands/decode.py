@@ -1,6 +1,6 @@
-"""`broker-sim decode`: what bytes of Kafka's wire protocol mean: hex, frames, captures, JSON lines.
+"""`broker-sim decode`: decode bytes of Kafka's wire protocol from hex, frames, captures or JSON lines.
 
-Exit code 0 when all bytes could be read, 1 when a frame is broken, 2 when the input is none.
+Exit status 0 if all bytes are valid, 1 if a frame is broken, 2 if the input cannot be used.
 """
 
 from __future__ import annotations

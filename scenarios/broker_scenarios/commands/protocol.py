@@ -1,4 +1,4 @@
-"""`broker-sim protocol`: what the wire protocol is, as it is declared. Each subcommand has a file of its own."""
+"""`broker-sim protocol`: the declared wire protocol. Each subcommand has a file of its own."""
 
 from __future__ import annotations
 

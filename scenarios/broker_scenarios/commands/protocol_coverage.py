@@ -1,4 +1,4 @@
-"""`broker-sim protocol coverage`: what proves each version of each message. Counts (message, version) pairs."""
+"""`broker-sim protocol coverage`: the proof of each version of each message. Counts (message, version) pairs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table; raises UnknownApi. Exit code 1 when a version is proven by nothing and has no excuse."""
+    """Print the table; raises UnknownApi. Exit status 1 if a version has neither a proof nor an excuse."""
     import json
 
     from broker_scenarios.commands.result_lines import print_lines
@@ -113,7 +113,7 @@ def _name(pair: Pair) -> str:
 
 
 def _notes(pair: Pair) -> str:
-    """Which releases list the version, whether it is unstable, why nothing proves it."""
+    """Describe the releases that list the version, whether it is unstable, and why it has no proof."""
     parts = [_listed(pair)] if pair.cls.API_KEY >= 0 else []
     if pair.is_unstable:
         parts.append("unstable")

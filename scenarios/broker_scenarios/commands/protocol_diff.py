@@ -1,4 +1,4 @@
-"""`broker-sim protocol diff`: what changes between two versions of a message, as a whole or step by step."""
+"""`broker-sim protocol diff`: the differences between two versions of a message, in one or in several steps."""
 
 from __future__ import annotations
 

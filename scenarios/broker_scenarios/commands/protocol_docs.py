@@ -1,4 +1,4 @@
-"""`broker-sim protocol docs`: write the reference documentation of the protocol, one Markdown page an API."""
+"""`broker-sim protocol docs`: write the reference documentation of the protocol, one Markdown page per API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the subcommand."""
-    parser = subcommands.add_parser("docs", help="write the reference documentation, one Markdown page an API")
+    parser = subcommands.add_parser("docs", help="write the reference documentation, one Markdown page per API")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder for the pages (made when it is missing)")
     parser.set_defaults(run=run)
 

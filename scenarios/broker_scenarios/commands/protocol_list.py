@@ -1,4 +1,4 @@
-"""`broker-sim protocol list`: every API and schema, or what the brokers of one release list. Mirrors ApiKeys."""
+"""`broker-sim protocol list`: every API and schema, or those that the brokers of one release list. Mirrors ApiKeys."""
 
 from __future__ import annotations
 

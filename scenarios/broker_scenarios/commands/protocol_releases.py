@@ -1,4 +1,4 @@
-"""`broker-sim protocol releases`: which release lists which versions and features (KIP-35, KIP-584)."""
+"""`broker-sim protocol releases`: the versions and features of each release (KIP-35, KIP-584)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _feature_lines(chosen: list[Release]) -> Iterator[str]:
 
 
 def _levels(features: Features) -> Iterator[tuple[str, str, str]]:
-    """Each feature with what is supported and what is finalized, in words."""
+    """Describe the supported and the finalized level of each feature."""
     from protocol_specs.features import level_text
 
     for feature in sorted({*features.supported, *features.finalized}):

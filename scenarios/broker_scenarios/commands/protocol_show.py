@@ -1,4 +1,4 @@
-"""`broker-sim protocol show`: the fields of a message over all versions, or one version as it lies on the wire."""
+"""`broker-sim protocol show`: the fields of a message over all versions, or the bytes of one version."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _versions(cls: type[Message]) -> str:
 
 
 def header_text(cls: type[Message]) -> str:
-    """Which header goes before which versions: `1 before v0-8, 2 before v9-13`."""
+    """Describe the header of each version: `1 before v0-8, 2 before v9-13`."""
     from protocol_specs.layout import header_version
     from protocol_specs.version_range import VersionRange
 

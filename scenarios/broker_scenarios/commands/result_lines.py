@@ -1,4 +1,4 @@
-"""Printing results line by line as they are made: a reader that has seen enough (`| head`) ends the command quietly."""
+"""Results printed line by line: a reader that closes the pipe (`| head`) ends the command without an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write each line to stdout as soon as it is made; an error of the maker leaves those before it written."""
+    """Write each line to stdout as soon as it is made; lines before an error stay written."""
     write = sys.stdout.write
     try:
         try:

@@ -77,7 +77,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a trace, or a list; raises ScenarioError where there is nothing such."""
+    """Print a trace or a list. Raises ScenarioError if nothing fits the options."""
     from broker_scenarios.commands.result_lines import print_lines
     from broker_scenarios.tracing.timeline_text import timeline_lines
 
@@ -189,7 +189,7 @@ def _batch(lives: Sequence[BatchLife], text: str | None) -> BatchLife:
 
 
 def _chosen(requests: Sequence[TracedRequest], options: argparse.Namespace) -> list[TracedRequest]:
-    """The requests that the options allow; ScenarioError when there are none, naming what there is."""
+    """Return the requests that fit the options. Raises ScenarioError with the existing names if there are none."""
     from broker_scenarios.errors import ScenarioError
     from broker_sim.errors import nearest
 

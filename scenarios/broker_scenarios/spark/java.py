@@ -1,4 +1,4 @@
-"""Which Java runs Spark: JAVA_HOME, then PATH, then the usual folders; Spark 4 needs 17 or later."""
+"""The Java for Spark: JAVA_HOME, then PATH, then the usual folders; Spark 4 needs Java 17 or later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One scenario with its load from Spark: generated, sent and checked on DataFrames; the cluster is this process's."""
+"""One scenario with its load from Spark: generated, sent and checked on DataFrames; the brokers run here."""
 
 from __future__ import annotations
 

@@ -23,11 +23,14 @@ _LOG4J = Path(__file__).with_name("log4j2.properties")
 def start_session(
     app_name: str = "broker-sim", *, task_slots: int = 2, memory: str = "2g", jars: Sequence[Path] = ()
 ) -> SparkSession:
-    """Start Spark in this process, with so many tasks at a time: a drive needs one for each producer.
+    """Start Spark in this process with `task_slots` parallel tasks: a drive needs one per producer.
 
-    `jars` are what it needs beside its own, a connector.
-    Sets JAVA_HOME and PYSPARK_PYTHON of this process, which the JVM and its workers inherit. Raises
-    ScenarioError when there is no Java. An active session is returned as it is.
+    `jars` are further libraries, such as a connector.
+    Sets JAVA_HOME and PYSPARK_PYTHON of this process, which the JVM and its workers inherit. An active
+    session is returned unchanged.
+
+    Raises:
+        ScenarioError: there is no Java 17.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -43,7 +46,7 @@ def start_session(
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(task_slots),
-        # One task a producer: adaptive execution would merge small ones.
+        # One task per producer: adaptive execution would merge small ones.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.warehouse.dir": str(Path(gettempdir()) / "broker-sim-warehouse"),
     }

@@ -36,7 +36,7 @@ class BrokerSide:
     def request_of(self, sent: BatchEvent) -> tuple[int, RequestReceived] | None:
         """Return the request of a SENT event with its number in the journal; None if it never arrived."""
         found = self._requests.get((sent.client_id, sent.node, sent.correlation_id), ())
-        # Two producers of one name, or one after the other, count from 0 each: theirs is the next to arrive.
+        # Two producers of one name each count from 0: the request is the next one to arrive.
         return min(found, key=lambda request: abs(request[1].time_us - sent.time_us), default=None)
 
     def changes(self, partition: tuple[str, int], start_us: int, end_us: int) -> Iterator[tuple[int, str]]:
