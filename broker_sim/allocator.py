@@ -1,4 +1,4 @@
-"""How a process that serves keeps memory: what a large request took, the next one gets.
+"""Settings of malloc for a serving process: the blocks of a large request are reused by the next one.
 
 By default glibc maps each large block for itself and unmaps it when it is freed, and gives the end of its heap back to
 the system: requests of a megabyte have every page of theirs zeroed and mapped anew, which takes as long as what is done
@@ -22,7 +22,7 @@ MAPPED_FROM_BYTES: Final = 32 << 20
 
 
 def reuse_large_blocks() -> bool:
-    """Let malloc keep what is freed up to KEPT_BYTES; False where it is not glibc's."""
+    """Make malloc keep up to KEPT_BYTES of freed memory. Returns False where malloc is not glibc's."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):

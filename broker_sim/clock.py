@@ -1,6 +1,6 @@
-"""A broker's own wall clock over the reactor's time: where timestamps come from. Mirrors utils.Time.
+"""A broker's own wall clock over the reactor's time: the source of timestamps. Mirrors utils.Time.
 
-Timers run on the reactor and know nothing of it, as real timers run on a monotonic clock: a jump of the wall clock
+Timers run on the reactor and ignore this clock, as real timers run on a monotonic clock: a jump of the wall clock
 changes LogAppendTime, timestamp checks and producer expiry, never a time-out.
 """
 
@@ -25,14 +25,14 @@ class BrokerClock:
 
     @property
     def offset_ms(self) -> float:
-        """How far ahead of the reactor's time the clock is now."""
+        """The milliseconds by which the clock is ahead of the reactor's time now."""
         if not self._drift:
             return self._base_ms
         return self._base_ms + (self._reactor.seconds() - self._set_at_s) * 1000 * self._drift
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, as this broker sees it."""
-        # Asked for every batch, and few clocks drift.
+        """Return milliseconds since the epoch by this broker's clock."""
+        # Called for every batch, and few clocks drift.
         ahead_ms = self.offset_ms if self._drift else self._base_ms
         return int(self._reactor.seconds() * 1000 + ahead_ms)
 
@@ -41,7 +41,7 @@ class BrokerClock:
         self._base_ms += ms
 
     def set_drift(self, ppm: float) -> None:
-        """From now on gain `ppm` microseconds in each second of reactor time."""
+        """Gain `ppm` microseconds per second of reactor time from now on."""
         self._base_ms = self.offset_ms
         self._set_at_s = self._reactor.seconds()
         self._drift = ppm / 1e6

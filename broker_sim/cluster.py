@@ -1,7 +1,7 @@
-"""A cluster: brokers, a controller, topics, and the verbs that make its life hard. What a user starts.
+"""A cluster of brokers and controllers with topics, and the verbs that inject faults.
 
-Everything runs on the reactor that is given, on real time or virtual. `start` is synchronous: when it returns, the
-listeners are bound, the topics are there, and every broker has a leader's or follower's work to do.
+All parts run on the caller's reactor, on real or virtual time. `start` is synchronous: when it returns, the listeners
+are bound, the topics exist, and every broker leads and follows its partitions.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ UUID_BYTES: Final = 16
 
 
 class Cluster:
-    """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` is everybody's,
-    but for names that begin with a broker's id (`2:broker.rack`).
+    """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` applies
+    to all brokers, except for names that begin with a broker's id (`2:broker.rack`).
 
     Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers. With `data_dir`
     logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
@@ -141,7 +141,7 @@ class Cluster:
         return set_up_data(self, data_dir, disk, controllers=controllers)
 
     def _set_up_controller(self, brokers: int, controllers: int, link_delay_ms: float) -> Callable[..., Broker]:
-        """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
+        """Make the controller, of KRaft or ZooKeeper. Returns the factory of the brokers that belong to it."""
         self.controller: Controller
         self._quorum: ControllerGroup | None = None
         self._zookeeper: ZooKeeper | None = None
@@ -199,7 +199,7 @@ class Cluster:
         return ControllerListeners(self, node_ids=node_ids, host=host, ports=ports, broker_reactor=broker_reactor)
 
     def controller_server(self, node_id: int) -> ControllerServer:
-        """Return what serves the links and the listener of a controller; made when it is first used."""
+        """Return the server of a controller's links and listener, which is made when it is first used."""
         server = self._controller_servers.get(node_id)
         if server is None:
             from broker_sim.controller.controller_nodes import CombinedNode, QuorumNode
@@ -214,12 +214,15 @@ class Cluster:
     def _now_us(self) -> int:
         return round(self.reactor.seconds() * 1e6)
 
-    # Start and end -------------------------------------------------------------------------------------------
+    # Start and end.
 
     def start(self) -> None:
-        """Bind the listeners and run: brokers registered and unfenced, topics made, leaders at work.
+        """Bind the listeners and run with registered and unfenced brokers, all topics, and a leader per partition.
 
-        On a data directory that was used before: with all that was there. Raises BrokerSimError when it cannot be read.
+        A data directory that was used before brings its topics and records.
+
+        Raises:
+            BrokerSimError: the data directory cannot be read.
         """
         if self._data is None:
             self._start(self._topics)
@@ -254,7 +257,7 @@ class Cluster:
             broker.adopt(self.controller.image)
 
     def close(self) -> Deferred[None]:
-        """End everything at once, without a controlled shutdown; fires when the reactor has closed all sockets."""
+        """End all nodes at once, without a controlled shutdown; fires when the reactor has closed all sockets."""
         if not self._closed:
             self._closed = True
             self.faults.close()
@@ -269,53 +272,53 @@ class Cluster:
             if self._data is not None:
                 self._data.close()
         done: Deferred[None] = Deferred()
-        # Aborted connections and closed listeners are gone with the reactor's next turn.
+        # Aborted connections and closed listeners are gone with the reactor's next loop iteration.
         self.reactor.callLater(0, done.callback, None)
         return done
 
-    # Looking -------------------------------------------------------------------------------------------------
+    # State.
 
     @property
     def keeps_data(self) -> bool:
-        """Whether logs and metadata are on a disk."""
+        """True if logs and metadata are on a disk."""
         return self._data is not None
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` of every broker, for clients: of the listener that brokers use among themselves."""
+        """`host:port` of every broker, for clients: of the inter-broker listener."""
         return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers.values())
 
     @property
     def controller_bootstrap_servers(self) -> str:
-        """`host:port` of every controller, for `--bootstrap-controller`; empty where none listens."""
+        """`host:port` of every controller, for `--bootstrap-controller`; empty if none listens."""
         return "" if self._controller_listeners is None else self._controller_listeners.bootstrap_servers
 
     @property
     def controller_endpoints(self) -> dict[int, tuple[str, int]]:
-        """Where each controller listens, by node id."""
+        """The endpoint of each controller by node id."""
         listeners = self._controller_listeners
         return {} if listeners is None else {each.node_id: (each.host, each.port) for each in listeners.nodes.values()}
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """`host:port` of every broker that advertises a listener; ConfigError names the listeners that there are."""
+        """Return `host:port` of every broker that advertises a listener. Raises ConfigError for an unknown listener."""
         found = [each for broker in self.brokers.values() if (each := broker.listeners.find(listener)) is not None]
         endpoints = [each.endpoint for each in found or [self.brokers[1].listeners.named(listener)]]
         return ",".join(f"{each[0]}:{each[1]}" for each in endpoints if each is not None)
 
     def broker(self, broker_id: int) -> Broker:
-        """One broker; BrokerSimError names those that there are."""
+        """Return one broker. Raises BrokerSimError for an unknown id."""
         try:
             return self.brokers[broker_id]
         except KeyError:
             raise BrokerSimError(f"there is no broker {broker_id!r}: they are {list(self.brokers)}") from None
 
     def leader_of(self, topic: str, partition: int) -> int | None:
-        """The leader as the controller has it, None while there is none."""
+        """Return the leader as the controller has it, None while there is none. Raises BrokerSimError."""
         registration = self.registration_of(topic, partition)
         return registration.leader if registration.has_leader else None
 
     def registration_of(self, topic: str, partition: int) -> PartitionRegistration:
-        """Replicas, ISR, leader and epochs as the controller has them."""
+        """Return replicas, ISR, leader and epochs as the controller has them. Raises BrokerSimError."""
         registration = self.controller.committed_image.partition(topic, partition)
         if registration is None:
             counts = self.partition_counts
@@ -356,13 +359,13 @@ class Cluster:
 
     @property
     def active_controller(self) -> int | None:
-        """The node id of the controller that decides, None while none does; with ZooKeeper it is a broker's."""
+        """The node id of the active controller, None while there is none; with ZooKeeper it is a broker."""
         if self._zookeeper is not None:
             return self._zookeeper.active_controller
         return CONTROLLER_ID if self._quorum is None else self._quorum.active
 
     def metrics(self) -> MetricsSnapshot:
-        """What every broker that runs, and the controller, have counted and measured, under Kafka's names."""
+        """Return the metrics of every running broker and of the controller, under Kafka's names."""
         from broker_sim.cluster_metrics import cluster_metrics
 
         return cluster_metrics(self)
@@ -374,17 +377,17 @@ class Cluster:
         reasons = [] if self._quorum is None else self._quorum.pending()
         return reasons + reasons_not_at_rest(self)
 
-    # Verbs ---------------------------------------------------------------------------------------------------
+    # Verbs.
 
     def kill(self, node_id: int) -> None:
-        """The broker dies without a word; its session at the controller ends by missed heartbeats. Or a controller."""
+        """Kill a broker or controller, as SIGKILL does; a broker's session ends by missed heartbeats."""
         if self._quorum is not None and node_id in self._quorum.nodes:
             self.kill_controller(node_id)
         else:
             self.broker(node_id).kill()
 
     def lose_power(self, broker_id: int) -> None:
-        """The broker dies with its machine: of what it has not flushed a part is lost. It needs a `data_dir`."""
+        """Kill a broker with its machine: a part of its unflushed data is lost. Requires a `data_dir`."""
         self.broker(broker_id).lose_power()
 
     def slow_log_dir(
@@ -396,7 +399,7 @@ class Cluster:
         sync_ms: float = 0,
         bytes_per_second: float | None = None,
     ) -> None:
-        """The disk of a log directory, by default of all, takes its time from now on. It needs a `data_dir`."""
+        """Make a log directory, by default every one, slow from now on. Requires a `data_dir`."""
         from broker_sim.faults.slow_disks import DiskSpeed, slow_log_dirs
 
         every = self.broker(broker_id).storage.directories.names
@@ -405,17 +408,17 @@ class Cluster:
         slow_log_dirs(self, broker_id, names, speed)
 
     def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """A log directory fails, by default the broker's last; BrokerSimError names those that there are."""
+        """Fail a log directory, by default the broker's last. Raises BrokerSimError for an unknown one."""
         self.broker(broker_id).storage.fail_directory(self._log_dir(broker_id, log_dir))
 
     def fill_log_dir(self, broker_id: int, log_dir: str | None = None, *, left_bytes: int = 0) -> None:
-        """A log directory has room for so many more bytes; what does not fit fails it. It needs a VirtualDisk."""
+        """Leave room for `left_bytes` in a log directory; what does not fit fails it. Requires a VirtualDisk."""
         self.broker(broker_id).storage.fill_directory(self._log_dir(broker_id, log_dir), left_bytes)
 
     def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """A directory that has failed or is full is sound again: the broker's next start finds it so.
+        """Repair a directory that has failed or is full, for the broker's next start.
 
-        One that is slow is fast at once; without a name, all of the broker's are.
+        A slow one is fast at once; without a name, all directories of the broker are.
         """
         if self.faults.slow_disks:
             slow = None if log_dir is None else self._log_dir(broker_id, log_dir)
@@ -432,11 +435,11 @@ class Cluster:
         return log_dir or names[-1]
 
     def stop(self, broker_id: int) -> Deferred[None]:
-        """The broker shuts down in order; fires when it is down."""
+        """Shut a broker down in order; fires when it is down."""
         return Deferred.fromCoroutine(self.broker(broker_id).stop())
 
     def restart(self, node_id: int) -> Deferred[None]:
-        """Start the broker again, after a kill if it runs; fires when it is unfenced. A controller is there at once."""
+        """Start a broker, after a kill if it runs; fires when it is unfenced. A controller starts at once."""
         if self._quorum is not None and node_id in self._quorum.nodes:
             self.restart_controller(node_id)
             return succeed(None)
@@ -447,14 +450,17 @@ class Cluster:
     def rolling_restart(
         self, broker_ids: Sequence[int] | None = None, *, catch_up_ms_max: float = CATCH_UP_MS_MAX
     ) -> Deferred[None]:
-        """Restart brokers one at a time, in order, each when the one before is in sync again; fires at the end."""
+        """Restart brokers one at a time, each when the one before is in sync again; fires at the end."""
         return Deferred.fromCoroutine(rolling_restart(self, broker_ids, catch_up_ms_max=catch_up_ms_max))
 
     def attach_to_network(self, network: VirtualNetwork) -> None:
-        """Before `start`: what nodes say to each other crosses the simulated network, between the brokers' hosts.
+        """Route the messages between nodes over a simulated network, between the brokers' hosts; before `start`.
 
-        Whatever holds for a link of the network (latency, loss, bandwidth, cuts) then holds for them too. A controller
-        apart is on the host `controller-<its id>`.
+        The latency, loss, bandwidth and cuts of the network's links then apply to them. A separate controller is on
+        the host `controller-<its id>`.
+
+        Raises:
+            BrokerSimError: a broker is on no host of a simulated network.
         """
         from sim_runtime.virtual_host import HostReactor
 
@@ -482,7 +488,11 @@ class Cluster:
         self.links.rejoin(self._node(node_id))
 
     def kill_controller(self, node_id: int | None = None) -> int:
-        """A controller dies without a word, by default the active one; answers which. It needs several of them."""
+        """Kill a controller, by default the active one. Returns its id.
+
+        Raises:
+            BrokerSimError: the cluster has one controller, no active one, or none with this id.
+        """
         if node_id is None:
             node_id = self.active_controller
             if node_id is None:
@@ -496,7 +506,7 @@ class Cluster:
         return node_id
 
     def restart_controller(self, node_id: int) -> None:
-        """Start a controller again, after a kill if it runs, with its log and what it has voted."""
+        """Start a controller, after a kill if it runs, with its log and its votes. Raises BrokerSimError."""
         if self._zookeeper is not None:
             self.restart(node_id)
         else:
@@ -518,7 +528,7 @@ class Cluster:
         return self.broker(node_id).id
 
     def create_topic(self, topic: str | TopicSpec) -> Deferred[TopicImage]:
-        """Create a topic; fires when every broker that runs has applied it. Raises BrokerSimError and ConfigError."""
+        """Create a topic; fires when every running broker has applied it. Raises BrokerSimError and ConfigError."""
         spec = topic_spec(topic)
         if spec.name in self.controller.committed_image.topics:
             raise BrokerSimError(f"topic {spec.name!r} exists already")
@@ -533,7 +543,7 @@ class Cluster:
         return created
 
     def delete_topic(self, name: str) -> Deferred[None]:
-        """Remove a topic; fires when every broker that runs has applied that."""
+        """Delete a topic; fires when every running broker has applied it. Raises BrokerSimError for an unknown one."""
         if name not in self.controller.committed_image.topics:
             raise BrokerSimError(f"there is no topic {name!r}{nearest(name, self.partition_counts)}")
         change = self.controller.change(f"delete topic {name}", lambda image: image.without_topics([name]))

@@ -47,16 +47,16 @@ CONTROLLER_NODE_ID: Final = 3000
 
 
 class MetadataKeeper(Protocol):
-    """What keeps the metadata of a cluster between its starts: for one controller, a quorum of them, or ZooKeeper."""
+    """Stores the metadata of a cluster between its starts: of one controller, of a quorum, or of ZooKeeper."""
 
     def read(self, empty: MetadataImage) -> MetadataImage:
-        """What the last cluster has left; `empty` for a new directory."""
+        """Return the metadata that the last cluster has left; `empty` for a new directory."""
 
     def follow(self, controller: Any) -> None:
-        """Write from now on what is committed."""
+        """Write every change that is committed from now on."""
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Write nothing more."""
 
 
 class ClusterData:
@@ -67,7 +67,7 @@ class ClusterData:
         self.path = posixpath.normpath(data_dir)
         self.cluster_id = ""
         self.starts = 0
-        """How many clusters have been started here before."""
+        """The number of clusters that have been started here before."""
         self._config = config
         self._with_zookeeper = config.behaviour.zookeeper
         self._controllers = 0 if self._with_zookeeper else controllers
@@ -78,9 +78,10 @@ class ClusterData:
         self._controller_directories: ControllerDirectories
 
     def lock(self, cluster_id: str) -> str:
-        """Take the directory; answers the id of the cluster that it is of, the given one for a new directory.
+        """Lock the directory. Returns the id of its cluster, for a new directory the given one.
 
-        Raises BrokerSimError when the directory is in use, of another kind of cluster, or cannot be used at all.
+        Raises:
+            BrokerSimError: the directory is in use, belongs to another kind of cluster, or cannot be used.
         """
         try:
             self._refuse_another_kind()
@@ -128,7 +129,7 @@ class ClusterData:
         self.disk.replace(path, f"{self.starts + 1}\n".encode())
 
     def broker_config(self, config: BrokerConfig, broker_id: int) -> BrokerConfig:
-        """The configuration with this broker's own directories in `log.dirs`."""
+        """Return the configuration with this broker's own directories in `log.dirs`."""
         root = f"{self.path}/broker-{broker_id}"
         configured = config.overrides.get("log.dirs", config.overrides.get("log.dir"))
         names = [""] if configured is None else [name.strip().strip("/") for name in configured.split(",")]
@@ -136,7 +137,7 @@ class ClusterData:
         return BrokerConfig.parse({**config.overrides, "log.dirs": ",".join(paths)}, release=config.release)
 
     def storage(self, broker: Broker) -> FileStorage:
-        """The logs of one broker."""
+        """Return the storage of one broker's logs."""
         return FileStorage(
             broker.config,
             disk=self.disk,
@@ -154,7 +155,7 @@ class ClusterData:
     # Metadata --------------------------------------------------------------------------------------------------
 
     def keep(self, cluster: Cluster) -> None:
-        """Find what is there of the metadata, before the controllers are made. Raises BrokerSimError."""
+        """Read the metadata before the controllers are made. Raises BrokerSimError."""
         if self._with_zookeeper:
             from broker_sim.zookeeper.znode_files import ZnodeFiles
 
@@ -177,7 +178,7 @@ class ClusterData:
             self._keeper = MetadataFiles(self.disk, self._controller)
 
     def voter_storage(self, node_id: int, voters: Sequence[int], new_directory_id: bytes) -> RaftStorage:
-        """What one controller of several keeps. Raises BrokerSimError."""
+        """Return the storage of one controller of several. Raises BrokerSimError."""
         return self._controller_directories.open(node_id, voters, new_directory_id)
 
     def open(self, cluster: Cluster) -> MetadataImage:
@@ -191,17 +192,17 @@ class ClusterData:
         return known
 
     def keep_metadata(self, controller: Controller) -> None:
-        """Write from now on what the controller commits."""
+        """Write every change that the controller commits from now on."""
         assert self._keeper is not None, "it was read before"
         self._keeper.follow(controller)
 
     @property
     def carries_on(self) -> bool:
-        """Whether the controllers know by themselves what was there before, but for who leads."""
+        """True if the controllers restore the previous metadata themselves, except for the leaders."""
         return self._with_zookeeper or self._controllers > 1
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Unlock the directory."""
         if self._keeper is not None:
             self._keeper.close()
         lock, self._lock = self._lock, None
@@ -210,9 +211,9 @@ class ClusterData:
 
 
 def set_up_data(cluster: Cluster, data_dir: str, disk: Disk | None, *, controllers: int) -> ClusterData:
-    """Take a data directory; the cluster gets the id that it has there, and the streams that this start draws from.
+    """Lock a data directory, and set the cluster's id and random streams from it.
 
-    Ids that an earlier start has drawn must not be drawn again.
+    This start must not draw the ids that an earlier start has drawn.
     """
     used = RealDisk() if disk is None else disk
     data = ClusterData(data_dir, disk=used, config=cluster.config, controllers=controllers)

@@ -1,7 +1,7 @@
 """The sockets of a cluster's controllers, listener CONTROLLER (KIP-919). Mirrors the SocketServer of ControllerServer.
 
-What serves a connection is imported and made when the first one comes: a cluster whose controllers nobody asks has
-nothing of it but listening sockets.
+The SocketServer is imported and made with the first connection: a cluster without clients of its controllers has only
+listening sockets.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["ControllerListener", "ControllerListeners"]
 
 BACKLOG: Final = 50
-"""socket.listen.backlog.size, until a SocketServer knows better."""
+"""socket.listen.backlog.size, until there is a SocketServer with its configuration."""
 UUID_BYTES: Final = 16
 PLAINTEXT: Final = 0
 
 
 class ControllerListener(ServerFactory):
-    """One controller's socket. A port that the system chose stays the controller's for all its lives."""
+    """The socket of one controller, which keeps a port that the system chose for all its incarnations."""
 
     noisy = False
 
@@ -57,7 +57,7 @@ class ControllerListener(ServerFactory):
         self._closing: Deferred[Any] | None = None
 
     def listen(self) -> None:
-        """Bind and listen, at once or when the socket of an earlier life is closed; does nothing while it does."""
+        """Bind and listen, at once or when the socket of the previous incarnation is closed."""
         self._wanted = True
         if self._closing is None and self.listening is None:
             self.listening = self.reactor.listenTCP(self.port, self, BACKLOG, self.host)
@@ -91,7 +91,7 @@ class ControllerListener(ServerFactory):
 
 
 class ControllerListeners:
-    """Those of all controllers of a cluster.
+    """The listeners of all controllers of a cluster.
 
     The nodes of a quorum have controllers of their own; without one every broker is a controller too, as with
     process.roles=broker,controller, and the first of them is active.
@@ -123,12 +123,12 @@ class ControllerListeners:
         }
 
     def listen(self) -> None:
-        """Bind all."""
+        """Bind every listener."""
         for each in self.nodes.values():
             each.listen()
 
     def stop(self) -> None:
-        """Close all."""
+        """Close every listener."""
         for each in self.nodes.values():
             each.stop()
 
@@ -138,7 +138,7 @@ class ControllerListeners:
         return ",".join(f"{each.host}:{each.port}" for each in self.nodes.values())
 
     def registrations(self) -> list[ControllerRegistration]:
-        """What each controller tells of itself when it starts. Mirrors ControllerRegistrationManager."""
+        """Return the registration of each controller. Mirrors ControllerRegistrationManager."""
         random = self._cluster.streams.stream("controller incarnations")
         table = self._cluster.config.release_table.listeners["controller"].features
         supported = table[max(table)].supported if table else {}

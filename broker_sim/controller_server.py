@@ -38,9 +38,9 @@ PLAINTEXT: Final = "PLAINTEXT"
 
 
 class ControllerServer:
-    """It stands in a broker's place before the parts of the network and the APIs that both have.
+    """Implements the views of a node that the network and the APIs use, as a Broker does.
 
-    `link_transport` serves its links, under the node id `link_id`; `open` makes what serves its listener.
+    `link_transport` serves its links, under the node id `link_id`; `open` makes the SocketServer of its listener.
     """
 
     active_controller_id: int | None = None
@@ -55,14 +55,14 @@ class ControllerServer:
         self.cluster_id = cluster.cluster_id
         broker = cluster.brokers.get(node.id)
         self._broker = broker
-        """A combined node shares file, loggers and listeners with its broker."""
+        """Take file, loggers and listeners from the broker of a combined node."""
         self._dynamic_config = DynamicBrokerConfig(cluster.config, node.id)
         self._applied: MetadataImage | None = None
         self.loggers = BrokerLoggers(self.release.name) if broker is None else broker.loggers
         self._waiting: dict[Deferred[None], IDelayedCall] = {}
         vote = self.release.listeners["controller"].api_versions.get(ApiKey.VOTE)
         self.unknown_voters_may_vote = vote is not None and vote.highest >= 1
-        """From 3.9 on (KIP-853) a voter may be one that this node does not know."""
+        """From 3.9 on (KIP-853) a voter need not be in this node's configuration."""
         self.knows_groups = cluster.config.behaviour.describes_groups
         self.started_us = self.journal.now_us()
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
@@ -83,7 +83,7 @@ class ControllerServer:
         self.bound: BrokerListeners | None = None
 
     def open(self, listener: ControllerListener) -> SocketServer:
-        """Make what serves the connections of the controller's listener, which is bound already."""
+        """Make the SocketServer of the controller's listener, which is bound already."""
         from broker_sim.network.socket_server import SocketServer
 
         endpoint = Listener(
@@ -100,7 +100,7 @@ class ControllerServer:
 
     @property
     def listeners(self) -> BrokerListeners:
-        """Its own, or those of the broker that is the same node."""
+        """The listeners of the controller, or of the broker that is the same node."""
         if self._broker is not None:
             return self._broker.listeners
         assert self.bound is not None, "only requests of clients see listeners"
@@ -111,7 +111,7 @@ class ControllerServer:
 
     @property
     def config(self) -> BrokerConfig:
-        """Its configuration as it is now: what is in its file, and what is set on it and on all."""
+        """The configuration as it is now: of its file, and set dynamically for it and for all."""
         if self._broker is not None:
             return self._broker.config
         image = self.image
@@ -122,25 +122,25 @@ class ControllerServer:
 
     @property
     def metadata_cache(self) -> ControllerServer:
-        """It is its own: `image` is what is committed."""
+        """The cache is the controller itself: `image` is the committed image."""
         return self
 
     @property
     def image(self) -> MetadataImage:
-        """What a majority has decided, as far as this node knows."""
+        """The newest image that this node knows to be committed."""
         return self.node.controller.committed_image
 
     @property
     def endpoints(self) -> Mapping[int, tuple[str, int]]:
-        """Where each controller listens, the dead ones too."""
+        """The endpoint of each controller, of those that are down too."""
         return self.cluster.controller_endpoints
 
     def random(self, part: str) -> Random:
-        """The random stream of one of its parts."""
+        """Return the random stream of one part of the controller."""
         return self.cluster.streams.stream(f"controller {self.id} {part}")
 
     def growth(self, wait_s: float) -> Deferred[None]:
-        """Fires when the metadata log has grown, or when the time is over."""
+        """Return a Deferred that fires when the metadata log has grown, or after `wait_s`."""
         grown: Deferred[None] = Deferred()
 
         def fire() -> None:

@@ -1,4 +1,4 @@
-"""The errors of broker_sim: what a caller of ours did wrong. A peer's mistakes become wire error codes."""
+"""The errors that broker_sim raises to its callers. A peer's mistakes become wire error codes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class BrokerSimError(Exception):
-    """The root of everything that broker_sim raises to its callers."""
+    """The base class of all errors that broker_sim raises to its callers."""
 
 
 class ConfigError(BrokerSimError):
-    """A configuration that cannot be used; the text names the option, the value and what would do."""
+    """A configuration that cannot be used; the message names the option, the value and what was expected."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The words `; did you mean 'x'?` for the known name nearest to a wrong one, or nothing."""
+    """Return `; did you mean 'x'?` with the known name nearest to a wrong one, or an empty text."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""

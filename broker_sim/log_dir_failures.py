@@ -1,7 +1,7 @@
-"""Which log directory each replica is in, and what happens when one fails. Mirrors AssignmentsManager and
+"""The log directory of each replica, and the failure of a directory. Mirrors AssignmentsManager and
 ReplicaManager.handleLogDirFailure (KIP-112, KIP-858).
 
-A broker with several directories tells the controller where each replica is, because the controller has to know what
+A broker with several directories reports to the controller where each replica is, because the controller must know what
 is gone with a directory. One directory more or less does not end a broker, but the last one does, and so does the one
 of the metadata log.
 """
@@ -35,7 +35,7 @@ RETRY_MS: Final = 500
 
 
 class LogDirFailures:
-    """One run of a broker."""
+    """The directories of one incarnation of a broker."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -47,7 +47,7 @@ class LogDirFailures:
             storage.log_placed = self.placed
 
     def stop(self) -> None:
-        """The run ends."""
+        """End with the incarnation of the broker."""
         if self._call is not None:
             self._call.cancel()
             self._call = None
@@ -55,7 +55,7 @@ class LogDirFailures:
     # Assignments -----------------------------------------------------------------------------------------------
 
     def placed(self, topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:
-        """A replica is in a directory: the controller is told, with all others of this turn."""
+        """Report a replica's directory to the controller, with all others of this loop iteration."""
         self._unassigned[topic_partition] = (topic_id, directory_id)
         self._send_in(0)
 
@@ -91,7 +91,7 @@ class LogDirFailures:
     # Failures --------------------------------------------------------------------------------------------------
 
     def failed(self, name: str) -> None:
-        """A directory is offline: so are its replicas; the controller hears of it, unless the broker has to end."""
+        """Take the replicas of a failed directory offline and notify the controller, unless the broker has to end."""
         broker = self._broker
         if not broker.alive:
             return
@@ -117,7 +117,7 @@ class LogDirFailures:
         broker.lifecycle.propagate_directory_failure(broker.storage.directory_id(name), timeout_ms)
 
     def _metadata_log_dir(self) -> str | None:
-        """Where a broker of KRaft has its metadata: `metadata.log.dir`, else the first of all."""
+        """The directory of the metadata of a KRaft broker: `metadata.log.dir`, else the first of all."""
         config = self._broker.config
         if config.behaviour.zookeeper:
             return None

@@ -1,7 +1,7 @@
-"""What a loss of power takes: the records of each log that were not durable, and what recovery has found of them.
+"""The records that a loss of power takes: those of each log that were not durable and that recovery did not find.
 
-The page cache is gone with the machine (VirtualDisk.lose_power); LogLoader then cuts each log where it is no longer
-sound. What is missing after that is told, because nobody else in the cluster may ever know of it.
+The page cache is gone with the machine (VirtualDisk.lose_power); LogLoader then truncates each log at its first torn
+write. The journal gets the missing batches, because no other node of the cluster may ever know them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["UnflushedTails"]
 
 
 class UnflushedTails:
-    """The logs of a broker as they were when its power went."""
+    """The logs of a broker at the moment when its power was lost."""
 
     def __init__(self, logs: Mapping[TopicPartition, ReplicaLog]) -> None:
         self._ends = {each: log.log_end_offset for each, log in logs.items()}
@@ -31,7 +31,7 @@ class UnflushedTails:
         }
 
     def report_lost(self, journal: Journal, broker_id: int, logs: Mapping[TopicPartition, ReplicaLog]) -> None:
-        """The broker has read its disk again: report what is not there any more."""
+        """Report the batches that are missing after the broker has read its disk again."""
         for topic_partition, end in self._ends.items():
             log = logs.get(topic_partition)
             kept = 0 if log is None else log.log_end_offset

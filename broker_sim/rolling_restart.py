@@ -1,7 +1,7 @@
-"""One broker after the other stops in order and comes back, as in an upgrade without downtime.
+"""Restarts one broker after the other in order, as in an upgrade without downtime.
 
-Each broker shuts down under control (its leaderships move first), starts again, and the next one waits until it is in
-every ISR that it belongs to. What operators script around kafka-server-stop; no Kafka class does it.
+Each broker does a controlled shutdown (its leaderships move first) and starts again; the next one waits until it is in
+every ISR that it belongs to. Operators script this around kafka-server-stop; no Kafka class does it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from broker_sim.cluster import Cluster
 
-LOOK_EVERY_MS: Final = 100
+POLL_MS: Final = 100
 CATCH_UP_MS_MAX: Final = 300_000
 
 
@@ -26,7 +26,8 @@ async def rolling_restart(
 ) -> None:
     """Restart these brokers (by default all that run, by id), one at a time.
 
-    Raise BrokerSimError naming the partitions when one is not back in their ISRs within `catch_up_ms_max`.
+    Raises:
+        BrokerSimError: a broker is not back in its ISRs within `catch_up_ms_max`; the message names the partitions.
     """
     if broker_ids is None:
         broker_ids = [broker.id for broker in cluster.brokers.values() if broker.alive]
@@ -42,8 +43,8 @@ async def rolling_restart(
                     "catch_up_ms_max allows longer"
                 )
                 raise BrokerSimError(msg)
-            await sleep(cluster.reactor, LOOK_EVERY_MS)
-            waited_ms += LOOK_EVERY_MS
+            await sleep(cluster.reactor, POLL_MS)
+            waited_ms += POLL_MS
 
 
 def _out_of_sync(cluster: Cluster, broker_id: int) -> list[TopicPartition]:

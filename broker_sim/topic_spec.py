@@ -1,4 +1,4 @@
-"""A topic that a cluster should have from the start: name, partitions, replication factor, configs."""
+"""The specification of a topic: name, partitions, replication factor, configurations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TopicSpec:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`name`, `name:partitions` or `name:partitions:replication`, as on the command line."""
+        """Parse `name`, `name:partitions` or `name:partitions:replication`. Raises ConfigError."""
         name, *numbers = text.split(":")
         if not name or len(numbers) > 2 or not all(number.isdecimal() and int(number) > 0 for number in numbers):
             msg = f"topic {text!r}: expected name:partitions:replication with numbers above 0, such as orders:6:3"

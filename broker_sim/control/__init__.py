@@ -1,1 +1,1 @@
-"""What the cluster reports of itself: the journal."""
+"""The journal: the events of a cluster, in memory and as a file."""

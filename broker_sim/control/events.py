@@ -1,7 +1,7 @@
-"""What a cluster reports of itself, one slotted class a kind, under Kafka's names where Kafka has them.
+"""The events of a cluster, one slotted class per kind, under Kafka's names where Kafka has them.
 
-Traffic events come with requests and batches; cluster events with crashes, elections and truncations, a few a
-run. `time_us` is the reactor's time; `broker_id` says whose event it is, -1 for nobody's.
+Traffic events come with requests and batches; cluster events with crashes, elections and truncations, a few per
+run. `time_us` is the reactor's time; `broker_id` is the node of the event, -1 for none.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class RemovedBatch(Protocol):
 
 
 class Detail(IntEnum):
-    """How much a journal keeps."""
+    """The detail of a journal."""
 
     CLUSTER = 0
     """Elections, ISR changes, truncations, crashes, rules, links."""
     FULL = 1
-    """The traffic too: connections, requests, batches, answers, high watermarks."""
+    """The traffic too: connections, requests, batches, responses, high watermarks."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Event:
-    """One thing that happened; `kind` is the class's name."""
+    """The base of all events; `kind` is the name of the class."""
 
     detail: ClassVar[Detail] = Detail.CLUSTER
     time_us: int
@@ -66,7 +66,7 @@ class ConnectionOpened(TrafficEvent):
 
 @dataclass(slots=True, kw_only=True)
 class ConnectionClosed(TrafficEvent):
-    """A client's connection is gone; `reason` says who closed it and why."""
+    """A client's connection is gone; `reason` names the side that closed it and the cause."""
 
     connection_id: str
     reason: str
@@ -74,7 +74,7 @@ class ConnectionClosed(TrafficEvent):
 
 @dataclass(slots=True, kw_only=True)
 class RequestReceived(TrafficEvent):
-    """A whole request has come in; between brokers `connection_id` is the link's name."""
+    """A complete request has arrived; between brokers `connection_id` is the name of the link."""
 
     api: str
     api_version: int
@@ -84,12 +84,12 @@ class RequestReceived(TrafficEvent):
     size: int = 0
     replica_id: int = -1
     correlation_id: int = -1
-    """The client's own number of the request; -1 between brokers."""
+    """The correlation id that the client chose; -1 between brokers."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ResponseSent(TrafficEvent):
-    """The answer is written. Times are those of RequestMetrics, in microseconds."""
+    """A response is written. The times are those of RequestMetrics, in microseconds."""
 
     api: str
     request_id: int
@@ -135,7 +135,7 @@ class BatchDeduplicated(TrafficEvent):
 
 @dataclass(slots=True, kw_only=True)
 class ProduceCompleted(TrafficEvent):
-    """What a Produce is told of one partition, and where leader and ISR stood then."""
+    """A partition of a Produce request is complete, with the state of its leader and ISR at that time."""
 
     topic: str
     partition: int
@@ -226,7 +226,7 @@ class IsrChanged(Event):
 class LogTruncated(Event):
     """A replica has removed [`from_offset`, `to_offset`) to follow `leader_id` at `leader_epoch`.
 
-    `batches` are what was removed, by reference, whole: the first may begin below `from_offset`.
+    `batches` are the removed batches by reference; the first may begin below `from_offset`.
     """
 
     topic: str
@@ -248,24 +248,24 @@ class BrokerStarted(Event):
 
 @dataclass(slots=True, kw_only=True)
 class BrokerStopped(Event):
-    """A broker has shut down in order: it led nothing any more."""
+    """A broker has shut down in order, after it had moved its leaderships."""
 
 
 @dataclass(slots=True, kw_only=True)
 class BrokerKilled(Event):
-    """A broker has died without a word: connections reset, timers gone, logs kept."""
+    """A broker was killed: connections reset, timers gone, logs kept."""
 
 
 @dataclass(slots=True, kw_only=True)
 class PowerLost(Event):
-    """The machine of a broker has lost its power, after the broker was killed: what was not durable is at stake."""
+    """The machine of a broker has lost its power: unflushed data may be lost."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TailLost(Event):
-    """A broker that had lost its power does not find [`from_offset`, `to_offset`) of a log: it was never flushed.
+    """A broker that had lost its power does not find [`from_offset`, `to_offset`) of a log, which was never flushed.
 
-    `batches` are what was lost, by reference, whole: the first may begin below `from_offset`.
+    `batches` are the lost batches by reference; the first may begin below `from_offset`.
     """
 
     topic: str
@@ -292,28 +292,28 @@ class BrokerRegistered(Event):
 
 @dataclass(slots=True, kw_only=True)
 class BrokerFenced(Event):
-    """The controller has fenced a broker: it leads nothing and is in no ISR, except as the last member."""
+    """The controller has fenced a broker: it leads no partition and is in no ISR, except as the last member."""
 
     broker_epoch: int
 
 
 @dataclass(slots=True, kw_only=True)
 class BrokerUnfenced(Event):
-    """The controller lets a broker serve."""
+    """The controller has unfenced a broker, which may serve."""
 
     broker_epoch: int
 
 
 @dataclass(slots=True, kw_only=True)
 class ControllerElected(Event):
-    """A node is the active controller now: a broker where ZooKeeper has the metadata, else a voter of the quorum."""
+    """A node is the active controller now: with ZooKeeper a broker, else a voter of the quorum."""
 
     controller_epoch: int
 
 
 @dataclass(slots=True, kw_only=True)
 class ControllerKilled(Event):
-    """A controller has died without a word; its log and what it has voted are kept."""
+    """A controller was killed; its log and its votes are kept."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -323,7 +323,7 @@ class ControllerStarted(Event):
 
 @dataclass(slots=True, kw_only=True)
 class ZooKeeperSessionExpired(Event):
-    """A broker's session at ZooKeeper has ended, and with it what it had registered there."""
+    """A broker's session at ZooKeeper has ended, and its registration is gone."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -350,7 +350,7 @@ class RuleFired(Event):
 
 @dataclass(slots=True, kw_only=True)
 class RuleReleased(Event):
-    """What a fault rule held goes on."""
+    """The requests that a fault rule held go on."""
 
     rule: str
     released: int = 0

@@ -1,7 +1,7 @@
-"""A journal as a file of JSON lines, one event a line in order: written while a cluster runs, read when it is over.
+"""A journal as a file of JSON lines, one event per line in order: written while a cluster runs, read when it is over.
 
-A line is `{"sequence": ..., "kind": ..., field: value, ...}`; bytes are hexadecimal. Whoever stops the cluster in any
-way finds every event that was complete by then.
+A line is `{"sequence": ..., "kind": ..., field: value, ...}`; bytes are hexadecimal. A process that is
+killed leaves every event that was complete by then.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["JournalFileError", "JournalWriter", "read_journal", "write_journal"]
 
 NOT_WRITTEN: Final = "batches"
-"""What an event holds by reference alone: the stored batches that a truncation has removed."""
+"""The field that events hold by reference alone: the stored batches that a truncation has removed."""
 
 
 class JournalFileError(BrokerSimError):
-    """A file is no journal; names the file, the line and what is wrong with it."""
+    """A file is no journal; the message names the file, the line and the problem."""
 
 
 class JournalWriter:
-    """Writes what a journal takes, from now on, to a new file; `close` ends it."""
+    """Writes the events of a journal, those that it holds and all that follow, to a new file; `close` ends it."""
 
     def __init__(self, path: Path, journal: Journal) -> None:
         try:
-            # By the line: a process that is killed leaves what had happened, and readers need not wait for its end.
+            # Line by line: a process that is killed leaves all events, and readers need not wait for its end.
             self._file: TextIO = path.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise JournalFileError(f"cannot write the journal {path} (--journal): {error.strerror}") from error
@@ -45,7 +45,7 @@ class JournalWriter:
         journal.sink = self._write
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._journal.sink = None
         self._file.close()
 
@@ -65,7 +65,11 @@ def write_journal(path: Path, journal: Journal) -> None:
 
 
 def read_journal(path: Path) -> Iterator[tuple[int, Event]]:
-    """The events of a file with their numbers, in order. A last line without an end is left out; see JournalWriter."""
+    """Return the events of a file with their sequence numbers, in order, without an incomplete last line.
+
+    Raises:
+        JournalFileError: the file cannot be read, or a line is no event.
+    """
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

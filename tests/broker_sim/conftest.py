@@ -93,24 +93,24 @@ class Replicas:
         return builder.build()
 
     def send(self, *values: int, acks: int = -1, broker: int = 1, timeout_ms: int = 1_000) -> list[PartitionAppend]:
-        """Produce one batch to a broker; the list is empty until the answer has come."""
-        answers: list[PartitionAppend] = []
-        answer = self.cluster.broker(broker).replica_manager.append_records(
+        """Produce one batch to a broker; the list is empty until the response has arrived."""
+        responses: list[PartitionAppend] = []
+        response = self.cluster.broker(broker).replica_manager.append_records(
             request_id=1, timeout_ms=timeout_ms, required_acks=acks, entries=[(self.topic, self.batch(*values))]
         )
-        if isinstance(answer, Deferred):
-            answer.addCallback(answers.extend)
+        if isinstance(response, Deferred):
+            response.addCallback(responses.extend)
         else:
-            answers.extend(answer)
-        return answers
+            responses.extend(response)
+        return responses
 
     def produce(self, *values: int, **options: Any) -> PartitionAppend:
-        """Produce and run until the answer has come."""
-        answers = self.send(*values, **options)
-        return self.world.run_until(lambda: answers, deadline_ms=60_000)[0]
+        """Produce and run until the response has arrived."""
+        responses = self.send(*values, **options)
+        return self.world.run_until(lambda: responses, deadline_ms=60_000)[0]
 
     def values(self, broker: int) -> list[int]:
-        """What a broker's log holds, in order."""
+        """Return the values in a broker's log, in order."""
         log = self.cluster.log_of(broker, *self.topic)
         assert log is not None
         records = [record for batch in log.batches() for record in read_records(batch.data)]

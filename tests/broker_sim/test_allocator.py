@@ -1,4 +1,4 @@
-"""What a server's memory allocator keeps, seen by the pages that the system has to give it."""
+"""The memory that a server's allocator keeps, measured by the page faults of large blocks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def use():
     return [b"x" * {BLOCK_BYTES} for _ in range({BLOCKS})]
-told = reuse_large_blocks()
+kept = reuse_large_blocks()
 use()
 before = faults()
 for _ in range({ROUNDS}):
     use()
-print(told, faults() - before)
+print(kept, faults() - before)
 """
 
 
 def test_what_was_freed_is_taken_again_as_it_is() -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60)
-    told, faults = run.stdout.split()
+    kept, faults = run.stdout.split()
     is_glibc = platform.libc_ver()[0] == "glibc"
-    assert told == str(is_glibc)
+    assert kept == str(is_glibc)
     if is_glibc:
         assert int(faults) < ROUNDS * BLOCKS * BLOCK_BYTES // PAGE_BYTES // 10

@@ -1,4 +1,4 @@
-"""Stories: what a cluster does when brokers crash, hang behind, are cut off and come back."""
+"""Stories of a cluster whose brokers crash, fall behind, are cut off and come back."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_acks_1_loses_what_followers_had_not_fetched_when_the_leader_crashed(rep
     cluster.run(ms=600)
     lost = [cluster.produce(value, acks=1) for value in (3, 4, 5, 6)]
     # The fetches that were parked already bring the first of them; nothing after it leaves the leader.
-    assert [answer.base_offset for answer in lost] == [3, 4, 5, 6]
+    assert [response.base_offset for response in lost] == [3, 4, 5, 6]
     survived = cluster.values(2)
     cluster.cluster.kill(1)
     cluster.release_fetches(2, 3)
@@ -65,9 +65,9 @@ def test_acks_all_with_min_isr_2_loses_nothing_in_the_same_story(replicas: Make)
     cluster.run(ms=600)
     cluster.hold_fetches(2, 3)
     cluster.run(ms=600)
-    answers = [cluster.send(value, timeout_ms=30_000) for value in (3, 4, 5, 6)]
+    responses = [cluster.send(value, timeout_ms=30_000) for value in (3, 4, 5, 6)]
     cluster.run(ms=100)
-    acknowledged = [value for value, answer in zip((3, 4, 5, 6), answers, strict=True) if answer]
+    acknowledged = [value for value, response in zip((3, 4, 5, 6), responses, strict=True) if response]
     cluster.cluster.kill(1)
     cluster.release_fetches(2, 3)
     cluster.run(ms=SESSION_MS)
@@ -77,7 +77,7 @@ def test_acks_all_with_min_isr_2_loses_nothing_in_the_same_story(replicas: Make)
     assert cluster.values(1) == cluster.values(3) == stored
     assert set(acknowledged) <= set(stored)
     assert len(acknowledged) < 4
-    assert not any(answer for answer in answers if answer and answer[0].error_code is not ErrorCode.NONE)
+    assert not any(response for response in responses if response and response[0].error_code is not ErrorCode.NONE)
 
 
 def test_a_follower_that_lags_leaves_the_isr_and_comes_back_when_it_has_caught_up(replicas: Make) -> None:
@@ -131,7 +131,7 @@ def test_an_isolated_leader_gives_way_and_truncates_what_it_took_alone(replicas:
     assert (truncated.broker_id, truncated.from_offset, truncated.to_offset) == (1, 1, 3)
 
 
-def test_who_waits_for_acks_of_a_deposed_leader_is_told_that_it_leads_no_more(replicas: Make) -> None:
+def test_a_wait_for_acks_of_a_deposed_leader_ends_with_not_leader(replicas: Make) -> None:
     cluster = replicas()
     for follower in (2, 3):
         cluster.cluster.links.link(1, follower).cut()
@@ -266,7 +266,7 @@ def test_a_topic_made_anew_starts_empty(replicas: Make) -> None:
     assert cluster.values(3) == [7]
 
 
-def test_pending_says_in_words_what_is_missing(replicas: Make) -> None:
+def test_pending_names_each_reason(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(0)
     cluster.hold_fetches(2)
@@ -352,7 +352,7 @@ def run_story(seed: int, hash_seed: str) -> str:
     return done.stdout
 
 
-def test_one_seed_gives_one_digest_whatever_python_hashes() -> None:
+def test_one_seed_gives_one_digest_with_any_hash_seed() -> None:
     assert run_story(7, "0") == run_story(7, "4711")
     assert run_story(7, "0") != run_story(8, "0")
 

@@ -1,4 +1,4 @@
-"""What a cluster refuses when it is made, and the forms of its arguments that it takes."""
+"""The arguments that a cluster refuses, and the forms that it takes."""
 
 from __future__ import annotations
 

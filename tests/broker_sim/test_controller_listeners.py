@@ -72,13 +72,13 @@ class Served:
     def send(self, client: Client, request: Any, version: int) -> None:
         client.transport.write(encode_request(request, version, correlation_id=1, client_id="test"))
 
-    def ask(self, node_id: int, request: Any, version: int) -> Any:
+    def call(self, node_id: int, request: Any, version: int) -> Any:
         client = self.connect(node_id)
         self.send(client, request, version)
         self.world.run_until(lambda: client.frames)
-        answer = decode_response(response_type(request.API_KEY), version, client.frames[0])[1]
+        response = decode_response(response_type(request.API_KEY), version, client.frames[0])[1]
         client.transport.loseConnection()
-        return answer
+        return response
 
 
 @pytest.fixture
@@ -122,18 +122,18 @@ def test_every_broker_is_a_controller_on_its_own_machine(serve: Callable[..., Se
         2: "b2",
         3: "b3",
     }
-    answer = served.ask(2, DescribeClusterRequest(endpoint_type=2), 1)
-    assert (answer.controller_id, [each.broker_id for each in answer.brokers]) == (1, [1, 2, 3])
-    assert {each.broker_id: (each.host, each.port) for each in answer.brokers} == served.cluster.controller_endpoints
+    response = served.call(2, DescribeClusterRequest(endpoint_type=2), 1)
+    assert (response.controller_id, [each.broker_id for each in response.brokers]) == (1, [1, 2, 3])
+    assert {each.broker_id: (each.host, each.port) for each in response.brokers} == served.cluster.controller_endpoints
 
 
 def test_a_quorum_has_controllers_of_its_own_and_one_of_them_decides(serve: Callable[..., Served]) -> None:
     served = serve(brokers=2, controllers=3)
     assert list(served.cluster.controller_endpoints) == [3000, 3001, 3002]
-    refused = served.ask(3001, topic("u"), 7)
+    refused = served.call(3001, topic("u"), 7)
     assert refused.topics[0].error_code == ErrorCode.NOT_CONTROLLER
     assert refused.topics[0].error_message == "The active controller appears to be node 3000."
-    assert served.ask(3000, topic("u"), 7).topics[0].error_code == ErrorCode.NONE
+    assert served.call(3000, topic("u"), 7).topics[0].error_code == ErrorCode.NONE
     assert served.cluster.leader_of("u", 0) is not None
 
 
@@ -147,10 +147,10 @@ def test_a_dead_controller_refuses_and_comes_back_on_its_port(serve: Callable[..
     assert served.connect(3001).closed is False  # refused: it was never made
     served.world.run_until(served.cluster.restart(3001))
     assert served.cluster.controller_endpoints[3001] == before
-    assert served.ask(3001, DescribeClusterRequest(endpoint_type=2), 1).error_code == ErrorCode.NONE
+    assert served.call(3001, DescribeClusterRequest(endpoint_type=2), 1).error_code == ErrorCode.NONE
 
 
-def test_nothing_is_made_for_controllers_that_nobody_asks(serve: Callable[..., Served]) -> None:
+def test_nothing_is_made_for_controllers_without_requests(serve: Callable[..., Served]) -> None:
     served = serve(brokers=2)
     listeners = served.cluster._controller_listeners
     assert listeners is not None
@@ -165,7 +165,7 @@ def test_nothing_is_made_for_controllers_that_nobody_asks(serve: Callable[..., S
 def test_the_log_is_fetched_as_bytes(serve: Callable[..., Served], controllers: int) -> None:
     served = serve(brokers=1, controllers=controllers)
     leader = min(served.cluster.controller_endpoints)
-    partition = served.ask(leader, fetch(0, last_epoch=0), 17).responses[0].partitions[0]
+    partition = served.call(leader, fetch(0, last_epoch=0), 17).responses[0].partitions[0]
     log = served.cluster.controller.metadata_log
     fetched = [record for batch in decode_batches(bytes(partition.records)) for record in batch.logged()]
     assert fetched == log.records()[: len(fetched)]
@@ -183,8 +183,8 @@ def test_a_fetch_waits_for_what_comes_next(serve: Callable[..., Served]) -> None
     assert client.frames == []
     served.cluster.create_topic(TopicSpec.parse("u:1:1"))
     served.world.run_for(ms=10)
-    answer = decode_response(response_type(1), 16, client.frames[0])[1]
-    assert decode_batches(bytes(answer.responses[0].partitions[0].records))[0].base_offset == end
+    response = decode_response(response_type(1), 16, client.frames[0])[1]
+    assert decode_batches(bytes(response.responses[0].partitions[0].records))[0].base_offset == end
     served.send(client, fetch(log.end_offset, max_wait_ms=2_000), 16)
     served.world.run_for(ms=1_900)
     assert len(client.frames) == 1
@@ -209,29 +209,29 @@ def test_who_has_nothing_gets_the_snapshot(serve: Callable[..., Served]) -> None
     served = serve(brokers=1)
     log = served.cluster.controller.metadata_log
     snapshot = log.make_snapshot()
-    wanted = served.ask(1, fetch(0, last_epoch=0), 17).responses[0].partitions[0].snapshot_id
+    wanted = served.call(1, fetch(0, last_epoch=0), 17).responses[0].partitions[0].snapshot_id
     assert (wanted.end_offset, wanted.epoch) == snapshot.id
     part = PartitionSnapshot(
         current_leader_epoch=1, snapshot_id=SnapshotId(end_offset=wanted.end_offset, epoch=wanted.epoch), position=10
     )
     request = FetchSnapshotRequest(max_bytes=50, topics=[TopicSnapshot(name=METADATA_TOPIC, partitions=[part])])
-    answer = served.ask(1, request, 1).topics[0].partitions[0]
-    assert (bytes(answer.unaligned_records), answer.size) == (snapshot.encode()[10:60], len(snapshot.encode()))
+    response = served.call(1, request, 1).topics[0].partitions[0]
+    assert (bytes(response.unaligned_records), response.size) == (snapshot.encode()[10:60], len(snapshot.encode()))
 
 
 def test_a_higher_epoch_is_obeyed_and_brokers_go_on(serve: Callable[..., Served]) -> None:
     served = serve(brokers=2)
-    answer = served.ask(1, vote(9), 1).topics[0].partitions[0]
-    assert (answer.error_code, answer.leader_epoch, answer.vote_granted) == (ErrorCode.NONE, 9, False)
+    response = served.call(1, vote(9), 1).topics[0].partitions[0]
+    assert (response.error_code, response.leader_epoch, response.vote_granted) == (ErrorCode.NONE, 9, False)
     assert served.cluster.controller.metadata_log.leader_epoch == 10
     served.world.run_until(served.cluster.create_topic(TopicSpec.parse("u:1:2")))
-    assert served.ask(1, vote(9), 1).topics[0].partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert served.call(1, vote(9), 1).topics[0].partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_a_quorum_that_hears_of_a_higher_epoch_elects_again(serve: Callable[..., Served]) -> None:
+def test_a_quorum_that_receives_a_higher_epoch_elects_again(serve: Callable[..., Served]) -> None:
     served = serve(brokers=1, controllers=3)
-    answer = served.ask(3000, vote(9), 1).topics[0].partitions[0]
-    assert (answer.error_code, answer.leader_epoch) == (ErrorCode.NONE, 9)
+    response = served.call(3000, vote(9), 1).topics[0].partitions[0]
+    assert (response.error_code, response.leader_epoch) == (ErrorCode.NONE, 9)
     served.world.run_until(lambda: served.cluster.active_controller is not None)
     assert served.cluster.controller.metadata_log.leader_epoch > 9
 

@@ -1,4 +1,4 @@
-"""A log directory fails: who is offline, who leads instead, what clients are told, and when a broker ends."""
+"""A log directory fails: offline replicas, new leaders, errors of clients, and the end of a broker."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_a_client_of_the_offline_replica_has_a_storage_error(replicas_elsewhere:
     made = replicas_elsewhere()
     made.cluster.fail_log_dir(1, "/b")
     for acks in (0, 1, -1):
-        answer = made.produce(1, acks=acks)
-        assert answer.error_code is ErrorCode.KAFKA_STORAGE_ERROR
-        assert (answer.base_offset, answer.log_start_offset) == (-1, -1)
+        response = made.produce(1, acks=acks)
+        assert response.error_code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert (response.base_offset, response.log_start_offset) == (-1, -1)
     manager = made.cluster.broker(1).replica_manager
     assert manager.list_offset(made.topic, timestamp=-1, isolation=None).error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -65,11 +65,11 @@ def test_a_client_of_the_offline_replica_has_a_storage_error(replicas_elsewhere:
 def test_who_waits_for_acknowledgements_has_a_storage_error(replicas_elsewhere: Callable[..., Replicas]) -> None:
     made = replicas_elsewhere()
     made.hold_fetches(2, 3)
-    answers = made.send(1)
-    assert answers == []
+    responses = made.send(1)
+    assert responses == []
     made.cluster.fail_log_dir(1, "/b")
     made.run(ms=1)
-    assert [answer.error_code for answer in answers] == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert [response.error_code for response in responses] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
 @pytest.mark.parametrize(("release", "isr", "elr"), [("3.7.2", (1,), ()), ("4.3.1", (), (1,))])
@@ -127,7 +127,7 @@ def test_a_broker_ends_with_its_last_directory(replicas: Callable[..., Replicas]
     assert not made.cluster.broker(1).alive
 
 
-def test_a_broker_that_cannot_tell_the_controller_ends(replicas: Callable[..., Replicas]) -> None:
+def test_a_broker_that_cannot_notify_the_controller_ends(replicas: Callable[..., Replicas]) -> None:
     made = replicas(config={**DIRECTORIES, "log.dir.failure.timeout.ms": "5000"})
     made.cluster.isolate(1)
     made.cluster.fail_log_dir(1, "/c")
@@ -137,7 +137,7 @@ def test_a_broker_that_cannot_tell_the_controller_ends(replicas: Callable[..., R
     assert not made.cluster.broker(1).alive
 
 
-def test_a_broker_that_has_told_the_controller_goes_on(replicas: Callable[..., Replicas]) -> None:
+def test_a_broker_that_has_notified_the_controller_goes_on(replicas: Callable[..., Replicas]) -> None:
     made = replicas(config={**DIRECTORIES, "log.dir.failure.timeout.ms": "5000"})
     made.cluster.fail_log_dir(1, "/c")
     made.run(ms=20_000)

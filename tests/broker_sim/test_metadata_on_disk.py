@@ -1,4 +1,4 @@
-"""What ZooKeeper and a quorum of controllers leave in a data directory, and what the next cluster makes of it."""
+"""Metadata that ZooKeeper or a quorum leaves in a data directory, and that the next cluster restores."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_log_has_the_files_of_its_age(disk: VirtualDisk, release: str, kinds: 
         ("3.2", "broker.id=1\nversion=0\ncluster.id={0}"),
     ],
 )
-def test_a_directory_says_whose_it_is_as_its_age_does(disk: VirtualDisk, release: str, text: str | None) -> None:
+def test_a_directory_names_its_owner_as_its_release_does(disk: VirtualDisk, release: str, text: str | None) -> None:
     found = files(disk, release)["broker-1"]
     assert ("meta.properties" in found) is (text is not None)
     assert ("log-start-offset-checkpoint" in found) is (release not in ("0.8.2", "0.9.0"))
@@ -220,8 +220,8 @@ def test_producer_ids_are_not_given_again(disk: VirtualDisk) -> None:
     given = []
     for _ in range(3):
         made = Replicas(disk=disk, release="2.8")
-        answer = ensemble(made).serve(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1), 1)
-        given.append(answer.producer_id_start)
+        response = ensemble(made).serve(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1), 1)
+        given.append(response.producer_id_start)
         close(made)
     assert given == [0, 1000, 2000]
 

@@ -1,4 +1,4 @@
-"""All brokers go and come back, one at a time, while somebody produces."""
+"""All brokers restart, one at a time, during writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_broker_is_restarted_once_and_in_order(replicas: Make) -> None:
     cluster.settle()
 
 
-def test_a_producer_that_asks_the_leader_of_the_moment_never_waits_and_loses_nothing(replicas: Make) -> None:
+def test_a_producer_that_finds_the_current_leader_never_waits_and_loses_nothing(replicas: Make) -> None:
     cluster = replicas(topic_config=MIN_ISR_2)
     done = roll(cluster)
     stored: list[int] = []

@@ -49,7 +49,7 @@ def test_it_serves_until_a_signal_and_ends_with_0(ending: signal.Signals) -> Non
         assert process.stderr.read() == ""
 
 
-def test_a_journal_on_disk_tells_what_clients_asked(tmp_path: Path) -> None:
+def test_a_journal_on_disk_has_the_requests_of_clients(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--journal", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
@@ -60,10 +60,10 @@ def test_a_journal_on_disk_tells_what_clients_asked(tmp_path: Path) -> None:
             assert client.recv(4)
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS_MAX) == 0
-    [asked] = [
+    [received] = [
         event for _, event in read_journal(path) if isinstance(event, RequestReceived) and event.client_id == "curious"
     ]
-    assert (asked.api, asked.api_version) == ("ApiVersions", 0)
+    assert (received.api, received.api_version) == ("ApiVersions", 0)
 
 
 def test_each_listener_has_a_line_of_its_own() -> None:

@@ -76,13 +76,13 @@ def test_a_flood_of_traffic_never_drops_cluster_events() -> None:
     assert [event.kind for event in journal.events] == ["BrokerKilled", "RequestReceived", "RequestReceived"]
 
 
-def test_subscribers_hear_until_they_leave(journal: Journal) -> None:
-    heard: list[int] = []
-    leave = journal.subscribe(lambda event: heard.append(event.time_us))
+def test_subscribers_are_called_until_they_leave(journal: Journal) -> None:
+    received: list[int] = []
+    leave = journal.subscribe(lambda event: received.append(event.time_us))
     journal.append(request(1))
     leave()
     journal.append(request(2))
-    assert heard == [1]
+    assert received == [1]
 
 
 def test_rows_are_flat_and_have_every_column(journal: Journal) -> None:
@@ -111,7 +111,7 @@ def test_the_digest_depends_on_every_field_and_on_dropped_events() -> None:
     assert digest(request(1)) != digest(request(1), request(1), limit=1)
 
 
-def test_every_kind_says_whether_it_is_traffic() -> None:
+def test_every_kind_is_traffic_or_not() -> None:
     assert EVENT_KINDS["BatchAppended"] is BatchAppended
     assert EVENT_KINDS["BatchAppended"].detail is Detail.FULL
     assert EVENT_KINDS["LogTruncated"].detail is Detail.CLUSTER

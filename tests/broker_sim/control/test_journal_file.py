@@ -47,14 +47,14 @@ def test_every_kind_of_event_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert list(read_journal(tmp_path / "journal.jsonl")) == list(journal.numbered())[:-1]
 
 
-def test_events_stand_in_the_order_in_which_they_happened_whoever_causes_others(tmp_path: Path) -> None:
+def test_events_are_in_order_when_a_subscriber_causes_others(tmp_path: Path) -> None:
     journal = Journal(lambda: 0)
 
-    def strike(event: Event) -> None:
+    def fire(event: Event) -> None:
         if isinstance(event, LeaderElected):
             journal.append(some(RuleFired))
 
-    journal.subscribe(strike)
+    journal.subscribe(fire)
     writer = JournalWriter(tmp_path / "journal.jsonl", journal)
     journal.append(some(LeaderElected))
     writer.close()

@@ -1,4 +1,4 @@
-"""What rules do to disks: power, failures, room, and time that appends and flushes take."""
+"""Rules on disks: power, failures, room, and the time of appends and flushes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def on_disk(**options: Any) -> Replicas:
     return Replicas(disk=VirtualDisk(), **options)
 
 
-def strike(made: Replicas, name: str = "rule", **rule: object) -> None:
+def fire(made: Replicas, name: str = "rule", **rule: object) -> None:
     made.cluster.faults.add(parse_rule({"name": name, **rule}))
     made.run(ms=1)
 
@@ -35,13 +35,13 @@ def of_kind(made: Replicas, kind: type[Event]) -> list[Any]:
     return [event for event in made.journal.events if isinstance(event, kind)]
 
 
-def test_a_broker_that_loses_power_says_what_it_does_not_find_again() -> None:
+def test_a_broker_that_loses_power_reports_what_it_does_not_find_again() -> None:
     made = on_disk(brokers=1, replication_factor=1, seed=2)
     for value in range(20):
         made.produce(value)
-    strike(made, "dark", act={"lose_power": "leader of t-0"})
+    fire(made, "dark", act={"lose_power": "leader of t-0"})
     assert not made.cluster.broker(1).alive
-    strike(made, act={"restart": "killed by dark"})
+    fire(made, act={"restart": "killed by dark"})
     made.run(ms=20_000)
     left = made.values(1)
     assert left == list(range(len(left)))
@@ -53,19 +53,19 @@ def test_a_broker_that_loses_power_says_what_it_does_not_find_again() -> None:
     assert [batch.base_offset for batch in lost.batches] == list(range(len(left), 20))
 
 
-def test_nothing_is_told_where_everything_was_flushed() -> None:
+def test_nothing_is_reported_where_everything_was_flushed() -> None:
     made = on_disk(brokers=1, replication_factor=1, topic_config={"flush.messages": "1"})
     for value in range(5):
         made.produce(value)
-    strike(made, act={"lose_power": 1})
+    fire(made, act={"lose_power": 1})
     made.world.run_until(made.cluster.restart(1))
     assert (made.values(1), of_kind(made, TailLost)) == (list(range(5)), [])
 
 
 @pytest.mark.parametrize("act", [{"lose_power": 1}, {"fill_log_dir": 1}, {"slow_log_dir": {"broker": 1, "sync_ms": 5}}])
-def test_an_act_on_a_disk_fails_its_rule_where_logs_are_in_memory(act: object) -> None:
+def test_an_action_on_a_disk_fails_its_rule_where_logs_are_in_memory(act: object) -> None:
     made = Replicas()
-    strike(made, act=act)
+    fire(made, act=act)
     [report] = made.cluster.faults.reports()
     assert report.problem == f"act.{report.act}: the logs are in memory: the cluster needs a data directory"
     assert made.cluster.broker(1).alive
@@ -79,11 +79,11 @@ def test_a_directory_that_fails_and_is_mended_serves_after_a_restart() -> None:
         if made.cluster.broker(1).storage.directories.of(made.topic) == f"/data/broker-1/{name}"
     )
     assert name == "a"
-    strike(made, "fails", act={"fail_log_dir": {"broker": 2, "log_dir": "b"}})
+    fire(made, "fails", act={"fail_log_dir": {"broker": 2, "log_dir": "b"}})
     [failed] = of_kind(made, LogDirFailed)
     assert (failed.broker_id, failed.log_dir) == (2, "/data/broker-2/b")
     assert made.cluster.broker(2).alive
-    strike(made, "mended", act={"mend_log_dir": {"broker": 2, "log_dir": "b"}})
+    fire(made, "mended", act={"mend_log_dir": {"broker": 2, "log_dir": "b"}})
     assert made.cluster.broker(2).storage.directories.offline
     made.world.run_until(made.cluster.restart(2))
     made.settle()
@@ -100,7 +100,7 @@ def test_a_directory_that_fills_fails_with_the_append_that_does_not_fit() -> Non
         if made.cluster.broker(made.cluster.leader_of(*each) or 0).storage.directories.of(each).endswith("/b")  # type: ignore[union-attr]
     )
     leader = made.leader() or 0
-    strike(made, act={"fill_log_dir": {"broker": f"leader of {made.topic}", "left_bytes": 100}})
+    fire(made, act={"fill_log_dir": {"broker": f"leader of {made.topic}", "left_bytes": 100}})
     assert made.produce(1, broker=leader).error_code is ErrorCode.NONE
     assert made.produce(2, broker=leader).error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -123,7 +123,7 @@ def test_a_disk_does_one_thing_after_the_other() -> None:
     assert pace.owed_ms() == pytest.approx(230)
 
 
-class Asked:
+class Call:
     """One Produce to the leader, as a handler has it."""
 
     def __init__(self, made: Replicas, *values: int, acks: int = 1) -> None:
@@ -135,13 +135,13 @@ class Asked:
         )
         calls = PlainCalls(made.cluster.broker(1))
         self.context = calls.context(request, 9)
-        self.answer: Any = self.context.origin
+        self.response: Any = self.context.origin
         calls.accept(self.context)
 
-    def answered_after_ms(self) -> float:
-        """When it was answered; until then it has held its handler."""
+    def responds_after_ms(self) -> float:
+        """Return when the response came; until then the handler was held."""
         assert self.context.handler_held
-        response = self.made.world.run_until(self.answer, deadline_ms=60_000)
+        response = self.made.world.run_until(self.response, deadline_ms=60_000)
         assert response.responses[0].partition_responses[0].error_code == 0
         assert not self.context.handler_held
         return round((self.made.reactor.seconds() - self.began_s) * 1000, 3)
@@ -149,41 +149,41 @@ class Asked:
 
 def test_a_handler_is_held_as_long_as_the_append_and_its_flush_take() -> None:
     made = on_disk(brokers=1, replication_factor=1, topic_config={"flush.messages": "3"})
-    strike(made, "slow", act={"slow_log_dir": {"broker": 1, "append_ms": 20, "sync_ms": 100}})
-    assert Asked(made, 1).answered_after_ms() == 20
-    assert Asked(made, 2).answered_after_ms() == 20
-    assert Asked(made, 3).answered_after_ms() == 120
-    first, second = Asked(made, 4), Asked(made, 5)
-    assert (first.answered_after_ms(), second.answered_after_ms()) == (20, 40)
-    strike(made, "mended", act={"mend_log_dir": 1})
-    assert Asked(made, 6).answer.called
+    fire(made, "slow", act={"slow_log_dir": {"broker": 1, "append_ms": 20, "sync_ms": 100}})
+    assert Call(made, 1).responds_after_ms() == 20
+    assert Call(made, 2).responds_after_ms() == 20
+    assert Call(made, 3).responds_after_ms() == 120
+    first, second = Call(made, 4), Call(made, 5)
+    assert (first.responds_after_ms(), second.responds_after_ms()) == (20, 40)
+    fire(made, "mended", act={"mend_log_dir": 1})
+    assert Call(made, 6).response.called
 
 
 def test_bytes_take_their_time() -> None:
     made = on_disk(brokers=1, replication_factor=1)
     size = len(made.batch(1))
-    strike(made, act={"slow_log_dir": {"broker": 1, "log_dir": "broker-1", "bytes_per_second": 10 * size}})
-    assert Asked(made, 1).answered_after_ms() == pytest.approx(100, abs=0.01)
+    fire(made, act={"slow_log_dir": {"broker": 1, "log_dir": "broker-1", "bytes_per_second": 10 * size}})
+    assert Call(made, 1).responds_after_ms() == pytest.approx(100, abs=0.01)
 
 
 def test_a_rule_and_a_slow_disk_hold_a_request_one_after_the_other() -> None:
     made = on_disk(brokers=1, replication_factor=1)
-    strike(made, "slow", act={"slow_log_dir": {"broker": 1, "append_ms": 20}})
-    strike(made, "waits", act={"delay_ms": 50}, select={"topic": "t"})
-    assert Asked(made, 1).answered_after_ms() == 50
-    strike(made, "fails", act={"error": "NOT_LEADER_OR_FOLLOWER"}, select={"topic": "t"}, phase="after_append")
+    fire(made, "slow", act={"slow_log_dir": {"broker": 1, "append_ms": 20}})
+    fire(made, "waits", act={"delay_ms": 50}, select={"topic": "t"})
+    assert Call(made, 1).responds_after_ms() == 50
+    fire(made, "fails", act={"error": "NOT_LEADER_OR_FOLLOWER"}, select={"topic": "t"}, phase="after_append")
     made.cluster.faults.remove("waits")
-    asked = Asked(made, 2)
+    call = Call(made, 2)
     made.run(ms=19)
-    assert not asked.answer.called
-    [topic] = made.world.run_until(asked.answer).responses
+    assert not call.response.called
+    [topic] = made.world.run_until(call.response).responses
     assert topic.partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_follower_with_a_slow_disk_delays_who_waits_for_all_and_leaves_the_isr_in_the_end() -> None:
     made = on_disk(config={"replica.lag.time.max.ms": "2000"})
     assert acknowledged_after_ms(made) <= 2
-    strike(made, "slow", act={"slow_log_dir": {"broker": 3, "append_ms": 300}})
+    fire(made, "slow", act={"slow_log_dir": {"broker": 3, "append_ms": 300}})
     assert 300 <= acknowledged_after_ms(made) <= 310
     assert acknowledged_after_ms(made, acks=1) <= 2
     made.run(ms=1_000)
@@ -191,11 +191,11 @@ def test_a_follower_with_a_slow_disk_delays_who_waits_for_all_and_leaves_the_isr
         made.send(value, acks=1)
         made.run(ms=200)
     assert made.isr() == (1, 2, 3)
-    strike(made, "dead", act={"slow_log_dir": {"broker": 3, "append_ms": 10_000}})
+    fire(made, "dead", act={"slow_log_dir": {"broker": 3, "append_ms": 10_000}})
     made.send(1, acks=1)
     made.run(ms=5_000)
     assert made.isr() == (1, 2)
-    strike(made, "mended", act={"mend_log_dir": 3})
+    fire(made, "mended", act={"mend_log_dir": 3})
     made.settle()
     assert acknowledged_after_ms(made) <= 2
     assert not made.cluster.faults.open_phases
@@ -209,7 +209,7 @@ def acknowledged_after_ms(made: Replicas, acks: int = -1) -> float:
 
 def test_a_slow_disk_outlives_the_broker_that_has_it() -> None:
     made = on_disk()
-    strike(made, act={"slow_log_dir": {"broker": 3, "append_ms": 300}})
+    fire(made, act={"slow_log_dir": {"broker": 3, "append_ms": 300}})
     made.cluster.kill(3)
     made.run(ms=20_000)
     made.world.run_until(made.cluster.restart(3))

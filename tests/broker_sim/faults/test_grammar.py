@@ -24,7 +24,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.fuzzing import Mutation
 
 
-def test_a_rule_without_a_phase_strikes_the_cluster() -> None:
+def test_a_rule_without_a_phase_fires_on_the_cluster() -> None:
     rule = parse_rule({"name": "crash", "when": {"acked_share": 0.5}, "act": {"kill": "leader of orders-0"}})
     assert rule.phase is None
     assert rule.act == Kill(LeaderOf("orders", 0))
@@ -32,13 +32,13 @@ def test_a_rule_without_a_phase_strikes_the_cluster() -> None:
     assert rule.when.acked_share == 0.5
 
 
-def test_a_rule_on_a_partition_strikes_before_the_append_unless_told() -> None:
+def test_a_rule_on_a_partition_fires_before_the_append_by_default() -> None:
     assert parse_rule({"select": {"topic": "a"}, "act": "disconnect"}).phase is Phase.BEFORE_APPEND
     assert parse_rule({"select": {"api": "Fetch"}, "act": "hold"}).phase is Phase.BEFORE_PARSE
     assert parse_rule({"select": {"topic": "a"}, "phase": "after_append", "act": "hold"}).act == Hold()
 
 
-def test_every_act_has_a_written_form() -> None:
+def test_every_action_has_a_written_form() -> None:
     written = {
         "delay_ms": (20, Delay(20)),
         "hold": (None, Hold()),
