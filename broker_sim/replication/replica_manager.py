@@ -8,7 +8,7 @@ many appends brought, and no handler runs inside another one.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 _log = Logger()
+_EXPECTED_REFUSALS: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
+"""The states of the cluster that clients retry: they would fill the log."""
 
 
 class ReplicaManager:
@@ -216,6 +218,14 @@ class ReplicaManager:
                 "broker {broker_id}: error processing append operation on partition {partition}: {reason}",
                 broker_id=self.broker_id,
                 partition=partition.topic_partition,
+                reason=refused.reason,
+            )
+        elif refused.error_code not in _EXPECTED_REFUSALS:
+            _log.info(
+                "broker {broker_id}: refusing records partition={partition} error={error}: {reason}",
+                broker_id=self.broker_id,
+                partition=partition.topic_partition,
+                error=refused.error_code.name,
                 reason=refused.reason,
             )
         return PartitionAppend(

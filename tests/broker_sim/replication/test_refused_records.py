@@ -1,4 +1,4 @@
-"""Compressed records where the package for their codec is not installed."""
+"""Records that a leader refuses: the reason is in the log, and a missing package in the response too."""
 
 from __future__ import annotations
 
@@ -39,3 +39,20 @@ def test_the_response_and_the_log_name_the_package(
     assert (result.error_code, result.error_message) == (ErrorCode.UNKNOWN_SERVER_ERROR, text)
     [event] = [event for event in logged if event.get("reason") == text]
     assert event["log_failure"] is not None
+
+
+def test_the_log_has_the_reason_of_refused_records(replicas: Callable[..., Any]) -> None:
+    cluster = replicas(brokers=1, replication_factor=1)
+    batch = bytearray(cluster.batch(1))
+    batch[-1] ^= 0xFF
+    logged: list[LogEvent] = []
+    globalLogPublisher.addObserver(logged.append)
+    try:
+        [result] = cluster.cluster.broker(1).replica_manager.append_records(
+            request_id=1, timeout_ms=1_000, required_acks=1, entries=[(cluster.topic, bytes(batch))]
+        )
+    finally:
+        globalLogPublisher.removeObserver(logged.append)
+    assert result.error_code is ErrorCode.CORRUPT_MESSAGE
+    [event] = [event for event in logged if event.get("error") == "CORRUPT_MESSAGE"]
+    assert "refusing records" in event["log_format"]
