@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from broker_sim.threaded_cluster import ClusterShape, ThreadedCluster
 
 __all__ = [
+    "ClusterFactory",
     "kafka_cluster",
     "kafka_cluster_factory",
     "kafka_cluster_module_factory",
@@ -39,7 +40,7 @@ NAME_MAX: Final = 100
 
 
 class ClusterFactory(Protocol):
-    """Makes running clusters, which are closed at the end of the factory's scope."""
+    """Makes running clusters, which are closed at the end of the factory's scope: the type of the factory fixtures."""
 
     def __call__(self, **shape: Unpack[ClusterShape]) -> ThreadedCluster:
         """Start a cluster. Raises BrokerSimError or ConfigError for a shape that no cluster has."""

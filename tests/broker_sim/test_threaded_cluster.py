@@ -147,7 +147,9 @@ def test_links_are_held_cut_and_slowed_by_verbs() -> None:
 
 
 def test_the_log_of_a_cluster_reaches_logging(caplog: pytest.LogCaptureFixture) -> None:
+    users = len(log_bridge._users)
     with ThreadedCluster(brokers=1) as cluster:
+        assert len(log_bridge._users) == users + 1
         host, port = cluster.bootstrap_servers.split(":")
         with socket.create_connection((host, int(port)), timeout=10) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
@@ -155,4 +157,4 @@ def test_the_log_of_a_cluster_reaches_logging(caplog: pytest.LogCaptureFixture) 
     [record] = [record for record in caplog.records if record.name == "broker_sim.network.processor"]
     assert record.levelname == "WARNING"
     assert "closing connection" in record.getMessage()
-    assert not log_bridge._users
+    assert len(log_bridge._users) == users
