@@ -11,14 +11,14 @@ __all__ = ["ApiError", "Refused"]
 
 
 class ApiError(NamedTuple):
-    """An error code and its words. Mirrors org.apache.kafka.common.requests.ApiError."""
+    """An error code and its text. Mirrors org.apache.kafka.common.requests.ApiError."""
 
     code: ErrorCode
     message: str | None = None
 
 
 class Refused(Exception):
-    """Why one resource is not changed."""
+    """A handler rejects one resource; `error` goes into its result."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message)

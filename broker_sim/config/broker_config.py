@@ -32,14 +32,14 @@ class BrokerConfig:
 
     behaviour: ReleaseBehaviour
     overrides: Mapping[str, str]
-    """What is set, as text, wherever it is set; everything else is the release's default."""
+    """The configurations that are set, as text, from all sources; all others have the release's default."""
     values: Mapping[str, ConfigValue]
     static: Mapping[str, str]
-    """What was given in the broker's file."""
+    """The configurations of the broker's file."""
     dynamic_defaults: Mapping[str, str]
-    """What is set dynamically for all brokers, names that the release does not know among it (KIP-226)."""
+    """The dynamic configurations of all brokers, also those that the release does not know (KIP-226)."""
     dynamic_own: Mapping[str, str]
-    """What is set dynamically for this broker."""
+    """The dynamic configurations of this broker."""
 
     auto_create_topics_enable: bool
     auto_leader_rebalance_enable: bool
@@ -141,7 +141,7 @@ class BrokerConfig:
         return replace(self, dynamic_defaults=dict(defaults), dynamic_own=dict(own))
 
     def __getitem__(self, name: str) -> ConfigValue:
-        """The typed value of a configuration; where only other releases know the name, what this one does instead."""
+        """Return the typed value of a configuration; for a name of other releases alone, this one's fixed behaviour."""
         try:
             return self.values[name]
         except KeyError:
@@ -212,7 +212,7 @@ def _defaults(release: str) -> dict[str, ConfigValue]:
 
 _LISTENER_PREFIX: Final = "listener.name."
 _PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
-"""What a listener may have of its own. Mirrors ListenerReconfigurableConfigs of SocketServer and DataPlaneAcceptor."""
+"""The configurations of single listeners. Mirrors ListenerReconfigurableConfigs of SocketServer, DataPlaneAcceptor."""
 
 _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
     "connections.max.idle.ms": -1,  # without effect (KAFKA-1282)

@@ -44,7 +44,7 @@ QUOTAS: Final = (
     "follower.replication.throttled.rate",
     "replica.alter.log.dirs.io.max.bytes.per.second",
 )
-"""What a broker takes besides the configurations of its file. Mirrors QuotaConfig.brokerQuotaConfigs."""
+"""The configurations that are dynamic alone. Mirrors QuotaConfig.brokerQuotaConfigs."""
 
 _THREADS: Final = ("num.io.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads")
 _REMOTE: Final = (
@@ -158,7 +158,7 @@ def _check_quota(name: str, text: str) -> None:
         raise ConfigValueError(name, int(text), "Value must be at least 0")
 
 
-# The parts that are reconfigured -----------------------------------------------------------------------------------
+# The parts that are reconfigured.
 
 
 def _check_reporters(old: BrokerConfig, new: BrokerConfig) -> None:

@@ -29,7 +29,7 @@ class Listener:
 
     name: str
     host: str
-    """What is bound; empty for every address."""
+    """The bound host; empty for every address."""
     port: int
     security_protocol: str
     advertised_host: str | None = None

@@ -1,7 +1,7 @@
-"""The loggers of one broker's process and their levels (KIP-412); nothing is kept over a restart. Mirrors
+"""The loggers of one broker's process and their levels (KIP-412), which end with the process. Mirrors
 LoggingController and RuntimeLoggerManager.
 
-What a real broker lists are the classes that have logged so far; these are what one lists soon after its start.
+A real broker lists the classes that have logged so far; these are the ones that it lists soon after its start.
 """
 
 from __future__ import annotations

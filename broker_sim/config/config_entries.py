@@ -85,14 +85,14 @@ def _inherited(definition: ConfigDefinition, config: BrokerConfig) -> tuple[str 
         for synonym in definition.synonyms:
             if synonym.name in texts:
                 text = texts[synonym.name]
-                if synonym.times != 1:  # ConfigSynonym's converters take what is no int32 for 0.
+                if synonym.times != 1:  # ConfigSynonym's converters return 0 for a text that is no int32.
                     text = str((parse_integer(text, 32) or 0) * synonym.times)
                 return text, source
     return render_value(definition, definition.default), ConfigSource.DEFAULT_CONFIG
 
 
 class ConfigDescriber:
-    """Describes what one broker knows. `identity` is the part of its file that the cluster wrote: ids, listeners."""
+    """Describes one broker's configurations. `identity` is the part of its file from the cluster: ids, listeners."""
 
     __slots__ = ("_config", "_documentation", "_identity", "_layers", "_synonyms")
 
@@ -247,7 +247,7 @@ class ConfigDescriber:
         return definition is None or definition.sensitive
 
     def _unknown(self, name: str, synonyms: list[_Synonym]) -> DescribeConfigsResourceResult:
-        """A configuration of a listener, or of no part of Kafka: shown as what it stands in for, and read-only."""
+        """Return a listener's or an unknown configuration: with the synonyms of the one it overrides, and read-only."""
         definition = broker_definitions(self._config.release).get(base_name(name))
         kind: int = _UNKNOWN_TYPE if definition is None else definition.type
         if name in QUOTAS:
@@ -283,7 +283,7 @@ class ConfigDescriber:
 
 
 def _documentation(definition: ConfigDefinition) -> str:
-    """Our own words: type, range and default."""
+    """Return the simulator's own documentation: type, range and default."""
     parts = [f"{definition.name}: {definition.type.name.lower()}"]
     if definition.minimum is not None:
         parts.append(f"at least {definition.minimum}")

@@ -31,7 +31,7 @@ def of_a_listener(name: str) -> str | None:
 
 
 def base_name(name: str) -> str:
-    """The configuration that a listener's override (also one for a SASL mechanism) stands in for, else the name."""
+    """Return the configuration that a listener's (or SASL mechanism's) name overrides; any other name unchanged."""
     base = of_a_listener(name)
     if base is None:
         return name

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def connection_overrides(config: BrokerConfig) -> dict[str, int]:
-    """How many connections single addresses may have; ConfigError for what are no pairs of an address and a number."""
+    """Return the connection limits of single addresses.
+
+    Raises:
+        ConfigError: An item is no pair of an address and a number.
+    """
     option = "max.connections.per.ip.overrides"
     limits: dict[str, int] = {}
     for address, text in comma_separated_pairs(config, option).items():

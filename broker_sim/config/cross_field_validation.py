@@ -32,7 +32,7 @@ _NAME: Final = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)+")
 
 
 def check_at_start(config: BrokerConfig) -> None:
-    """Raise ConfigError for what no broker would start with: why not, and what was given."""
+    """Raise ConfigError, with reason and value, for configurations with which no broker starts."""
     try:
         check_together(config)
     except ConfigError as error:
@@ -44,7 +44,7 @@ def check_at_start(config: BrokerConfig) -> None:
 
 
 def check_together(config: BrokerConfig) -> None:
-    """Raise ConfigError for the first thing that the values cannot be together, in Kafka's words."""
+    """Raise ConfigError, with Kafka's text, for the first rule across fields that the values break."""
     _check_assignors(config)
     _check_compression_type(config, "offsets.topic.compression.codec")
     for kind in _GROUP_KINDS:
@@ -81,7 +81,7 @@ def _number(value: ConfigValue, *, default: int = 0) -> int:
     return value if isinstance(value, int) else default
 
 
-# Groups ------------------------------------------------------------------------------------------------------------
+# Groups.
 
 
 def _check_assignors(config: BrokerConfig) -> None:
@@ -148,7 +148,7 @@ def _check_migration(config: BrokerConfig) -> None:
         raise ConfigError(f"If using `{migration}` in KRaft mode, `{connect}` must also be set.")
 
 
-# Logs and replicas -------------------------------------------------------------------------------------------------
+# Logs and replicas.
 
 
 def _check_log(config: BrokerConfig) -> None:
@@ -203,7 +203,7 @@ def _check_replicas(config: BrokerConfig) -> None:
     )
 
 
-# The network -------------------------------------------------------------------------------------------------------
+# The network.
 
 
 def _check_network(config: BrokerConfig) -> None:

@@ -112,7 +112,7 @@ def describe_order(kind: str, release: str) -> tuple[str, ...]:
 
 @cache
 def oldest_definition(kind: str, name: str) -> ConfigDefinition | None:
-    """The oldest definition of a configuration that some release has; what another does without having its name."""
+    """Return the oldest definition of a configuration: the behaviour of releases before it."""
     return next((_definition(row, empty_items_refused=False) for row in _rows(kind) if row["name"] == name), None)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Reconfigure = Callable[[BrokerConfig, BrokerConfig], None]
 
 READ_AT_THE_START_ALONE: Final = ("advertised.listeners", "listener.security.protocol.map", "listeners")
-"""What Kafka can change while a broker runs and this simulator cannot: no listener comes or goes."""
+"""Configurations that a running Kafka broker can change and this simulator cannot: its listeners are fixed."""
 
 _log = Logger()
 
@@ -34,12 +34,12 @@ class ConfigurationsImage(Protocol):
 
 
 class DynamicBrokerConfig:
-    """`current` is what counts now. Who has something to do when it changes subscribes."""
+    """`current` is the present configuration; `subscribe` adds a callback for its changes."""
 
     __slots__ = ("_defaults", "_listeners", "_name", "_own", "_warned", "current")
 
     def __init__(self, config: BrokerConfig, broker_id: int | None) -> None:
-        """Begin with the file alone; without a broker id only the defaults of all brokers are followed."""
+        """Begin with the file alone; without a broker id only the defaults of all brokers apply."""
         self.current = config
         self._name = None if broker_id is None else str(broker_id)
         self._defaults: Mapping[str, str] = {}
@@ -52,7 +52,7 @@ class DynamicBrokerConfig:
         self._listeners.append(reconfigure)
 
     def apply(self, image: ConfigurationsImage) -> None:
-        """Follow the metadata. A value that cannot be is ignored; when all cannot be together, nothing changes."""
+        """Apply the metadata. Single invalid values are ignored; if the rest is invalid together, nothing changes."""
         defaults = image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
         own = {} if self._name is None else image.config_of(ResourceType.BROKER, self._name)
         if defaults == self._defaults and own == self._own:

@@ -92,7 +92,7 @@ def check_listener_names(new: BrokerConfig) -> None:
 
 
 def check_listeners_stay(old: BrokerConfig, new: BrokerConfig) -> None:
-    """Raise ConfigError for what a running broker's listeners cannot become."""
+    """Raise ConfigError for a change that a running broker's listeners do not allow."""
     before, after = _protocols(old), _protocols(new)
     for name in _all_names(old) if PROTOCOL_MAP in new.dynamic_own else ():
         if before.get(name, SecurityProtocol.PLAINTEXT) != after.get(name):

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SMALLEST_TRIE: Final = 5
-"""So many elements make an immutable set or map a trie; what is grouped by a key is one from the start."""
+"""The size from which an immutable set or map is a trie; the result of groupBy is always one."""
 
 HASHES_KEPT_MAX: Final = 1 << 14
-"""Names are hashed over and over again: so many are remembered."""
+"""The size of the cache of hashes: the same names are hashed often."""
 
 _LOAD_FACTOR = 0.75
 _SMALLEST_TABLE = 16
@@ -35,16 +35,16 @@ def string_hash(text: str) -> int:
 
 
 def hash_order(texts: Iterable[str], *, beside: int = 0) -> list[str]:
-    """Different strings as a HashMap that grew with them lists its keys; equal buckets keep the given order.
+    """Return distinct strings in the order of a HashMap that grew with them; equal buckets keep the given order.
 
-    `beside` is how many other keys are in the table.
+    `beside` is the number of other keys in the table.
     """
     given = list(texts)
     return _ordered(given, _table_size(len(given) + beside))
 
 
 def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
-    """Different strings as a HashMap lists them that was made of another one, before `last` was put into it."""
+    """Return distinct strings in the order of a HashMap that was copied from another, before `last` was put into it."""
     given = list(texts)
     fitting = int(len(given) / _LOAD_FACTOR) + 1
     table = 1 << (fitting - 1).bit_length()
@@ -112,10 +112,10 @@ def hash_set_order(hashes: Iterable[int]) -> list[int]:
 
 
 def immutable_set_order(hashes: Iterable[int], *, was: int = 0) -> list[int]:
-    """The places of elements in the order in which Scala's immutable Set lists them: a small one as they were put in.
+    """Return the indexes of elements in the order of Scala's immutable Set: for a small one the order of insertion.
 
-    A larger one is a trie (CHAMP) over the hash's bits, five at a time: what is alone at a place comes before what is
-    below it. `was` is how large the set was that these elements are left of: a trie stays one.
+    A larger one is a trie (CHAMP) over the hash's bits, five at a time: single elements of a node come before its
+    children. `was` is the size of the set before removals: a trie stays one.
     """
     given = [_improved(value & _INT32_MASK) for value in hashes]
     places = list(range(len(given)))
@@ -143,10 +143,10 @@ def _trie_order(places: list[int], hashes: list[int], shift: int) -> list[int]:
 
 
 def timeline_order(hashes: Iterable[int], *, replaced: bool = False) -> list[int]:
-    """The places of elements in the order in which a TimelineHashMap lists them that they were put into one by one.
+    """Return the indexes of elements in the order of a TimelineHashMap into which they were put one by one.
 
-    Mirrors BaseHashTable and SnapshottableHashTable.CurrentIterator: what shares a slot comes the newest first. What
-    is put in place of another (`replaced`) makes the table grow as a new element would.
+    Mirrors BaseHashTable and SnapshottableHashTable.CurrentIterator: the elements of a slot come the newest first. A
+    replacement (`replaced`) makes the table grow as a new element does.
     """
     given = list(hashes)
     slots: list[list[int]] = [[], []]

@@ -1,8 +1,8 @@
-"""The listeners of a broker's file: where it binds, what it advertises, which ones other brokers use. Mirrors the part
-of KafkaConfig about listeners, SocketServerConfigs.listenerListToEndPoints and EndPoint.
+"""Parses the listeners of a broker's file: bound, advertised, and those of other brokers. Mirrors the part of
+KafkaConfig about listeners, SocketServerConfigs.listenerListToEndPoints and EndPoint.
 
-What cannot be is refused in Kafka's words, those of 3.x or of 4.x. The controllers of this simulator need no listener:
-one in `listener.security.protocol.map` or, with the controller role, in `listeners` is checked and left aside.
+Invalid listeners are rejected with Kafka's texts, those of 3.x or of 4.x. The controllers of this simulator need no
+listener: one in `listener.security.protocol.map` or, with the controller role, in `listeners` is validated and ignored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Configurations of single brokers beside everybody's: `2:broker.rack` is broker 2's own `broker.rack`.
+"""Configurations of single brokers: `2:broker.rack` is broker 2's own `broker.rack`.
 
-What in Kafka is a file for each broker.
+Kafka has one file per broker instead.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _STEPS: Final = "steps"
 
 
 def _steps(values: Mapping[str, object]) -> Any:
-    """A switch that has each of these values from a release on; "0" stands for the first of all."""
+    """A switch that has each of these values from a release on; "0" is the first of all."""
     return field(metadata={_STEPS: {_numbers(release): value for release, value in values.items()}})
 
 
@@ -49,7 +49,7 @@ class ReleaseBehaviour:
 
     release: str
 
-    # Who leads.
+    # Leadership.
     zookeeper: bool = _until("3.3")
     """A broker among the brokers is the controller, and the metadata is in ZooKeeper (else KRaft).
 
@@ -65,7 +65,7 @@ class ReleaseBehaviour:
     versions_are_checked: bool = _since("0.10")
     """A request of a version that is not served closes the connection (else it is read as the newest known, KIP-35)."""
     unreadable_requests_are_ignored: bool = _since("0.9", "0.10")
-    """A request that ends too early, or of an unknown API, is as if it had not come (else the connection closes)."""
+    """A truncated request, or one of an unknown API, is ignored (else the connection closes)."""
     api_versions_names_itself: bool = _since("2.4")
     """An ApiVersions request of an unknown version gets the supported versions (KIP-511; else an empty list)."""
     metadata_partitions_from_a_set: bool = _since("3.3", "4.0")
@@ -85,7 +85,7 @@ class ReleaseBehaviour:
     producer_batches_kept: int = _steps({"0": 1, "1.0": 5})
     """How many batches of a producer a log remembers, to know a retry by them (KAFKA-5494)."""
     unknown_producers_begin_anywhere: bool = _since("2.5")
-    """The first batch of a producer that the log does not know may have any sequence (KIP-360; else 0 alone)."""
+    """The first batch of a producer that is new to the log may have any sequence (KIP-360; else 0 alone)."""
     produce_without_batches_is_unreadable: bool = _until("2.8")
     """Null records, and from v3 on none that is whole, close the connection (else the partition has an error)."""
     produce_of_old_batches_is_unreadable: bool = _until("2.1")
@@ -97,7 +97,7 @@ class ReleaseBehaviour:
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
 
-    # What waits.
+    # Purgatories.
     purgatories: tuple[str, ...] = _steps(
         {
             "0": (),
@@ -149,27 +149,27 @@ class ReleaseBehaviour:
     fetch_session_shards: int = _steps({"0": 1, "3.8": 8})
     """Into how many parts the cache of fetch sessions is divided, each with its own ids and slots (KAFKA-9401)."""
     fetch_session_zero_ids_fail: bool = _until("4.1")
-    """A fetch session that is to hold a partition without a topic id fails the whole request."""
+    """A partition without a topic id in a fetch session fails the whole request."""
 
     # Topics.
     illegal_topic_names: bool = _until("3.3")
-    """Names that a topic cannot have are "illegal" in words (else "invalid")."""
+    """The error text of an invalid topic name has "illegal" (else "invalid")."""
     disabled_deletion_has_an_error: bool = _since("2.1")
     """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KIP-322; else it only times out)."""
     min_insync_replicas_is_dynamic_default: bool = _since("4.1")
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
     share_coordinator: bool = _since("3.9")
-    """FindCoordinator knows key type 2 (share) from v6 on."""
+    """FindCoordinator serves key type 2 (share) from v6 on."""
     placement_mentions_cordoned_directories: bool = _since("4.3")
     """The refusal of a replication factor speaks of cordoned log directories too."""
     creation_counts_partitions: bool = _since("3.9")
-    """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
+    """CreateTopics rejects too many partitions with a text of their own, before it counts metadata records."""
     cluster_metadata_creation_is_invalid: bool = _since("3.9")
     """Creating __cluster_metadata is 42 with a reason (else 29)."""
     records_go_without_a_policy: bool = _since("4.2")
     """DeleteRecords serves a topic whose cleanup.policy is empty (else only one whose policy is to delete)."""
     reassignment_shrinks_safely: bool = _since("4.0")
-    """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
+    """A reassignment to fewer replicas completes when all remaining ones are in sync (else: all new ones)."""
 
     # Producer ids.
     producer_ids_are_waited_for: bool = _until("3.6")
@@ -180,17 +180,17 @@ class ReleaseBehaviour:
     """DescribeConfigs has a null text for a success or an error without a text (else an empty one), and names the
     resource of an unknown type (else it has the text of the error); messages were written by hand then."""
     lists_refuse_empty_items: bool = _since("4.2")
-    """A list configuration with an empty item is refused in words of its own."""
+    """A list configuration with an empty item has an error text of its own."""
     describes_groups: bool = _since("4.0")
     """DescribeConfigs serves groups (resource type 32) and returns defaults for unknown client metrics names."""
     described_resource_types: tuple[ResourceType, ...] = _steps(
         {since: tuple(ResourceType)[:count] for since, count in {"0": 2, "2.4": 3, "3.7": 4, "4.0": 5}.items()}
     )
-    """The resource types that DescribeConfigs knows: loggers came with KIP-412, client metrics with KIP-714."""
+    """The resource types of DescribeConfigs: loggers came with KIP-412, client metrics with KIP-714."""
     heartbeats_come_within_sessions: bool = _since("4.0")
     """A broker does not start with heartbeats of groups that take as long as their sessions."""
     scala_collections_in_messages: bool = _until("4.3")
-    """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
+    """Error texts list configurations as Set(a, b), else as [a, b]; other texts changed with it."""
     unknown_list_is_server_error: bool = _until("4.0")
     """Appending to an unknown broker configuration is -1 (else rejected by name)."""
     knows_cordoned_directories: bool = _since("4.3")
@@ -204,13 +204,13 @@ class ReleaseBehaviour:
     unregistration_explains: bool = _since("4.0")
     """UnregisterBroker names the broker that is not registered (else its error has no text)."""
     fenced_brokers_have_sessions: bool = _since("4.0")
-    """A fenced broker that beats keeps its id from others (else only one that is not fenced does)."""
+    """A fenced broker with heartbeats keeps its id from others (else only an unfenced one does)."""
     telemetry_is_decompressed: bool = _since("3.8")
     """PushTelemetry rejects metrics that do not decompress (else they are not decompressed)."""
     telemetry_is_small_decompressed: bool = _since("4.3")
     """It refuses those that do not decompress within telemetry.max.bytes, too."""
     telemetry_knows_ports: bool = _since("4.0")
-    """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
+    """The pattern client_source_port of a client metrics subscription matches the client's port (else nothing)."""
     telemetry_excuses_errors: bool = _since("4.0")
     """A client whose push was rejected for its subscription or codec may request its subscriptions at once."""
     telemetry_ends_with_connection: bool = _since("4.0")
@@ -244,7 +244,7 @@ def behaviour_of(release: str) -> ReleaseBehaviour:
 
 @cache
 def release_number(release: str) -> tuple[int, ...]:
-    """A release as numbers that compare as releases follow each other; a short name stands for its newest patch."""
+    """Return a release as numbers that compare in the order of releases; a short name means its newest patch."""
     return releases.get(release).version
 
 

@@ -84,7 +84,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 GROUP_DEFAULTS: Final = 11
-"""How many defaults stand in the table into which Kafka puts a group's configurations before it looks at them."""
+"""The number of defaults in the table in which Kafka validates a group's configurations."""
 
 
 def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) -> None:

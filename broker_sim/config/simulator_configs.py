@@ -1,4 +1,4 @@
-"""Configurations of this simulator's brokers that Kafka does not have: what is modelled, and AutoMQ's thread model."""
+"""Configurations of this simulator's brokers that Kafka does not have: its models, and AutoMQ's thread model."""
 
 from __future__ import annotations
 
@@ -74,4 +74,4 @@ OWN_DEFINITIONS: Final[Mapping[str, ConfigDefinition]] = MappingProxyType(
         )
     }
 )
-"""By name. They are read when a broker starts. DescribeConfigs does not show them: no client of Kafka knows them."""
+"""By name. They are read when a broker starts. DescribeConfigs hides them: no client of Kafka knows them."""

@@ -39,7 +39,7 @@ class TopicConfig:
     """Topic configurations by name (`config["segment.ms"]`), the ones used most as attributes too."""
 
     overrides: Mapping[str, str]
-    """What the topic itself sets, as text."""
+    """The topic's own configurations, as text."""
     values: Mapping[str, ConfigValue]
 
     compression_gzip_level: int
@@ -70,7 +70,7 @@ class TopicConfig:
     delete: bool
     """Whether `cleanup.policy` has `delete`."""
     magic: int
-    """The format in which records are stored: that of `message.format.version` where it counts, else the newest."""
+    """The format in which records are stored: that of `message.format.version` if it has an effect, else the newest."""
     max_segment_ms: int
     """How long a segment is written to: `segment.ms`, on compacted topics at most `max.compaction.lag.ms`."""
     timestamp_type: TimestampType

@@ -1,6 +1,6 @@
-"""Which overrides a topic may have, and the words in which others are refused. Mirrors LogConfig.validate.
+"""Validates the overrides of a topic, with Kafka's error texts. Mirrors LogConfig.validate.
 
-Names are checked before values, and values in the order in which LogConfig defines them: the first refusal counts.
+Names are checked before values, and values in the order in which LogConfig defines them: the first error is raised.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _DEFINITION_ORDER: Final = (
 
 
 def validate_topic_overrides(overrides: Mapping[str, str], release: str) -> None:
-    """Raise ConfigError, in Kafka's words, for the first override that a new topic cannot have."""
+    """Raise ConfigError, with Kafka's text, for the first override that a new topic cannot have."""
     definitions = topic_definitions(release)
     for name in hash_order(overrides):
         if name not in definitions:

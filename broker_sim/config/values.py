@@ -26,15 +26,15 @@ _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-
 _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _JAVA_NOT_FINITE: Final = re.compile(r"[+-]?(NaN|Infinity)")
 TRIMMED: Final = "".join(map(chr, range(0x21)))
-"""What Java's String.trim takes away."""
+"""The characters that Java's String.trim removes."""
 KAFKA_CLASSES: Final = ("org.apache.kafka.", "kafka.")
 _KNOWN_CLASSES: Final = (*KAFKA_CLASSES, "java.lang.", "java.util.")
-"""Packages whose classes are taken to be there: no other is on a broker's class path."""
+"""Packages whose classes are assumed to exist: no other is on a broker's class path."""
 _INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
 
 
 class ConfigValueError(ConfigError):
-    """A value that its configuration refuses, in the words of Kafka's ConfigException."""
+    """A value that its configuration rejects, with the text of Kafka's ConfigException."""
 
     def __init__(self, name: str, value: object, reason: str) -> None:
         super().__init__(f"Invalid value {value} for configuration {name}: {reason}")
@@ -108,7 +108,7 @@ def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
 
 
 def parse_integer(text: str, bits: int) -> int | None:
-    """As Java's parseInt (32 bits) or parseLong of a trimmed text; None for what is no such number."""
+    """Parse as Java's parseInt (32 bits) or parseLong of a trimmed text; None for any other text."""
     trimmed = text.strip(TRIMMED)
     digits = trimmed[1:] if trimmed[:1] in {"-", "+"} else trimmed
     if digits.isdecimal():  # of any script, as Character.digit reads them

@@ -149,14 +149,14 @@ class Controller:
         """The newest image that all may see."""
         return self.image
 
-    # The log -------------------------------------------------------------------------------------------------
+    # The log.
 
     @property
     def metadata_log(self) -> MetadataLog:
         """The log, to be looked at: `records()` are its records with their offsets."""
         return self.log
 
-    # Changes -------------------------------------------------------------------------------------------------
+    # Changes.
 
     def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
         """Commit the image that `change` returns; `reason` names the change in errors. Fires when committed."""
@@ -251,7 +251,7 @@ class Controller:
         if topics:
             self._commit(self.image.with_topics(topics))
 
-    # Requests ------------------------------------------------------------------------------------------------
+    # Requests.
 
     @property
     def is_active(self) -> bool:
@@ -343,7 +343,7 @@ class Controller:
             self._commit(self.image.with_partitions(changes))
         return response
 
-    # Brokers -------------------------------------------------------------------------------------------------
+    # Brokers.
 
     def _is_stale(self, broker_id: int, broker_epoch: int) -> bool:
         broker = self.image.brokers.get(broker_id)
@@ -470,7 +470,7 @@ class Controller:
     def _leads_something(self, broker_id: int) -> bool:
         return any(registration.leader == broker_id for _, registration in _partitions(self.image))
 
-    # Elections -----------------------------------------------------------------------------------------------
+    # Elections.
 
     def elect_preferred_leaders(self) -> None:
         """Give every partition back to the first of its replicas that is in sync (auto.leader.rebalance.enable)."""

@@ -62,7 +62,7 @@ class TopicDeletion:
     names: list[str] = field(default_factory=list)
 
 
-# Creation ------------------------------------------------------------------------------------------------------
+# Creation.
 
 
 def create_topics(
@@ -263,7 +263,7 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: st
     return TopicCreation(response=CreateTopicsResponse(topics=results), topics=[])
 
 
-# Deletion ------------------------------------------------------------------------------------------------------
+# Deletion.
 
 
 def delete_topics(

@@ -105,7 +105,7 @@ class MetadataLoader:
         self._publish_due()
         self._fetch()
 
-    # Fetching ------------------------------------------------------------------------------------------------
+    # Fetching.
 
     def _fetch(self) -> None:
         if self._fetching or self._stopped or len(self._pending) >= PENDING_MAX:
@@ -180,7 +180,7 @@ class MetadataLoader:
             self._last_epoch = batches[-1].leader_epoch
             self._publish_later(batches, None)
 
-    # Snapshots -----------------------------------------------------------------------------------------------
+    # Snapshots.
 
     def _fetch_snapshot(self, snapshot_id: SnapshotId) -> None:
         self._fetching = True
@@ -230,7 +230,7 @@ class MetadataLoader:
         self._publish_later([], image)
         self._fetch()
 
-    # Publishing ----------------------------------------------------------------------------------------------
+    # Publishing.
 
     def _publish_later(self, batches: list[MetadataBatch], snapshot: MetadataImage | None) -> None:
         lag_ms = self._lag_ms()

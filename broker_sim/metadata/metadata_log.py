@@ -160,7 +160,7 @@ class MetadataLog:
         self.snapshot_made: Callable[[MetadataSnapshot], None] = _no_snapshot
         """Called with every snapshot that is made here."""
 
-    # Looking -------------------------------------------------------------------------------------------------
+    # Queries.
 
     @property
     def end_offset(self) -> int:
@@ -199,7 +199,7 @@ class MetadataLog:
         kept = list(batches)
         return kept[bisect_right(kept, offset - 1, key=lambda batch: batch.last_offset) :]
 
-    # Writing -------------------------------------------------------------------------------------------------
+    # Writing.
 
     def append(self, records: Sequence[MetadataRecord], image: MetadataImage) -> MetadataBatch:
         """Write records as the leader; `image` is the image after them, except for its version."""
@@ -298,7 +298,7 @@ class MetadataLog:
         if len(self._batches) > IMAGES_KEPT:
             self._batches[-IMAGES_KEPT - 1].image = None
 
-    # Snapshots -----------------------------------------------------------------------------------------------
+    # Snapshots.
 
     @property
     def _counts_records(self) -> bool:

@@ -132,7 +132,7 @@ class _Change:
         self._elr = new.elr_enabled
         self._directories: dict[int, bytes] | None = None
 
-    # Brokers -------------------------------------------------------------------------------------------------
+    # Brokers.
 
     def broker(self, old: BrokerRegistration | None, new: BrokerRegistration) -> tuple[bool, list[MetadataRecord]]:
         """Return the changes of a registration, and whether they follow those of its partitions."""
@@ -204,7 +204,7 @@ class _Change:
             record.cordoned_log_dirs = list(broker.cordoned_log_dirs)
         return MetadataRecord(record, versions.register_broker)
 
-    # Topics --------------------------------------------------------------------------------------------------
+    # Topics.
 
     def topics(self) -> Iterator[MetadataRecord]:
         """Topics that are gone, changed and new."""
@@ -307,7 +307,7 @@ class _Change:
             for replica in partition.replicas
         ]
 
-    # Other configurations --------------------------------------------------------------------------------------
+    # Other configurations.
 
     def configs(self) -> Iterator[MetadataRecord]:
         """Yield the changed and removed configurations of brokers, groups and client metrics."""

@@ -90,7 +90,7 @@ class _Delta:
             changes["producer_ids"] = self.producer_ids
         return replace(image, version=version, **changes)
 
-    # Brokers and controllers -------------------------------------------------------------------------------
+    # Brokers and controllers.
 
     def register_broker(self, record: Any) -> None:
         endpoints = tuple(
@@ -165,7 +165,7 @@ class _Delta:
             zk_migration_ready=record.zk_migration_ready,
         )
 
-    # Topics --------------------------------------------------------------------------------------------------
+    # Topics.
 
     def add_topic(self, record: Any) -> None:
         topic_id = bytes(record.topic_id)
@@ -243,7 +243,7 @@ class _Delta:
         name = self.names.get(topic_id)
         return self.base.topics_by_id[topic_id].name if name is None else name
 
-    # The rest --------------------------------------------------------------------------------------------------
+    # Other methods.
 
     def set_config(self, record: Any) -> None:
         resource = ConfigResource(record.resource_type, record.resource_name)

@@ -9,7 +9,7 @@ from broker_sim.metrics.metric import Meter, Metric
 __all__ = ["BrokerTopicStats", "TopicStats"]
 
 TOPICS_MAX: Final = 10_000
-"""So many topics are counted apart; others count into the sum alone."""
+"""The limit of topics with counts of their own; others count into the sum alone."""
 
 
 class TopicStats:
@@ -40,7 +40,7 @@ _NAMES: Final = {
 
 
 class BrokerTopicStats:
-    """One broker's traffic with clients; what followers fetch is not in it."""
+    """One broker's traffic with clients, without the fetches of followers."""
 
     __slots__ = ("_others", "_topics")
 

@@ -23,7 +23,7 @@ QUANTILES: Final = {"p50": 0.5, "p75": 0.75, "p95": 0.95, "p98": 0.98, "p99": 0.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meter:
-    """How often something happened, and how often a second on average since the broker started."""
+    """The number of events, and their mean rate per second since the broker started."""
 
     count: int
     mean_rate: float
@@ -56,7 +56,7 @@ class Metric:
     type: str
     name: str
     broker: int | None
-    """Whose it is; None for the controller's."""
+    """The broker's id; None for the controller's metrics."""
     tags: tuple[tuple[str, str], ...] = ()
     value: Value
 

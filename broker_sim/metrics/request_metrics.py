@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FOLLOWER_BIT", "TIMED_ALL", "TIMED_ONE_OF", "RequestMetrics", "is_follower"]
 
 KEPT: Final = 4096
-"""So many of the newest requests, of all APIs together, make the histograms."""
+"""The number of newest requests, of all APIs together, in the histograms."""
 TIMED_ALL: Final = 1024
 TIMED_ONE_OF: Final = 32
 FOLLOWER_BIT: Final = 1 << 40
@@ -70,7 +70,7 @@ class RequestMetrics:
         """How long handlers were busy with all of them."""
 
     def sent(self, context: MeasuredRequest, size: int, send_us: int) -> None:
-        """Time a request whose response of `size` bytes took `send_us` to leave. Not every request is timed."""
+        """Record the times of a request; sending its `size` bytes took `send_us`. Only a sample is recorded."""
         weight = 1 if context.request_id <= TIMED_ALL else TIMED_ONE_OF
         key = context.api_key << 16 | context.api_version
         if context.api_key is ApiKey.FETCH and is_follower(context.request):

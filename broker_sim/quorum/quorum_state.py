@@ -96,7 +96,7 @@ class QuorumState:
         self.leader = self._leadership(self._storage.log.last_epoch_start, self.voters, now_ms)
         self.leader.high_watermark = high_watermark
 
-    # Transitions ---------------------------------------------------------------------------------------------
+    # Transitions.
 
     def to_unattached(self, epoch: int, now_ms: float) -> None:
         """A higher epoch is known, its leader is not. A running election time-out runs on."""
@@ -193,7 +193,7 @@ class QuorumState:
         self.has_fetched_from_leader = True
         self.due_ms = now_ms + self._settings.fetch_timeout_ms
 
-    # Votes ---------------------------------------------------------------------------------------------------
+    # Votes.
 
     def grants_vote(self, candidate_id: int, *, is_log_up_to_date: bool, pre_vote: bool) -> bool:
         """Return True if a candidate or prospective of this epoch gets the vote. Mirrors canGrantVote."""
@@ -207,7 +207,7 @@ class QuorumState:
             return self.voted_id == candidate_id
         return is_log_up_to_date and self.leader_id < 0
 
-    # Below ---------------------------------------------------------------------------------------------------
+    # Helpers.
 
     def _step(self, event: QuorumEvent) -> None:
         self.state = self._table.next(self.state, event)

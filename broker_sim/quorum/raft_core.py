@@ -102,7 +102,7 @@ class RaftCore:
             self.quorum.leader.appended(self.log.end_offset)
         self._announced = (self.quorum.epoch, self.quorum.leader_id)
 
-    # Transitions ---------------------------------------------------------------------------------------------
+    # Transitions.
 
     def maybe_transition(self, leader_id: int, epoch: int, now_ms: float) -> None:
         """Follow the leader and epoch of a message if they are new."""
@@ -187,7 +187,7 @@ class RaftCore:
             self._announced = announced
             self.outbox.append(LeaderChanged(epoch=announced[0], leader_id=announced[1]))
 
-    # The log -------------------------------------------------------------------------------------------------
+    # The log.
 
     def accumulate(self, content: Any, records: int, now_ms: float) -> RaftBatch:
         """Delay a batch of the leader, to write it together with later ones."""
@@ -236,7 +236,7 @@ class RaftCore:
             for source in list(self.parked):
                 self.complete_parked(source, ErrorCode.NONE, now_ms)
 
-    # Fetches -------------------------------------------------------------------------------------------------
+    # Fetches.
 
     def complete_parked(self, source: int, error: ErrorCode, now_ms: float = 0.0) -> None:
         """Respond to a parked fetch with the present records."""
@@ -299,7 +299,7 @@ class RaftCore:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NONE if self.quorum.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    # Messages ------------------------------------------------------------------------------------------------
+    # Messages.
 
     def send(self, destination: int, request: Message, now_ms: float) -> None:
         """Send a request to a voter that may get one now."""

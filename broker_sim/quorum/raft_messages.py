@@ -44,7 +44,7 @@ class RaftMessages:
         """Return True if a message names another cluster; one without a cluster id does not."""
         return cluster_id is not None and cluster_id != self._cluster_id
 
-    # Requests ------------------------------------------------------------------------------------------------
+    # Requests.
 
     def vote_request(self, voter: int, *, epoch: int, log_end: OffsetAndEpoch, pre_vote: bool) -> vote.VoteRequest:
         """Return a request for a vote in `epoch`, or for a pre-vote."""
@@ -120,7 +120,7 @@ class RaftMessages:
             topics=[fetch_snapshot.TopicSnapshot(name=METADATA_TOPIC, partitions=[partition])],
         )
 
-    # Responses -----------------------------------------------------------------------------------------------
+    # Responses.
 
     def vote_response(self, error: ErrorCode, *, epoch: int, leader_id: int, granted: bool) -> vote.VoteResponse:
         """Return the response to a vote request."""

@@ -172,7 +172,7 @@ class RaftReplica:
                 return
         raise BrokerSimError(f"node {self.node_id} does not come to rest: {self.state.name} in epoch {self.epoch}")
 
-    # One turn in each state ----------------------------------------------------------------------------------
+    # One step in each state.
 
     def _poll_state(self, now_ms: float) -> float:
         state = self.state

@@ -68,7 +68,7 @@ class RaftRequests:
             return None
         return _top_level_error(request, error)
 
-    # Votes ---------------------------------------------------------------------------------------------------
+    # Votes.
 
     def _vote(self, request: VoteRequest, now_ms: float) -> VoteResponse:
         core, quorum = self._core, self._core.quorum
@@ -94,7 +94,7 @@ class RaftRequests:
         quorum = self._core.quorum
         return self._core.messages.vote_response(error, epoch=quorum.epoch, leader_id=quorum.leader_id, granted=granted)
 
-    # Epochs --------------------------------------------------------------------------------------------------
+    # Epochs.
 
     def _begin(self, request: BeginQuorumEpochRequest, now_ms: float) -> BeginQuorumEpochResponse:
         core = self._core
@@ -135,7 +135,7 @@ class RaftRequests:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.INVALID_REQUEST if node_id < 0 else ErrorCode.NONE
 
-    # Fetches -------------------------------------------------------------------------------------------------
+    # Fetches.
 
     def _fetch(self, source: int, correlation_id: int, request: FetchRequest, now_ms: float) -> FetchResponse | None:
         core = self._core

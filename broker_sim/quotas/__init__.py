@@ -1,1 +1,1 @@
-"""Quotas: what a client may use of a broker, and how long it waits after more. Mirrors Kafka's quota managers."""
+"""Quotas: limits of what clients use of a broker, and their throttle times. Mirrors Kafka's quota managers."""

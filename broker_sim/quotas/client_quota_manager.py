@@ -1,6 +1,6 @@
-"""One kind of quota at one node: who is limited to how much, and how long a client waits. Mirrors ClientQuotaManager.
+"""One kind of quota at one node: the limits of clients, and their throttle times. Mirrors ClientQuotaManager.
 
-The quota that holds for a request is that of the narrowest entity: user and client id, user and default client id,
+The quota of a request is that of the narrowest entity: user and client id, user and default client id,
 default user and client id, both defaults, user, default user, client id, default client id. All that share the tags of
 that entity share one sensor; a client without an id has no quota by client id.
 """
@@ -22,7 +22,7 @@ __all__ = ["ANONYMOUS", "BandwidthQuotaManager", "ClientQuotaManager", "Controll
 ANONYMOUS: Final = "ANONYMOUS"
 """The user of a connection that has not authenticated."""
 SENSORS_MAX: Final = 10_000
-"""So many sensors are kept; the one that has not been used longest goes first (Kafka: after an hour)."""
+"""The limit of sensors; the least recently used one is removed first (Kafka: after an hour)."""
 
 _DEFAULT: Final = None
 _ABSENT: Final = ""
@@ -46,7 +46,7 @@ class ClientQuotaManager(Generic[Sensor]):
         self._sensors: dict[Tags, Sensor] = {}
 
     def apply(self, image: ClientQuotasImage) -> None:
-        """Take the quotas over; what was counted stays counted."""
+        """Take the quotas of an image; the counts stay."""
         self._quotas = {}
         for entity, quotas in image.items():
             names = entity.names
@@ -108,7 +108,7 @@ class ClientQuotaManager(Generic[Sensor]):
 
 
 class BandwidthQuotaManager(ClientQuotaManager[Rate]):
-    """Bytes, or percents of a handler's time, a second over `samples` windows; `bounded` cuts delays to a window."""
+    """Bytes, or percents of a handler's time, per second over `samples` windows; `bounded` cuts delays to a window."""
 
     def __init__(self, key: str, *, samples: int, window_s: int, bounded: bool = False) -> None:
         super().__init__(key, lambda bound: Rate(bound=bound, samples=samples, window_ms=window_s * 1000))
@@ -125,7 +125,7 @@ class BandwidthQuotaManager(ClientQuotaManager[Rate]):
         return throttle_ms if self._throttle_ms_max is None else min(throttle_ms, self._throttle_ms_max)
 
     def unrecord(self, user: str, client_id: str | None, value: float, now_ms: int) -> None:
-        """Take back what was counted: it is not sent now."""
+        """Revert a count: the response is not sent now."""
         self.sensor(user, client_id).record(-value, now_ms)
 
     def max_value_in_window(self, user: str, client_id: str | None) -> float:
@@ -138,7 +138,7 @@ class BandwidthQuotaManager(ClientQuotaManager[Rate]):
 
 
 class ControllerMutationQuotaManager(ClientQuotaManager[TokenBucket]):
-    """Partitions made and deleted a second (KIP-599)."""
+    """Partitions created and deleted per second (KIP-599)."""
 
     def __init__(self, *, samples: int, window_s: int) -> None:
         super().__init__(

@@ -1,8 +1,8 @@
-"""How many partitions a client may have made and deleted, kept by the controller (KIP-599).
+"""Limits the partitions that a client creates and deletes, at the controller (KIP-599).
 
-Mirrors ControllerMutationQuotaManager with ControllerApis. A strict quota refuses with THROTTLING_QUOTA_EXCEEDED when
-the bucket is already below none; a permissive one, for versions whose clients do not know that error, only makes the
-client wait. Either way the one who finds tokens may take more than there are.
+Mirrors ControllerMutationQuotaManager with ControllerApis. A strict quota rejects with THROTTLING_QUOTA_EXCEEDED when
+the bucket is already below zero; a permissive one, for versions whose clients do not know that error, only makes the
+client wait. Either way a request that finds tokens may take more than there are.
 """
 
 from __future__ import annotations

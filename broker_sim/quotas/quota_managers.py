@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["QuotaManagers"]
 
 PERCENT_OF_A_SECOND_US: Final = 1e-4
-"""One microsecond as percents of a second."""
+"""One microsecond as percent of a second."""
 NOT_DECIDED: Final = -1
 
 
@@ -92,7 +92,7 @@ class QuotaManagers:
         return context.throttle_ms
 
     def throttle_ms_without_response(self, context: MeteredRequest) -> int:
-        """Count a Produce with acks=0: it costs its bytes, and its client does not learn of the wait."""
+        """Count a Produce with acks=0: it costs its bytes, and its client gets no throttle time."""
         if context.api_key is not ApiKey.PRODUCE:
             return 0
         throttle_ms = self.produce.record_and_get_throttle_ms(

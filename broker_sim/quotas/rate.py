@@ -28,7 +28,7 @@ class _Sample:
 
 
 class Rate:
-    """Events a second over `samples` windows of `window_ms`; `bound` is the quota."""
+    """Events per second over `samples` windows of `window_ms`; `bound` is the quota."""
 
     __slots__ = ("_current", "_samples", "_samples_max", "bound", "window_ms")
 
@@ -40,7 +40,7 @@ class Rate:
         self._current = 0
 
     def record(self, value: float, now_ms: int) -> None:
-        """Count a value; a negative one takes back what was counted."""
+        """Count a value; a negative one reverts an earlier count."""
         if not self._samples:
             self._samples.append(_Sample(now_ms))
         sample = self._samples[self._current]
@@ -66,7 +66,7 @@ class Rate:
         return math.floor((rate - self.bound) / self.bound * self._window_size_ms(now_ms) + 0.5)
 
     def _advance(self, now_ms: int) -> _Sample:
-        # One sample more than windows: the oldest may overlap the beginning of what is measured.
+        # One sample more than windows: the oldest may overlap the beginning of the measured period.
         self._current = (self._current + 1) % (self._samples_max + 1)
         if self._current < len(self._samples):
             self._samples[self._current].reset(now_ms)

@@ -69,7 +69,7 @@ class ReplicationQuota:
         self._rate.record(size, self._now_ms())
 
     def set_bound(self, bytes_per_second: float) -> None:
-        """Another rate holds, also for what was counted."""
+        """Set another rate, also for the counts so far."""
         self._rate.bound = bytes_per_second
 
     def throttle(self, topic: str, replicas: str, broker_id: int) -> None:

@@ -1,1 +1,1 @@
-"""Clusters of the ZooKeeper era: metadata in ZooKeeper, one of the brokers as controller, who pushes to all."""
+"""Clusters in ZooKeeper mode: metadata in ZooKeeper, and one of the brokers as controller, which sends it to all."""

@@ -203,7 +203,7 @@ class ZkAdminManager:
 
         return Deferred.fromCoroutine(run())
 
-    # Waiting for the metadata --------------------------------------------------------------------------------
+    # Waiting for the metadata.
 
     def metadata_changed(self) -> None:
         """The broker's metadata has changed: check the waiting responses again."""
@@ -219,7 +219,7 @@ class ZkAdminManager:
     def _until(
         self, undone: Callable[[], list[Any]], timeout_ms: int, purgatory: str = TOPIC_PURGATORY
     ) -> Deferred[list[Any]]:
-        """Fires with nothing once all is done, or with what is not when the time is up."""
+        """Fires with an empty result once everything is done, or with the missing part when the time is up."""
         left = undone()
         if timeout_ms <= 0 or not left:
             return succeed(left)
@@ -246,7 +246,7 @@ class ZkAdminManager:
         return self._broker.metadata_cache.image
 
     def _without_leaders(self, counts: Mapping[str, int]) -> list[str]:
-        """The topics of which this broker does not know a leader for each of so many partitions."""
+        """Return the topics that lack a leader for some of their partitions in this broker's metadata."""
         return [
             name
             for name, count in counts.items()
@@ -255,7 +255,7 @@ class ZkAdminManager:
             or any(each.leader == NO_LEADER for each in topic.partitions)
         ]
 
-    # Topics --------------------------------------------------------------------------------------------------
+    # Topics.
 
     async def _create_topics(
         self, request: CreateTopicsRequest, client_id: str | None, quota: MutationQuota | None
@@ -377,7 +377,7 @@ class ZkAdminManager:
                 results[name].error_code = ErrorCode.REQUEST_TIMED_OUT
         return CreatePartitionsResponse(results=list(results.values()))
 
-    # Leaders and replicas ------------------------------------------------------------------------------------
+    # Leaders and replicas.
 
     async def _elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         if request.election_type not in ELECTION_TYPES:

@@ -130,11 +130,11 @@ class ZooKeeperBroker(Broker):
             version=behaviour.alter_partition_version,
         )
 
-    # State ---------------------------------------------------------------------------------------------------
+    # State.
 
     @property
     def metadata_version(self) -> int:
-        """The version of ZooKeeper's tree when what this broker knows of topics and brokers agrees with it, else -1."""
+        """The version of ZooKeeper's tree if this broker's topics and brokers agree with it, else -1."""
         truth, known = self.ensemble.image, self.metadata_cache.image
         if self._agreed != (truth, known):
             if not _agree(truth, known):
@@ -156,7 +156,7 @@ class ZooKeeperBroker(Broker):
         return topic_partition in self.replica_manager.offline
 
     def mark_offline(self, topic_partition: TopicPartition) -> None:
-        """Have a partition as one in a log directory that has failed."""
+        """Mark a partition as one in a failed log directory."""
         self.replica_manager.offline[topic_partition] = None
 
     @property
@@ -180,7 +180,7 @@ class ZooKeeperBroker(Broker):
         """Return True if the last UpdateMetadata had that broker."""
         return broker_id in self.metadata_cache.image.brokers
 
-    # Life ----------------------------------------------------------------------------------------------------
+    # Start and end of the process.
 
     def adopt(self, image: MetadataImage) -> None:
         """Run at once, as registered in `image`: how a cluster starts as a whole."""
@@ -223,7 +223,7 @@ class ZooKeeperBroker(Broker):
         self.admin.stop()
         super()._end(abort=abort)
 
-    # ZooKeeper -----------------------------------------------------------------------------------------------
+    # ZooKeeper.
 
     def _watch_fired(self, paths: list[Path]) -> None:
         if Path.CONFIG_CHANGES in paths:
@@ -277,7 +277,7 @@ class ZooKeeperBroker(Broker):
             running.callback(None)
 
     def _know(self, image: MetadataImage) -> None:
-        """Have this image, without any change of what is led or followed here."""
+        """Replace the metadata image, without any change of roles."""
         old, self.metadata_cache.image = self.metadata_cache.image, image
         self.dynamic_config.apply(image)
         if image.client_quotas is not old.client_quotas:
@@ -336,7 +336,7 @@ class _LinksAndWatches(LinkTransport):
 
 
 def _ignore_placement(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:
-    """Where a replica lies is the broker's own affair."""
+    """Do nothing: in ZooKeeper mode the controller needs no report of a replica's directory."""
 
 
 def _agree(truth: MetadataImage, known: MetadataImage) -> bool:

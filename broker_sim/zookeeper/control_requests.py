@@ -60,7 +60,7 @@ class ControlledBroker(Protocol):
         """Return True if a hosted partition is in a log directory that has failed."""
 
     def mark_offline(self, topic_partition: TopicPartition) -> None:
-        """Have a partition as one in a log directory that has failed."""
+        """Mark a partition as one in a failed log directory."""
 
     def topic_configs(self, topic: str) -> Mapping[str, str]:
         """A topic's configurations, as far as they are known here."""
@@ -89,17 +89,17 @@ class ControlRequests:
         if request.broker_epoch != NO_EPOCH and request.broker_epoch < own:
             return ErrorCode.STALE_BROKER_EPOCH
         if self._refuses_newer and request.broker_epoch > own:
-            # Kafka throws: a broker cannot be older than what the controller has seen of it. From 2.5 on it can.
+            # Kafka throws: its epoch cannot be lower than the one that the controller has seen. From 2.5 on it can.
             return ErrorCode.UNKNOWN_SERVER_ERROR
         if request.controller_epoch < self.controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
         self.controller_epoch = request.controller_epoch
         return None
 
-    # LeaderAndIsr --------------------------------------------------------------------------------------------
+    # LeaderAndIsr.
 
     def leader_and_isr(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
-        """Become leader or follower of each partition whose leader epoch is newer than what is known here."""
+        """Become leader or follower of each partition with a newer leader epoch than the local one."""
         refusal = self._refusal(request)
         if refusal is not None:
             return _refused_leader_and_isr(request, refusal, version)
@@ -153,7 +153,7 @@ class ControlRequests:
         broker.roles.take_role(partition, registration, fetch_from=followed)
         return ErrorCode.NONE
 
-    # UpdateMetadata ------------------------------------------------------------------------------------------
+    # UpdateMetadata.
 
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Apply the metadata of the request."""
@@ -163,7 +163,7 @@ class ControlRequests:
         self._broker.metadata_updated(request)
         return UpdateMetadataResponse(error_code=ErrorCode.NONE)
 
-    # StopReplica ---------------------------------------------------------------------------------------------
+    # StopReplica.
 
     def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         """Stop fetching these replicas, or delete them; a leader continues until it gets another role."""

@@ -34,7 +34,7 @@ class _Channel:
 
 
 class ControllerChannelManager:
-    """`send` for brokers that were added; what is queued for one that is removed is forgotten."""
+    """Queues requests to added brokers; the queue of a removed one is dropped."""
 
     def __init__(self, *, reactor: IReactor, links: NodeLinks, controller_id: int, socket_timeout_ms: int) -> None:
         self._reactor = reactor
@@ -58,7 +58,7 @@ class ControllerChannelManager:
                 channel.timer.cancel()
 
     def stop(self) -> None:
-        """Forget all brokers."""
+        """Remove all brokers."""
         for broker_id in list(self._channels):
             self.remove_broker(broker_id)
 

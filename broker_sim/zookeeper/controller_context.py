@@ -42,12 +42,12 @@ class ControllerContext:
         self.reassigning: dict[TopicPartition, None] = {}
 
     def clear(self) -> None:
-        """Forget everything but the epoch."""
+        """Clear everything except the epoch."""
         epoch = self.epoch
         self.__init__()  # type: ignore[misc]
         self.epoch = epoch
 
-    # Brokers and replicas ------------------------------------------------------------------------------------
+    # Brokers and replicas.
 
     def is_live(self, broker_id: int) -> bool:
         """Return True if the broker is alive and does not shut down."""
@@ -59,7 +59,7 @@ class ControllerContext:
         return alive and (topic_partition, broker_id) not in self.offline_directories
 
     def replicas(self, topic_partition: TopicPartition) -> tuple[int, ...]:
-        """The assigned replicas; none for a partition that is not known."""
+        """Return the assigned replicas; none for an unknown partition."""
         assignment = self.assignments.get(topic_partition)
         return () if assignment is None else assignment.replicas
 
@@ -101,24 +101,24 @@ class ControllerContext:
             if not self.is_online(each, state.leader) and each.topic not in self.to_be_deleted
         ]
 
-    # States --------------------------------------------------------------------------------------------------
+    # States.
 
     def partition_state(self, topic_partition: TopicPartition) -> PartitionState:
-        """NON_EXISTENT for what is not known."""
+        """Return the state, NON_EXISTENT by default."""
         return self.partition_states.get(topic_partition, PartitionState.NON_EXISTENT)
 
     def replica_state(self, replica: PartitionAndReplica) -> ReplicaState:
-        """NON_EXISTENT for what is not known."""
+        """Return the state, NON_EXISTENT by default."""
         return self.replica_states.get(replica, ReplicaState.NON_EXISTENT)
 
     def that_may_become(self, partitions: Iterable[TopicPartition], target: PartitionState) -> list[TopicPartition]:
-        """Those that may go to `target`; the others stay what they are."""
+        """Return those with a transition to `target`; the others keep their state."""
         return [each for each in partitions if may_become(self.partition_state(each), target)]
 
     def replicas_that_may_become(
         self, replicas: Iterable[PartitionAndReplica], target: ReplicaState
     ) -> list[PartitionAndReplica]:
-        """Those that may go to `target`; the others stay what they are."""
+        """Return those with a transition to `target`; the others keep their state."""
         return [each for each in replicas if replica_may_become(self.replica_state(each), target)]
 
     def replicas_in(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
@@ -126,7 +126,7 @@ class ControllerContext:
         return [each for each in self.replicas_of_topic(topic) if self.replica_state(each) is state]
 
     def remove_topic(self, topic: str) -> None:
-        """Forget a topic that is gone."""
+        """Remove a deleted topic."""
         for each in self.partitions_of(topic):
             for replica in self.assignments[each].replicas:
                 self.replica_states.pop((each, replica), None)

@@ -1,7 +1,6 @@
-"""The controller's one thread: events wait in a queue and are processed one after the other. Mirrors
-ControllerEventManager.
+"""The controller's event queue: events are processed one after the other. Mirrors ControllerEventManager.
 
-While an event waits for ZooKeeper all others wait behind it; `clear` forgets them, as when a session has expired.
+While an event waits for ZooKeeper all others wait behind it; `clear` drops them, as after an expired session.
 """
 
 from __future__ import annotations

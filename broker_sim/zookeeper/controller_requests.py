@@ -56,7 +56,7 @@ class ControllerRequests:
 
         return self._controller.events.put(name, response).addErrback(moved)
 
-    # Controlled shutdown -------------------------------------------------------------------------------------
+    # Controlled shutdown.
 
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> Deferred[ControlledShutdownResponse]:
         """Move a broker's leaderships away; return those that it still has."""
@@ -97,7 +97,7 @@ class ControllerRequests:
             ]
         )
 
-    # ISRs ----------------------------------------------------------------------------------------------------
+    # ISRs.
 
     def alter_partition(self, request: AlterPartitionRequest, version: int) -> Deferred[AlterPartitionResponse]:
         """Take the ISRs that a leader proposes (KIP-497)."""
@@ -152,7 +152,7 @@ class ControllerRequests:
     def _proposed(
         self, topic_partition: TopicPartition, data: PartitionData, broker_id: int, version: int
     ) -> LeaderAndIsr | ErrorCode:
-        """The state that a leader wants, or what is against it."""
+        """Return the state that a leader requests, or the error that prevents it."""
         context = self._controller.context
         current = context.leadership.get(topic_partition)
         if current is None:
@@ -200,7 +200,7 @@ class ControllerRequests:
             partition_epoch=state.zk_version,
         )
 
-    # Elections -----------------------------------------------------------------------------------------------
+    # Elections.
 
     def elect_leaders(
         self, partitions: Sequence[TopicPartition] | None, election_type: int
@@ -252,12 +252,12 @@ class ControllerRequests:
                 errors[each] = (code, f"Failed to elect leader for partition {each} under strategy {shown}")
         return errors, {each: state.leader for each, state in elected.items()}
 
-    # Reassignments -------------------------------------------------------------------------------------------
+    # Reassignments.
 
     def alter_reassignments(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> Deferred[dict[TopicPartition, ApiError] | None]:
-        """Begin or take back reassignments; None when this broker is no controller."""
+        """Start or revert reassignments; None when this broker is no controller."""
         return self._put("ApiPartitionReassignment", lambda: self._controller.reassignments.alter(wanted), lambda: None)
 
     def list_reassignments(self) -> Deferred[list[tuple[TopicPartition, Any]] | None]:

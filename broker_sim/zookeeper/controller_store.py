@@ -38,7 +38,7 @@ class ControllerStore:
         return info
 
     async def watch_everything(self) -> Snapshot:
-        """Watch what a controller watches, and read everything."""
+        """Set the watches of a controller, and read everything."""
         snapshot: Snapshot = await self._client.request(
             "ZooKeeperGetAll", lambda zookeeper, session: zookeeper.watch_as_controller(session)
         )
@@ -122,7 +122,7 @@ class ControllerStore:
         return wanted
 
     async def forget_reassignments(self, partitions: Sequence[TopicPartition]) -> None:
-        """Take what has ended out of what a tool has written."""
+        """Remove the finished reassignments from the znode that a tool has written."""
         version = self._context.epoch_version
         await self._client.request(
             "ZooKeeperSetReassignments",

@@ -1,9 +1,9 @@
 """ZooKeeper as a Kafka cluster sees it: one consistent store with sessions and watches, at a node of its own.
 
-What lies in the znodes is kept as the cluster's metadata image: broker ids (ephemeral), topics with their assignments
+The content of the znodes is kept as the cluster's metadata image: broker ids (ephemeral), topics with their assignments
 and partition states, configurations. Mirrors the tree of ZkData. It is the `cluster.controller` of such clusters,
-because it is where metadata is committed; who decides is the broker that is KafkaController. What is changed here by
-`change` is what an operator's tool writes into ZooKeeper.
+because metadata is committed here; the decisions are those of the broker that is KafkaController. `change` is the
+interface of an operator's tools that write to ZooKeeper.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ZooKeeper(Controller):
 
     node_id: Final = ZOOKEEPER_ID
     make_broker: Callable[..., Broker]
-    """Makes a broker that knows this ensemble."""
+    """Creates a broker that uses this ensemble."""
     configs: ConfigControl
     client_quotas: ClientQuotaControl
 
@@ -127,7 +127,7 @@ class ZooKeeper(Controller):
         )
         self._commit(image)
 
-    # What outlives the cluster ---------------------------------------------------------------------------------
+    # Persistent state.
 
     def stored_state(self) -> StoredState:
         """All that is in persistent znodes."""
@@ -153,7 +153,7 @@ class ZooKeeper(Controller):
         preferred_elections: Iterable[TopicPartition],
         next_producer_id: int,
     ) -> None:
-        """Have what an earlier cluster has left, before `bootstrap` brings brokers and topics."""
+        """Load the state of an earlier cluster, before `bootstrap` adds brokers and topics."""
         self.image = image
         self._dynamic_config.apply(image)
         self.controller_epoch = controller_epoch
@@ -178,7 +178,7 @@ class ZooKeeper(Controller):
         """The broker that holds /controller; None for no broker."""
         return None if self.controller_id == NO_CONTROLLER else self.controller_id
 
-    # Requests ------------------------------------------------------------------------------------------------
+    # Requests.
 
     def serve(self, request: Any, source: int) -> Any:
         """Serve a broker's process."""
@@ -228,7 +228,7 @@ class ZooKeeper(Controller):
             self._lose_controller()
 
     def watch_as_controller(self, session: Session) -> Snapshot:
-        """Watch what a controller watches, and read everything."""
+        """Set the watches of a controller, and read everything."""
         session.watch(Path)
         self._isr_changes.clear()
         return self.snapshot()
@@ -351,7 +351,7 @@ class ZooKeeper(Controller):
         failures, self._log_dir_failures = self._log_dir_failures, {}
         return tuple(failures)
 
-    # The admin nodes -----------------------------------------------------------------------------------------
+    # The admin nodes.
 
     def request_deletion(self, names: Iterable[str]) -> None:
         """Make /admin/delete_topics/<name>: the controller sees to the rest."""
@@ -399,7 +399,7 @@ class ZooKeeper(Controller):
         self.changed()
         return tuple(wanted)
 
-    # Changes from outside ------------------------------------------------------------------------------------
+    # Changes from outside.
 
     def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
         """Write the change that a tool requests as an image; fires when the controller has done its part.
@@ -449,7 +449,7 @@ class ZooKeeper(Controller):
         self._waiters.append((done, waiting))
         return waiting
 
-    # Details -------------------------------------------------------------------------------------------------
+    # Helpers.
 
     def _identified(self, topic: TopicImage) -> TopicImage:
         return topic if self._behaviour.topic_ids else replace(topic, topic_id=id_of_name(topic.name))
@@ -522,7 +522,7 @@ def _no_listener() -> None:
 
 
 def _without_states(topic: TopicImage, first: int = 0) -> TopicImage:
-    """The topic as a tool writes it: its partitions from `first` on have replicas, and nothing else."""
+    """Return the topic as a tool writes it: its partitions from `first` on have replicas alone."""
     bare = [
         replace(each, isr=(), leader=NO_LEADER, leader_epoch=-1, partition_epoch=NO_STATE)
         for each in topic.partitions[first:]

@@ -44,7 +44,7 @@ FIRST_REBALANCE_MS: Final = 5_000
 
 
 class KafkaController:
-    """`controller_id` and `is_active` are what this broker believes; `context` is only good while it is active."""
+    """`controller_id` and `is_active` are this broker's view; `context` is only valid while it is active."""
 
     def __init__(
         self,
@@ -104,14 +104,14 @@ class KafkaController:
         """True if this broker is the controller as far as it knows."""
         return self.controller_id == self.broker_id
 
-    # Life ----------------------------------------------------------------------------------------------------
+    # Start and end.
 
     def start(self) -> None:
         """Take part in the election."""
         self.events.enqueue("Startup", self._elect)
 
     def adopt(self, info: ControllerInfo, snapshot: Snapshot | None) -> None:
-        """Be what a cluster that started as a whole has made of this broker; a snapshot is for the controller alone."""
+        """Start as part of a cluster that starts as a whole; the snapshot is for the controller alone."""
         self.controller_id = info.controller_id
         self.context.epoch = info.epoch
         if snapshot is not None:
@@ -129,7 +129,7 @@ class KafkaController:
                 self.events.enqueue("Startup", self._if_active(partial(self._take_up, snapshot)))
 
     async def _take_up(self, snapshot: Snapshot) -> None:
-        """Go on with what the controller of an earlier cluster has begun."""
+        """Continue the unfinished work of an earlier cluster's controller."""
         await self.deletions.start(snapshot.deletions)
         await self.reassignments.take_from_zookeeper()
         await self.reassignments.resume(lambda _: True)
@@ -142,7 +142,7 @@ class KafkaController:
         self._stop_work()
 
     def session_expired(self) -> None:
-        """This broker is not controller any more; what waited is void."""
+        """Resign: this broker is no longer the controller, and its queued events are void."""
         self.events.clear()
         self.controller_id = NO_CONTROLLER
         self._stop_work()
@@ -179,7 +179,7 @@ class KafkaController:
 
         return handle
 
-    # Elections of the controller -----------------------------------------------------------------------------
+    # Elections of the controller.
 
     async def _elect(self) -> None:
         info = await self.store.elect()
@@ -251,7 +251,7 @@ class KafkaController:
         self.batch.clear()
         self.channels.stop()
 
-    # Brokers -------------------------------------------------------------------------------------------------
+    # Brokers.
 
     def _add_broker(self, broker: BrokerRegistration) -> None:
         self.context.brokers[broker.id] = broker
@@ -322,14 +322,14 @@ class KafkaController:
         self.batch.add_update_metadata(self.context.brokers, partitions)
         self.batch.send()
 
-    # Topics --------------------------------------------------------------------------------------------------
+    # Topics.
 
     async def _topics_changed(self) -> None:
         context = self.context
         image = await self.store.image()
         for name in [name for name in context.topic_ids if name not in image.topics]:
             context.remove_topic(name)
-        # Partitions that are added to a topic on its way out are not begun; they go with it.
+        # Partitions that are added to a topic under deletion are not created; they are deleted with it.
         added = [each for each in self._take_topics(image) if each.topic not in context.to_be_deleted]
         await self.partitions.handle(added, PartitionState.NEW)
         replicas = [(each, replica) for each in added for replica in context.replicas(each)]
@@ -359,7 +359,7 @@ class KafkaController:
             if each in self.context.assignments:
                 self.context.leadership[each] = state
 
-    # Preferred leaders ---------------------------------------------------------------------------------------
+    # Preferred leaders.
 
     async def _preferred_elections_wanted(self) -> None:
         wanted = await self.store.preferred_elections()

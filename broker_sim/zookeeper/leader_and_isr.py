@@ -1,6 +1,6 @@
-"""One partition's state in ZooKeeper, and how a new leader is chosen. Mirrors LeaderIsrAndControllerEpoch and Election.
+"""One partition's state in ZooKeeper, and its elections. Mirrors LeaderIsrAndControllerEpoch and Election.
 
-Pure functions: of a state, an assignment and who is alive.
+Pure functions of a state, an assignment and the live brokers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ElectionStrategy(Enum):
     PREFERRED = auto()
     """The first replica of the assignment, if it is alive and in sync."""
     CONTROLLED_SHUTDOWN = auto()
-    """The first live replica in sync whose broker does not shut down; the others leave the ISR."""
+    """The first live in-sync replica whose broker does not shut down; the others leave the ISR."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ class Code(Enum):
 
 
 class ZooKeeperError(Exception):
-    """A request failed at the store; the session lives on, unless that is what failed."""
+    """A request failed at the store; the session stays valid, except with SESSION_EXPIRED."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code.name)
@@ -94,7 +94,7 @@ class ZooKeeperResponse:
 
 @dataclass(slots=True, kw_only=True)
 class WatchFired:
-    """A session's watches have fired: what lies under these paths has changed."""
+    """A session's watches have fired: the content under these paths has changed."""
 
     NAME: ClassVar[str] = "ZooKeeperWatch"
     session_id: int

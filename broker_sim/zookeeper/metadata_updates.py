@@ -38,7 +38,7 @@ def updated(
         if name not in changed:
             known = image.topics.get(name)
             if known is not None and topic_id not in (ZERO_UUID, known.topic_id):
-                known = None  # made anew under its name
+                known = None  # recreated under its name
             changed[name] = list(known.partitions) if known is not None else []
             ids[name] = known.topic_id if known is not None else _id(name, topic_id)
         _put(changed[name], state)

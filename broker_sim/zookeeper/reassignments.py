@@ -120,7 +120,7 @@ class PartitionReassignments:
         return None
 
     async def take_from_zookeeper(self) -> None:
-        """Begin what a tool has written, and see whether what goes on can end."""
+        """Start the reassignments that a tool has written, and complete those that can end."""
         context = self._context
         wanted = await self._store.reassignments()
         refused: list[TopicPartition] = []

@@ -147,7 +147,7 @@ class ControllerBrokerRequestBatch:
             return NO_BROKER_EPOCH
         return self._context.brokers[broker_id].epoch
 
-    # LeaderAndIsr --------------------------------------------------------------------------------------------
+    # LeaderAndIsr.
 
     def _leader_and_isr_request(
         self, broker_id: int, states: Mapping[TopicPartition, tuple[LeaderAndIsr, bool]]
@@ -197,7 +197,7 @@ class ControllerBrokerRequestBatch:
     def _topic_id(self, name: str) -> bytes:
         return self._context.topic_ids.get(name, ZERO_UUID) if self._behaviour.topic_ids else ZERO_UUID
 
-    # UpdateMetadata ------------------------------------------------------------------------------------------
+    # UpdateMetadata.
 
     def _update_topics(self) -> list[tuple[str, list[dict[str, Any]]]]:
         context = self._context
@@ -247,7 +247,7 @@ class ControllerBrokerRequestBatch:
             ]
         return request
 
-    # StopReplica ---------------------------------------------------------------------------------------------
+    # StopReplica.
 
     def _stop_replica_requests(
         self, broker_id: int, stopped: Mapping[TopicPartition, bool]

@@ -88,7 +88,7 @@ class Sessions:
                 self._notify(session)
 
     def stop(self) -> None:
-        """Forget all sessions without a word."""
+        """Remove all sessions without a notification."""
         for session in self._sessions.values():
             if session.timer is not None:
                 session.timer.cancel()

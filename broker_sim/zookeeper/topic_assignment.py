@@ -1,6 +1,6 @@
-"""Where the replicas of new partitions go, and which topics cannot be. Mirrors AdminUtils and AdminZkClient.
+"""Validates new topics and places their replicas. Mirrors AdminUtils and AdminZkClient.
 
-Pure functions of what is in ZooKeeper, in the words of that era; `random` chooses the first broker.
+Pure functions of the state in ZooKeeper, with the error texts of ZooKeeper mode; `random` chooses the first broker.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_GIVEN = -1
 
 
 def bare_partition(replicas: Iterable[int]) -> PartitionRegistration:
-    """A partition as it is first written: replicas, and nothing else."""
+    """Return a new partition with its replicas alone."""
     return PartitionRegistration(
         replicas=tuple(replicas), isr=(), leader=NO_LEADER, leader_epoch=-1, partition_epoch=-1
     )

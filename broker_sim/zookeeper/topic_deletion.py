@@ -1,7 +1,7 @@
-"""How the controller deletes topics: metadata first, replicas stopped, then deleted, then the znodes. Mirrors
+"""Deletes topics at the controller: metadata first, replicas stopped, then deleted, then the znodes. Mirrors
 TopicDeletionManager.
 
-A topic with a dead replica, or one that is being reassigned, waits: its deletion goes on when that is over.
+A topic with a dead replica, or one that is being reassigned, waits: its deletion continues afterwards.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TopicDeletionManager:
         self._send_update_metadata = send_update_metadata
 
     async def start(self, wanted: Iterable[str]) -> None:
-        """Take over what an earlier controller has left."""
+        """Take over the unfinished deletions of an earlier controller."""
         context = self._context
         if not self._enabled:
             await self._store.forget_deletions(list(wanted))
@@ -97,7 +97,7 @@ class TopicDeletionManager:
             await self.resume()
 
     async def resume(self) -> None:
-        """Go on with every topic that can be gone on with."""
+        """Continue the deletion of every topic without an obstacle."""
         context = self._context
         retried: list[PartitionAndReplica] = []
         eligible: list[str] = []

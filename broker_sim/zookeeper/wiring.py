@@ -1,4 +1,4 @@
-"""A cluster of the ZooKeeper era, wired: the ensemble at its node, and what makes brokers for it."""
+"""Wires a cluster in ZooKeeper mode: the ensemble at its node, and the factory of its brokers."""
 
 from __future__ import annotations
 

@@ -76,9 +76,9 @@ class ZnodeFiles:
         self._seen: MetadataImage | None = None
         self._state: StoredState | None = None
         self.topics: Mapping[str, TopicImage] = {}
-        """What was there at the start."""
+        """The content at the start."""
 
-    # Reading -------------------------------------------------------------------------------------------------
+    # Reading.
 
     def read(self, empty: MetadataImage) -> MetadataImage:
         """Return the state that the last cluster has left; `empty` for a new directory.
@@ -168,10 +168,10 @@ class ZnodeFiles:
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
 
-    # Writing -------------------------------------------------------------------------------------------------
+    # Writing.
 
     def follow(self, zookeeper: ZooKeeper) -> None:
-        """Put a new log, with what is there now, in place of the old one; then go on with it."""
+        """Replace the old log with one of the present content, then append each change."""
         state = zookeeper.stored_state()
         self._zxid = state.image.version
         self._tree = {CLUSTER_ID: self._tree[CLUSTER_ID]}
@@ -213,7 +213,7 @@ class ZnodeFiles:
             entry |= {"version": znode.version, "data": znode.data}
         return f"{json.dumps(entry, separators=(',', ':'))}\n".encode()
 
-    # What has changed ----------------------------------------------------------------------------------------
+    # Changes.
 
     def _changed_znodes(self, state: StoredState) -> list[tuple[str, Any]]:
         """Return the changed paths with their present content, None for a removed path."""

@@ -78,7 +78,7 @@ def state_znode(partition: PartitionRegistration, controller_epoch: int) -> Znod
 
 
 def state_path(topic: str, partition: int) -> str:
-    """Where a partition's state lies."""
+    """Return the path of a partition's state."""
     return f"{TOPICS}/{topic}/partitions/{partition}/state"
 
 
@@ -201,5 +201,5 @@ def _config(znode: Znode | None) -> dict[str, str]:
 
 
 def _entity(name: str | None) -> str:
-    """As Sanitizer: a path has no place for what a name may hold."""
+    """Escape as Sanitizer does: a name may have characters that a path cannot."""
     return DEFAULT_ENTITY if name is None else quote(name, safe="")

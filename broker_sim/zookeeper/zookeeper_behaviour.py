@@ -20,7 +20,7 @@ UUID_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperBehaviour:
-    """The versions that the controller sends, and what comes with them."""
+    """The versions of the controller's requests, and the behaviour that comes with them."""
 
     leader_and_isr_version: int
     stop_replica_version: int

@@ -1,7 +1,7 @@
-"""A broker's connection to ZooKeeper: one session, requests that are repeated until the connection is back, watches.
+"""A broker's connection to ZooKeeper: one session, its watches, and requests that are retried after a lost connection.
 
-Mirrors ZooKeeperClient and KafkaZkClient's retryRequestsUntilConnected. A request that was begun in a session ends with
-it: SessionExpired.
+Mirrors ZooKeeperClient and KafkaZkClient's retryRequestsUntilConnected. The end of a session fails its requests with
+SessionExpired.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ZooKeeperClient:
         self._stopped = False
 
     def adopt(self, session_id: int) -> None:
-        """Go on with a session that is there already: how a cluster starts as a whole."""
+        """Use an existing session: so a cluster starts as a whole."""
         self.session_id = session_id
         self._schedule_ping()
 
@@ -119,7 +119,7 @@ class ZooKeeperClient:
             await Deferred()
         return response
 
-    # The session ---------------------------------------------------------------------------------------------
+    # The session.
 
     def _schedule_ping(self) -> None:
         if self._timer is None and not self._stopped:

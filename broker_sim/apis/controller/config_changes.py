@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TWICE: Final = 2
 _Response = tuple[int, str, ApiError]
-"""Type and name of a resource, and what comes of it."""
+"""Type and name of a resource, and its result."""
 
 
 def alter(request: Any, context: RequestContext) -> HandlerResult:

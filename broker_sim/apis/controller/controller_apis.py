@@ -41,7 +41,7 @@ class ControllerApis(NodeApis):
         self._view = view
 
     def failure_response(self, context: RequestContext, failure: Failure) -> Message | NoResponse:
-        """NOT_CONTROLLER where another controller decides, else as at brokers."""
+        """Return NOT_CONTROLLER if another controller is active, else the error of brokers."""
         if failure.check(NotActive) is None:
             return super().failure_response(context, failure)
         response = self.error_response(context, ErrorCode.NOT_CONTROLLER)

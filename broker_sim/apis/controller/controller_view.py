@@ -26,7 +26,7 @@ class ControllerView(BrokerView, Protocol):
 
     @property
     def image(self) -> MetadataImage:
-        """The committed metadata, as far as this node knows it."""
+        """The committed metadata that has reached this node."""
 
     @property
     def endpoints(self) -> Mapping[int, tuple[str, int]]:

@@ -1,8 +1,8 @@
 """Fetch (api key 1) at a controller: the metadata log (KIP-595). Mirrors KafkaRaftClient.handleFetchRequest.
 
 Brokers and voters of the cluster fetch by reference, over links. Over TCP the leader alone serves the log, as bytes,
-and with what is not committed yet. A fetch that finds nothing waits, at the longest for the next NoOpRecord, which an
-idle controller writes each metadata.max.idle.interval.ms.
+and with uncommitted records. A fetch without new records waits, at the longest for the next NoOpRecord, which an idle
+controller writes each metadata.max.idle.interval.ms.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class ControllerChannel:
             self._look_later()
         self._wait(call)
 
-    # Without a controller ------------------------------------------------------------------------------------
+    # Without a controller.
 
     def _wait(self, call: _Call) -> None:
         delay_s = call.deadline_s - self._reactor.seconds()

@@ -83,7 +83,7 @@ class ControllerGroup:
         self.nodes = {node_id: ControllerNode(self, node_id) for node_id in self.node_ids}
         became_active(self.nodes[CONTROLLER_ID].controller)
 
-    # Parts of nodes ------------------------------------------------------------------------------------------
+    # Parts of nodes.
 
     def make_controller(self, node: ControllerNode) -> QuorumController:
         """A controller without a log, with its request handlers."""
@@ -173,7 +173,7 @@ class ControllerGroup:
         self.journal.append(ControllerStarted(time_us=self.journal.now_us(), broker_id=node_id))
         self.node(node_id).start()
 
-    # Looking -------------------------------------------------------------------------------------------------
+    # Queries.
 
     @property
     def active(self) -> int | None:

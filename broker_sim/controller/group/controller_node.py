@@ -176,7 +176,7 @@ class ControllerNode:
             self.controller.activate(change.epoch, first.content, leader.epoch_start_offset)
         self.group.leader_changed(self, change)
 
-    # Time ----------------------------------------------------------------------------------------------------
+    # Time.
 
     def _arm(self) -> None:
         due_s = self.replica.due_ms / 1000

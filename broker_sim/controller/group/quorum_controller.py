@@ -77,7 +77,7 @@ class QuorumController(Controller):
         """The voter that it belongs to."""
         return self._node
 
-    # Leading and following -----------------------------------------------------------------------------------
+    # Leading and following.
 
     def activate(self, epoch: int, leader_change: LeaderChangeMessage, epoch_start_offset: int) -> None:
         """Decide from now on. Every broker gets a fresh session: the time of its last heartbeat is unknown here."""
@@ -119,7 +119,7 @@ class QuorumController(Controller):
         self.image = self.log.image
         self._dynamic_config.apply(self.image)
 
-    # The log -------------------------------------------------------------------------------------------------
+    # The log.
 
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
         """Begin a new cluster's log on all voters at once, with this one as the leader.
@@ -233,7 +233,7 @@ class QuorumController(Controller):
         elif self.is_active:
             self._publish_soon()
 
-    # Requests ------------------------------------------------------------------------------------------------
+    # Requests.
 
     def append_write_event(self, operation: Callable[[], T]) -> T | Deferred[T]:
         """Run an operation; its result is returned when it can no longer be taken back.

@@ -59,7 +59,7 @@ def moving(cluster: Any) -> None:
     cluster.run(ms=2_000)
 
 
-# Catch-up --------------------------------------------------------------------------------------------------------
+# Catch-up.
 
 
 def test_the_old_replica_goes_when_the_new_one_is_in_sync_and_not_before(replicas: Make) -> None:
@@ -171,7 +171,7 @@ def test_a_cluster_that_is_closed_meanwhile_leaves_nothing_behind(replicas: Make
     assert ongoing(cluster) == [([2, 1], [2], [1])]
 
 
-# Changes of mind -------------------------------------------------------------------------------------------------
+# Reverted reassignments.
 
 
 def test_a_reassignment_that_is_taken_back_leaves_the_old_replicas(replicas: Make) -> None:
@@ -288,7 +288,7 @@ def test_a_revert_needs_an_unclean_election_when_no_former_replica_is_in_sync(re
             assert response.error_message == message
 
 
-# Crashes ---------------------------------------------------------------------------------------------------------
+# Crashes.
 
 
 def test_a_new_replica_that_crashes_holds_the_reassignment_up_until_it_is_back(replicas: Make) -> None:
@@ -346,7 +346,7 @@ def test_a_leader_that_changes_by_a_reassignment_is_an_election_in_the_journal(r
     assert (elected.previous_leader, elected.broker_id, elected.leader_epoch) == (1, 2, 1)
 
 
-# The steps as functions ------------------------------------------------------------------------------------------
+# The steps as functions.
 
 
 def partition(*replica_ids: int, isr: tuple[int, ...] = (), **fields: Any) -> PartitionRegistration:

@@ -63,7 +63,7 @@ class QuorumOnATable:
         for voter in self.voters:
             self.start(voter)
 
-    # Verbs ---------------------------------------------------------------------------------------------------
+    # Operations of tests and tools.
 
     def start(self, voter: int) -> None:
         messages = RaftMessages(
@@ -164,7 +164,7 @@ class QuorumOnATable:
         assert self.leader is not None
         return self.leader
 
-    # Looking -------------------------------------------------------------------------------------------------
+    # Queries.
 
     @property
     def leader(self) -> int | None:
@@ -189,7 +189,7 @@ class QuorumOnATable:
             for voter, each in self.replicas.items()
         )
 
-    # Below ---------------------------------------------------------------------------------------------------
+    # Helpers.
 
     def _fail(self, packet: Packet) -> None:
         replica = self.replicas.get(packet.source)

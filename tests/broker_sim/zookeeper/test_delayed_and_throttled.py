@@ -95,7 +95,7 @@ def test_a_topic_that_is_made_waits_among_topics(zookeeper_cluster: Callable[...
     assert (waiting(made)["topic"], responded.called) == (0, True)
 
 
-# Quotas --------------------------------------------------------------------------------------------------------
+# Quotas.
 
 
 def with_quota(made: Any, rate: float) -> Any:

@@ -480,7 +480,7 @@ def test_acknowledged_topics_stay_and_the_cluster_heals_after_any_faults(control
     assert sorted(made) == one.topics()[0]
 
 
-# What is refused ----------------------------------------------------------------------------------------------
+# Rejected requests.
 
 
 def test_a_cluster_of_one_controller_cannot_lose_it() -> None:
