@@ -12,7 +12,7 @@ from broker_sim.config.cross_field_validation import check_at_start
 from broker_sim.config.definitions import ConfigValue, broker_definitions, oldest_definition
 from broker_sim.config.metadata_mode import in_mode, table_of
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
-from broker_sim.config.simulator_configs import OWN_DEFINITIONS
+from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
 
@@ -79,18 +79,19 @@ class BrokerConfig:
 
     @classmethod
     def parse(cls, overrides: Mapping[str, str], *, release: str = DEFAULT_RELEASE) -> Self:
-        """Check every override, and all together.
+        """Parse and validate every override, and all together.
 
-        ConfigError names an unknown option and its nearest, the bad value, or those that cannot be together.
+        Raises:
+            ConfigError: An option is unknown (the text has the nearest one), or values are invalid.
         """
         behaviour = in_mode(behaviour_of(release), overrides)
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
         for name, text in overrides.items():
-            definition = definitions.get(_without_listener(name)) or OWN_DEFINITIONS.get(name)
+            definition = definitions.get(_without_listener(name)) or SIMULATOR_DEFINITIONS.get(name)
             if definition is None:
                 msg = f"unknown broker configuration {name!r} for release {behaviour.release}"
-                raise ConfigError(msg + nearest(name, [*definitions, *OWN_DEFINITIONS]))
+                raise ConfigError(msg + nearest(name, [*definitions, *SIMULATOR_DEFINITIONS]))
             values[name] = parse_value(definition, text)
         named = _named(values)
         given = dict(overrides)
@@ -125,7 +126,7 @@ class BrokerConfig:
                     overrides[name] = text
         values = dict(_defaults(self.release))
         for name, text in overrides.items():
-            values[name] = parse_value(definitions.get(base_name(name)) or OWN_DEFINITIONS[name], text)
+            values[name] = parse_value(definitions.get(base_name(name)) or SIMULATOR_DEFINITIONS[name], text)
         named = _named(values)
         return replace(
             self,
@@ -207,7 +208,7 @@ def _without_name(name: str) -> ConfigValue:
 
 def _defaults(release: str) -> dict[str, ConfigValue]:
     defaults = {name: definition.default for name, definition in broker_definitions(release).items()}
-    return defaults | {name: definition.default for name, definition in OWN_DEFINITIONS.items()}
+    return defaults | {name: definition.default for name, definition in SIMULATOR_DEFINITIONS.items()}
 
 
 _LISTENER_PREFIX: Final = "listener.name."
@@ -224,7 +225,7 @@ _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
 _ATTRIBUTES: Final = tuple(field.name for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES)
 
 # Read by name, or through the topic configurations that they give their defaults.
-_ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + list(OWN_DEFINITIONS)) | {
+_ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + list(SIMULATOR_DEFINITIONS)) | {
     "compression.gzip.level",
     "compression.lz4.level",
     "compression.type",

@@ -96,7 +96,11 @@ class BrokerListeners:
         return next((each for each in self.all if each.name == name.upper()), None)
 
     def named(self, name: str) -> Listener:
-        """One listener; ConfigError names those that there are."""
+        """Return one listener.
+
+        Raises:
+            ConfigError: There is none of that name; the text lists the existing ones.
+        """
         found = self.find(name)
         if found is None:
             raise ConfigError(f"there is no listener {name!r}: they are {[each.name for each in self.all]}")

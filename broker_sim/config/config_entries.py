@@ -23,7 +23,7 @@ from broker_sim.config.definitions import (
 )
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.listing_order import listing_order
-from broker_sim.config.simulator_configs import OWN_DEFINITIONS
+from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.config.values import parse_integer, parse_value, render_value
 from protocol_specs.messages.create_topics import CreatableTopicConfigs
@@ -136,7 +136,7 @@ class ConfigDescriber:
         others = [
             name
             for name in given
-            if name not in OWN_DEFINITIONS and not (name in definitions and definitions[name].shown)
+            if name not in SIMULATOR_DEFINITIONS and not (name in definitions and definitions[name].shown)
         ]
         entries = []
         for name in self._names("broker", keys, others):

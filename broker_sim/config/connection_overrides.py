@@ -15,7 +15,7 @@ def connection_overrides(config: BrokerConfig) -> dict[str, int]:
     """Return the connection limits of single addresses.
 
     Raises:
-        ConfigError: An item is no pair of an address and a number.
+        NamelessConfigError: An item is no pair of an address and a number.
     """
     option = "max.connections.per.ip.overrides"
     limits: dict[str, int] = {}

@@ -38,7 +38,11 @@ _DEFAULT: Final = "PLAINTEXT"
 
 
 def comma_separated_pairs(config: BrokerConfig, option: str) -> dict[str, str]:
-    """`key:value` pairs, divided at the last colon, in the order of Kafka's map; the last of a key counts."""
+    """Return `key:value` pairs, split at the last colon, in the order of Kafka's map; the last of a key counts.
+
+    Raises:
+        ConfigError: An item has no colon.
+    """
     pairs: dict[str, str] = {}
     for pair in filter(None, (each.strip() for each in str(config[option]).split(","))):
         key, colon, value = pair.rpartition(":")

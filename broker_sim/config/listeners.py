@@ -86,7 +86,11 @@ class _Parser:
         self._protocols = self._protocol_map()
 
     def parse(self) -> ListenerConfig:
-        """Mirrors KafkaConfig.validateValues, as far as it is about listeners."""
+        """Parse and validate. Mirrors the part of KafkaConfig.validateValues about listeners.
+
+        Raises:
+            ConfigError: A listener is invalid, alone or with others.
+        """
         given = self._texts.get(LISTENERS)
         listeners = self._end_points(f"PLAINTEXT://:{_DEFAULT_PORT}" if given is None else given, distinct_ports=True)
         self._check_controllers(listeners)

@@ -17,7 +17,11 @@ ZOOKEEPER_CONNECT: Final = "zookeeper.connect"
 
 
 def in_mode(behaviour: ReleaseBehaviour, overrides: Mapping[str, str]) -> ReleaseBehaviour:
-    """Brokers whose configuration names a ZooKeeper are in ZooKeeper mode, in the releases that still have it."""
+    """Return the behaviour in ZooKeeper mode if the configuration names a ZooKeeper, else unchanged.
+
+    Raises:
+        ConfigError: The release has no ZooKeeper mode.
+    """
     if ZOOKEEPER_CONNECT not in overrides or behaviour.zookeeper:
         return behaviour
     if all(table.mode is not releases.Mode.ZOOKEEPER for table in releases.modes(behaviour.release)):

@@ -232,7 +232,11 @@ _BEFORE_THERE_WAS_A_CODE: Final = {
 
 @cache
 def behaviour_of(release: str) -> ReleaseBehaviour:
-    """The switches of a release, named in full (4.3.1) or by its minor (4.3); ConfigError for any other."""
+    """Return the switches of a release, named in full (4.3.1) or by its minor (4.3).
+
+    Raises:
+        ConfigError: No release has that name.
+    """
     try:
         table = releases.get(release)
     except UnknownRelease:

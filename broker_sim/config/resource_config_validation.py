@@ -43,7 +43,12 @@ class MalformedConfig(ConfigError):
 
 
 def validate_client_metrics(name: str, configs: Mapping[str, str], release: str) -> None:
-    """Raise for the first reason why a subscription cannot be so. Mirrors ClientMetricsConfigs.validate."""
+    """Validate a subscription. Mirrors ClientMetricsConfigs.validate.
+
+    Raises:
+        ConfigValueError: A value is invalid.
+        MalformedConfig: The subscription has no name, an unknown configuration or an invalid interval.
+    """
     if not name:
         raise MalformedConfig("Subscription name can't be empty")
     definitions = client_metrics_definitions(release)
@@ -88,7 +93,12 @@ GROUP_DEFAULTS: Final = 11
 
 
 def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) -> None:
-    """Raise for the first reason why a group cannot be so; `config` has the bounds. Mirrors GroupConfig.validate."""
+    """Validate a group's configurations; `config` has the bounds. Mirrors GroupConfig.validate.
+
+    Raises:
+        ConfigError: A value is invalid or out of bounds.
+        MalformedConfig: The group's name is empty.
+    """
     if not name:
         raise MalformedConfig("Default group resources are not allowed.")
     definitions = group_definitions(config.release)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSIC",
-    "OWN_DEFINITIONS",
     "PERSIST_TIME_MS",
     "PIPELINED",
     "QUEUED_BYTES",
+    "SIMULATOR_DEFINITIONS",
     "TELEMETRY_RECEIVER",
     "THREAD_MODEL",
 ]
@@ -63,7 +63,7 @@ def _own(
     )
 
 
-OWN_DEFINITIONS: Final[Mapping[str, ConfigDefinition]] = MappingProxyType(
+SIMULATOR_DEFINITIONS: Final[Mapping[str, ConfigDefinition]] = MappingProxyType(
     {
         each.name: each
         for each in (

@@ -77,7 +77,11 @@ class TopicConfig:
 
     @classmethod
     def resolve(cls, overrides: Mapping[str, str], broker: BrokerConfig) -> Self:
-        """Check the topic's overrides, fill the rest from a broker; ConfigError for a bad name or value."""
+        """Validate the topic's overrides, and take the rest from a broker.
+
+        Raises:
+            ConfigError: A name or a value is invalid.
+        """
         definitions = topic_definitions(broker.release)
         values = {name: _inherited(definition, broker) for name, definition in definitions.items()}
         for name, text in overrides.items():

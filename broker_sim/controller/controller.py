@@ -159,7 +159,11 @@ class Controller:
     # Changes.
 
     def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
-        """Commit the image that `change` returns; `reason` names the change in errors. Fires when committed."""
+        """Commit the image that `change` returns; `reason` names the change in errors. Fires when committed.
+
+        Raises:
+            BrokerSimError: The change names a topic or broker that does not exist.
+        """
         try:
             self._commit(change(self.image))
         except KeyError as missing:

@@ -76,7 +76,11 @@ def place(
     random: Random,
     behaviour: ReleaseBehaviour,
 ) -> list[tuple[int, ...]]:
-    """The replicas of each partition, the preferred leader first; PlacementError when there are too few brokers."""
+    """Return the replicas of each partition, the preferred leader first.
+
+    Raises:
+        PlacementError: There are too few brokers.
+    """
     registered = list(brokers)
     unfenced = sum(not broker.fenced for broker in registered)
     cordoned = behaviour.placement_mentions_cordoned_directories

@@ -42,7 +42,11 @@ class MetadataFiles:
         self._file: DiskFile | None = None
 
     def read(self, empty: MetadataImage) -> MetadataImage:
-        """Return the image of the last cluster up to the first incomplete batch; `empty` for a new directory."""
+        """Return the image of the last cluster up to the first incomplete batch; `empty` for a new directory.
+
+        Raises:
+            BrokerSimError: The log cannot be read.
+        """
         if not self._disk.is_file(self._path):
             return empty
         data = self._disk.read(self._path)

@@ -93,7 +93,11 @@ class MetricsSnapshot:
         ]
 
     def get(self, name: str, *, broker: int | None = None, **tags: str) -> Metric:
-        """The one metric of a name; BrokerSimError when there is none, or more than one."""
+        """Return the metric of a name.
+
+        Raises:
+            BrokerSimError: There is none, or more than one.
+        """
         found = self.find(name, broker=broker, **tags)
         if len(found) == 1:
             return found[0]
@@ -113,7 +117,11 @@ class MetricsSnapshot:
         return value.count if isinstance(value, Meter | Histogram) else value
 
     def histogram(self, name: str, *, broker: int | None = None, **tags: str) -> Histogram:
-        """A histogram; BrokerSimError when the metric is none."""
+        """Return a histogram.
+
+        Raises:
+            BrokerSimError: The metric is no histogram.
+        """
         metric = self.get(name, broker=broker, **tags)
         if not isinstance(metric.value, Histogram):
             msg = f"the metric {metric.mbean} is no histogram"

@@ -115,7 +115,11 @@ class FileRaftLog(RaftLog):
         """Keep everything: on a disk the log is the only source."""
 
     def begin_with(self, snapshot: RaftSnapshot) -> None:
-        """Return None: without a trimmed log no snapshot is needed."""
+        """Refuse a snapshot: a log on a disk begins at offset 0.
+
+        Raises:
+            BrokerSimError: Always.
+        """
         raise BrokerSimError(f"{self._path}: a log on a disk begins at offset 0, not at {snapshot.id.offset}")
 
     def truncate_to(self, end: OffsetAndEpoch) -> int:

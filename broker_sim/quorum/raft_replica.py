@@ -144,7 +144,10 @@ class RaftReplica:
     def append(self, content: Any, *, records: int, now_ms: float) -> RaftBatch:
         """Replicate `content`, which takes `records` offsets. A Committed output reports the commit.
 
-        Raises NotLeader. After a change of leader it may be lost.
+        A change of leader may lose it.
+
+        Raises:
+            NotLeader: This voter does not lead.
         """
         if not self._core.quorum.is_leader:
             raise NotLeader(f"node {self.node_id} is {self.state.name} in epoch {self.epoch}")
@@ -159,7 +162,11 @@ class RaftReplica:
             self.poll(now_ms)
 
     def poll(self, now_ms: float) -> None:
-        """Handle the timers that are due, and set `due_ms`."""
+        """Handle the timers that are due, and set `due_ms`.
+
+        Raises:
+            BrokerSimError: The voter does not come to rest after POLLS_MAX steps.
+        """
         for source, parked in list(self._core.parked.items()):
             if parked.due_ms <= now_ms + TOLERANCE_MS:
                 self._core.complete_parked(source, ErrorCode.NONE, now_ms)

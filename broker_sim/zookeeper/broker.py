@@ -196,7 +196,11 @@ class ZooKeeperBroker(Broker):
         self._publish(image.with_version(FEATURE_EPOCH))
 
     def start(self) -> Deferred[None]:
-        """Start the process again; fires when the controller has sent it the cluster's metadata."""
+        """Start the process again; fires when the controller has sent it the cluster's metadata.
+
+        Raises:
+            BrokerSimError: The broker is already running.
+        """
         if self.alive:
             msg = f"broker {self.id} runs already"
             raise BrokerSimError(msg)

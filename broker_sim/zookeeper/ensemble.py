@@ -181,7 +181,11 @@ class ZooKeeper(Controller):
     # Requests.
 
     def serve(self, request: Any, source: int) -> Any:
-        """Serve a broker's process."""
+        """Serve a request of a broker's process.
+
+        Raises:
+            BrokerSimError: ZooKeeper does not serve the request.
+        """
         if request.API_KEY == AllocateProducerIdsResponse.API_KEY:
             return self._allocate_producer_ids()
         if not isinstance(request, ZooKeeperRequest):
@@ -196,7 +200,11 @@ class ZooKeeper(Controller):
             return ZooKeeperResponse(code=error.code)
 
     def register_broker(self, session: Session, broker: BrokerRegistration) -> int:
-        """Make the ephemeral node of a broker id; its czxid is the broker's epoch."""
+        """Create the ephemeral node of a broker id; its czxid is the broker's epoch.
+
+        Raises:
+            ZooKeeperError: Another session holds the broker id (NODE_EXISTS).
+        """
         holder = self._registered.get(broker.id)
         if holder is session:
             return session.broker_epoch

@@ -44,7 +44,11 @@ def new_topic(
     random: Random,
     behaviour: ZooKeeperBehaviour,
 ) -> TopicImage:
-    """The topic as it is written into ZooKeeper; Refused, looked for in Kafka's order."""
+    """Return the topic as it is written into ZooKeeper.
+
+    Raises:
+        Refused: The first error, in the order of Kafka's checks.
+    """
     name = topic.name
     if name in image.topics:
         marked = "is marked for deletion" if name in deletions else "already exists"
@@ -118,8 +122,12 @@ def assign_replicas(
     start: int | None = None,
     first_partition: int = 0,
 ) -> list[tuple[int, ...]]:
-    """The replicas of each partition: leaders go round, followers at a distance that grows. Rack by rack where all
-    brokers have racks. Mirrors AdminUtils.assignReplicasToBrokers.
+    """Return the replicas of each partition: leaders round-robin, followers at a growing distance.
+
+    Rack by rack if all brokers have racks. Mirrors AdminUtils.assignReplicasToBrokers.
+
+    Raises:
+        Refused: A count is not positive, or there are too few brokers.
     """
     if partitions <= 0:
         raise Refused(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
@@ -168,7 +176,11 @@ def _rack_alternated(brokers: Sequence[BrokerRegistration]) -> list[BrokerRegist
 def added_partitions(
     wanted: CreatePartitionsTopic, *, image: MetadataImage, random: Random
 ) -> tuple[PartitionRegistration, ...]:
-    """The partitions that a topic gets; Refused, looked for in Kafka's order."""
+    """Return the new partitions of a topic.
+
+    Raises:
+        Refused: The first error, in the order of Kafka's checks.
+    """
     name = wanted.name
     topic = image.topics.get(name)
     if topic is None:

@@ -146,7 +146,11 @@ class ZnodeFiles:
         return None if topic is None else topic.topic_id
 
     def restore(self, zookeeper: ZooKeeper, image: MetadataImage) -> None:
-        """Let the ensemble have all that is no topic; the topics come with the start of the cluster."""
+        """Restore the ensemble's state except for topics, which come with the start of the cluster.
+
+        Raises:
+            CorruptFile: A znode has an unexpected content.
+        """
         if not self._disk.is_file(self._path):
             return
         try:

@@ -154,7 +154,11 @@ class ControllerGroup:
                 node.kill()
 
     def node(self, node_id: int) -> ControllerNode:
-        """One controller; BrokerSimError names those that there are."""
+        """Return one controller.
+
+        Raises:
+            BrokerSimError: No controller has this id.
+        """
         try:
             return self.nodes[node_id]
         except KeyError:

@@ -274,7 +274,11 @@ class QuorumController(Controller):
         return self._serve_alter_partition(request)
 
     def change(self, reason: str, change: Any) -> Deferred[MetadataImage]:
-        """Change the image; fires when that is committed, and fails when the controller is active no longer."""
+        """Change the image; fires when the change is committed, and fails when another controller becomes active.
+
+        Raises:
+            BrokerSimError: This controller is not active.
+        """
         if self._writing:
             return super().change(reason, change)  # it is the operation that waits
         if not self.is_active:

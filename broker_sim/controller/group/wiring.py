@@ -44,7 +44,11 @@ def set_up_controller_group(
     link_node_of: Callable[[ControllerNode], LinkNode],
     make_storage: Callable[[int, Sequence[int], bytes], RaftStorage] | None,
 ) -> ControllerGroup:
-    """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was."""
+    """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was.
+
+    Raises:
+        BrokerSimError: `controllers` is not between 1 and CONTROLLERS_MAX.
+    """
     if not 1 <= controllers <= CONTROLLERS_MAX:
         raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
 

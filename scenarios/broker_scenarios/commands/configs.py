@@ -61,14 +61,14 @@ def run(options: argparse.Namespace) -> int:
 def rows_of(release: str, kind: str | None = None) -> list[Row]:
     """Every configuration of a release, by kind and name."""
     from broker_sim.config import config_effect, definitions
-    from broker_sim.config.simulator_configs import OWN_DEFINITIONS
+    from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
 
     sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str, str], bool]]] = {
         "broker": (definitions.broker_definitions, config_effect.has_effect),
         "topic": (definitions.topic_definitions, config_effect.topic_config_has_effect),
         "group": (definitions.group_definitions, _never),
         "client-metrics": (definitions.client_metrics_definitions, _always),
-        "simulator": (lambda _: OWN_DEFINITIONS, _always),
+        "simulator": (lambda _: SIMULATOR_DEFINITIONS, _always),
     }
     return [
         Row(each, definition, effect(name, release))
