@@ -71,7 +71,7 @@ class DynamicBrokerConfig:
         try:
             self.current = old.with_dynamic(defaults, own)
         except ConfigError as error:
-            _log.error("Dynamic configurations of broker {name} are left aside: {error}", name=self._name, error=error)
+            _log.error("Dynamic configurations of broker {name} are ignored: {error}", name=self._name, error=error)
             return
         self._warn_of_no_effect()
         for reconfigure in self._listeners:

@@ -52,7 +52,7 @@ class MetadataFiles:
         data = self._disk.read(self._path)
         size = valid_size(data)
         if size < len(data):
-            text = "{path}: truncating at byte {size} of {length}: the remainder was never flushed"
+            text = "metadata: truncating log path={path} size={size} of={length}: the remainder was never flushed"
             _log.warn(text, path=self._path, size=size, length=len(data))
         image = empty
         try:
@@ -76,7 +76,7 @@ class MetadataFiles:
                 file.append(batch.encode())
                 file.sync()
             except OSError as error:
-                _log.error("metadata cannot be written to {path}: {error}", path=self._path, error=error)
+                _log.error("metadata: log append failed path={path} error={error}", path=self._path, error=error)
             publish(batch)
 
         log.committed = committed

@@ -60,7 +60,7 @@ class FileRaftLog(RaftLog):
         self._file: DiskFile = disk.open(self._path)
         size = valid_size(data)
         if size < len(data):
-            text = "{path}: truncating at byte {size} of {length}: the remainder was never flushed"
+            text = "quorum: truncating log path={path} size={size} of={length}: the remainder was never flushed"
             _log.warn(text, path=self._path, size=size, length=len(data))
             self._file.truncate(size)
         self._restore(data[:size])
@@ -93,7 +93,7 @@ class FileRaftLog(RaftLog):
             self._file.append(self._bytes(batch))
             self._file.sync()
         except OSError as error:
-            _log.error("metadata cannot be written to {path}: {error}", path=self._path, error=error)
+            _log.error("quorum: log append failed path={path} error={error}", path=self._path, error=error)
         super().append(batch)
         self._positions.append(position)
 
@@ -133,11 +133,11 @@ class FileRaftLog(RaftLog):
                 self._file.truncate(position)
                 self._file.sync()
             except OSError as error:
-                _log.error("metadata cannot be cut in {path}: {error}", path=self._path, error=error)
+                _log.error("quorum: log truncation failed path={path} error={error}", path=self._path, error=error)
         return offset
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the files."""
         self._file.close()
 
 
@@ -215,10 +215,10 @@ class FileRaftStorage(RaftStorage):
         try:
             self._disk.replace(self._state_path, json.dumps(state, separators=(",", ":")).encode())
         except OSError as error:
-            _log.error("the quorum state cannot be written to {path}: {error}", path=self._state_path, error=error)
+            _log.error("quorum: state write failed path={path} error={error}", path=self._state_path, error=error)
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the files."""
         assert isinstance(self.log, FileRaftLog), "it was made here"
         self.log.close()
 

@@ -106,7 +106,7 @@ class ZnodeFiles:
         for line in data.splitlines(keepends=True):
             if not line.endswith(b"\n"):
                 _log.warn(
-                    "{path}: truncating at byte {at}: the remainder was never acknowledged",
+                    "zookeeper: truncating log path={path} size={at}: the remainder was never acknowledged",
                     path=self._path,
                     at=position,
                 )
@@ -209,7 +209,7 @@ class ZnodeFiles:
             self._file.append(b"".join(lines))
             self._file.sync()
         except OSError as error:
-            _log.error("znodes cannot be written to {path}: {error}", path=self._path, error=error)
+            _log.error("zookeeper: log append failed path={path} error={error}", path=self._path, error=error)
 
     def _line(self, path: str, znode: Znode | None) -> bytes:
         entry = {"zxid": self._zxid, "path": path, "version": 0, "data": None}
