@@ -70,7 +70,7 @@ class BrokerListeners:
 
     @classmethod
     def configured(cls, config: BrokerConfig, host: str) -> BrokerListeners:
-        """Those of the broker's file; an empty host is advertised as `host`."""
+        """Return the listeners of the broker's file; an empty host is advertised as `host`."""
         # Only brokers with listeners in their file pay for reading them.
         from broker_sim.config.listeners import listener_config
 
@@ -118,12 +118,12 @@ class BrokerListeners:
 
     @property
     def text(self) -> str:
-        """As in `listeners`."""
+        """The text of `listeners`."""
         return ",".join(f"{each.name}://{each.host}:{each.port}" for each in self.all)
 
     @property
     def advertised_text(self) -> str:
-        """As in `advertised.listeners`."""
+        """The text of `advertised.listeners`."""
         return ",".join(f"{name}://{host}:{port}" for name, (host, port) in self.endpoints.items())
 
 

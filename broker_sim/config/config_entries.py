@@ -1,4 +1,4 @@
-"""How CreateTopics and DescribeConfigs show configurations: value, source, synonyms. Mirrors ConfigHelper and
+"""Configurations in CreateTopics and DescribeConfigs responses: value, source, synonyms. Mirrors ConfigHelper and
 KafkaConfigSchema.
 
 A value comes from the first of: the topic (group, subscription), the broker's dynamic configuration, that of all
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from. Mirrors DescribeConfigsResponse.ConfigSource."""
+    """The source of a value. Mirrors DescribeConfigsResponse.ConfigSource."""
 
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2

@@ -166,7 +166,7 @@ def _check_log(config: BrokerConfig) -> None:
 
 
 def retention_ms(config: BrokerConfig) -> int:
-    """How long records are kept in logs by the broker's configurations of any unit; -1 for as long as there is room."""
+    """Return the retention of logs by the broker's configurations of any unit; -1 for no limit of time."""
     for option, milliseconds in (
         ("log.retention.ms", 1),
         ("log.retention.minutes", 60_000),

@@ -1,4 +1,4 @@
-"""How Java takes a text apart."""
+"""Splits texts as Java does."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _NO_NAME: Final = "The provided listener name is null or empty string"
 
 
 class SecurityProtocol(Enum):
-    """How a listener's connections are secured. Mirrors org.apache.kafka.common.security.auth.SecurityProtocol."""
+    """The security of a listener's connections. Mirrors org.apache.kafka.common.security.auth.SecurityProtocol."""
 
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"

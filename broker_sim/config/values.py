@@ -95,7 +95,7 @@ def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
 
 
 def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
-    """As 4.x takes lists: no empty items, and each item once (KIP-1161)."""
+    """Normalize a list as 4.x does: no empty items, and each item once (KIP-1161)."""
     for item in items:
         if not item:
             msg = f"Configuration '{definition.name}' values must not be empty."
@@ -126,7 +126,7 @@ def _integer(definition: ConfigDefinition, text: str) -> int:
 
 
 def _double(name: str, text: str) -> float:
-    """As Double.parseDouble: a suffix f or d, hexadecimal with an exponent, NaN and Infinity; no underscores."""
+    """Parse as Double.parseDouble: a suffix f or d, hexadecimal with an exponent, NaN and Infinity; no underscores."""
     trimmed = text.strip(TRIMMED)
     if _JAVA_DECIMAL.fullmatch(trimmed):
         return float(trimmed.rstrip("fFdD"))

@@ -82,7 +82,7 @@ def _changed(
 
 
 def _topic(image: MetadataImage, requested: TopicData) -> TopicImage | None:
-    """By its id from v2 on, else by its name."""
+    """Return the topic of its id from v2 on, else of its name."""
     return (
         image.topics.get(requested.topic_name)
         if _is_by_name(requested)

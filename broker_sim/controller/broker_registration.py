@@ -88,7 +88,7 @@ def registration_request(
 def refuse_registration(
     image: MetadataImage, request: BrokerRegistrationRequest, *, has_valid_session: bool
 ) -> ErrorCode:
-    """Why a broker cannot register, in the order of Kafka's checks; NONE when it can."""
+    """Return the error of a registration, in the order of Kafka's checks; NONE for a valid one."""
     if request.cluster_id != image.cluster_id:
         return ErrorCode.INCONSISTENT_CLUSTER_ID
     known = image.brokers.get(request.broker_id)

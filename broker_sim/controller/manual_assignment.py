@@ -46,5 +46,5 @@ def validate_manual_assignment(
 
 
 def only_active(broker_ids: Iterable[int], image: MetadataImage) -> tuple[int, ...]:
-    """Those of the brokers that may lead and join an ISR."""
+    """Return the brokers that may lead and join an ISR."""
     return tuple(broker_id for broker_id in broker_ids if image.is_active(broker_id))

@@ -1,4 +1,4 @@
-"""Where the replicas of new partitions go: striped over racks and brokers. Mirrors StripedReplicaPlacer.
+"""Places the replicas of new partitions, striped over racks and brokers. Mirrors StripedReplicaPlacer.
 
 Each rack walks its brokers in a circle that starts at a random place and moves on by one with each partition;
 racks take turns. After as many partitions as there are unfenced brokers, the orders are shuffled. A leader (the

@@ -53,7 +53,7 @@ def _initial_configs(config: BrokerConfig) -> list[ConfigRecord]:
 
 
 def metadata_log_limits(config: BrokerConfig) -> MetadataLogLimits:
-    """When snapshots are made, from metadata.log.max.* and metadata.max.idle.interval.ms."""
+    """Return the limits of the log, from metadata.log.max.* and metadata.max.idle.interval.ms."""
     size = config.values.get(BYTES_BETWEEN_SNAPSHOTS, BYTES_BETWEEN_SNAPSHOTS_DEFAULT)
     snapshot_interval_ms = config.values.get("metadata.log.max.snapshot.interval.ms", 0)
     idle_interval_ms = config.values.get("metadata.max.idle.interval.ms", 0)

@@ -82,7 +82,7 @@ class MetadataFiles:
         log.committed = committed
 
     def close(self) -> None:
-        """Nothing more is committed."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 

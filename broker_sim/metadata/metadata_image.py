@@ -74,7 +74,7 @@ class TopicImage:
 
 
 class Endpoint(NamedTuple):
-    """Where a listener of a node is advertised; the security protocol by its number, 0 for PLAINTEXT."""
+    """The advertised address of a node's listener; the security protocol by its number, 0 for PLAINTEXT."""
 
     name: str
     host: str

@@ -124,7 +124,7 @@ class MetadataSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataLogLimits:
-    """When snapshots are made, and how long a controller is idle before it writes a NoOpRecord (0: never)."""
+    """The limits at which snapshots are made, and the idle time before a NoOpRecord (0: never)."""
 
     records_between_snapshots: int = RECORDS_BETWEEN_SNAPSHOTS_MAX
     bytes_between_snapshots: int | None = None

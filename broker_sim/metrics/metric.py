@@ -83,7 +83,7 @@ class MetricsSnapshot:
         return len(self._metrics)
 
     def find(self, name: str, *, broker: int | None = None, **tags: str) -> list[Metric]:
-        """All metrics of a name, of a broker and with these tags when they are given."""
+        """Return all metrics of a name, restricted to a broker and tags if they are given."""
         return [
             metric
             for metric in self._metrics
@@ -136,7 +136,7 @@ class MetricsSnapshot:
 
 
 def histogram_of(values: Sequence[float], count: int) -> Histogram:
-    """Of the newest values, of which there were `count` in all."""
+    """Return the histogram of the newest of `count` values."""
     ordered = sorted(values)
     if not ordered:
         return Histogram(count=count, min=0.0, max=0.0, mean=0.0, **dict.fromkeys(QUANTILES, 0.0))

@@ -54,7 +54,7 @@ class SnapshotFetch:
 
     @property
     def position(self) -> int:
-        """Where the next part begins."""
+        """The start of the next part."""
         return sum(map(len, self.parts))
 
 

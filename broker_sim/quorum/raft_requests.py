@@ -120,7 +120,7 @@ class RaftRequests:
         return core.messages.end_response(error, epoch=quorum.epoch, leader_id=quorum.leader_id)
 
     def _succession_backoff_ms(self, successors: Sequence[int]) -> int:
-        """How long to wait before standing: the first successor does so at once, each other twice as long."""
+        """Return the wait before an election: none for the first successor, twice as long for each further one."""
         longest_ms = self._core.settings.election_backoff_max_ms
         if self._core.node_id not in successors:
             return longest_ms if successors else 0

@@ -55,10 +55,10 @@ class RaftSettings:
 
     @property
     def check_quorum_timeout_ms(self) -> float:
-        """How long a leader leads without fetches of a majority."""
+        """The time for which a leader leads without fetches of a majority."""
         return int(self.fetch_timeout_ms * CHECK_QUORUM_TIMEOUT_FACTOR)
 
     @property
     def begin_quorum_epoch_timeout_ms(self) -> int:
-        """How long a voter may be silent before its leader announces itself to it again (4.x)."""
+        """The silence of a voter after which its leader announces itself to it again (4.x)."""
         return self.fetch_timeout_ms // 2

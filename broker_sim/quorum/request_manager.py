@@ -87,7 +87,7 @@ class RequestManager:
         self._backing_off.clear()
 
     def next_due_ms(self, now_ms: float) -> float:
-        """When a request times out or a pause is over, whichever is first."""
+        """Return the earliest time at which a request times out or a pause is over."""
         self._forget_past(now_ms)
         times = [due for _, due in self._in_flight.values()] + list(self._backing_off.values())
         return min(times, default=float("inf"))

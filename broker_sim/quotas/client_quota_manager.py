@@ -129,7 +129,7 @@ class BandwidthQuotaManager(ClientQuotaManager[Rate]):
         self.sensor(user, client_id).record(-value, now_ms)
 
     def max_value_in_window(self, user: str, client_id: str | None) -> float:
-        """As much as a client may have at once; UNBOUNDED without a quota."""
+        """Return the most that a client may have at once; UNBOUNDED without a quota."""
         return self.limit(user, client_id) * self._windows_s if self.enabled else UNBOUNDED
 
     def rates(self, now_ms: int) -> Mapping[Tags, float]:

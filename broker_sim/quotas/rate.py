@@ -126,7 +126,7 @@ class TokenBucket:
         return self._tokens
 
     def throttle_ms(self, now_ms: int) -> int:
-        """How long until no token is missing."""
+        """Return the time until no token is missing."""
         tokens = self.measure(now_ms)
         return math.floor(-tokens / self.bound * 1000 + 0.5) if tokens < 0 else 0
 

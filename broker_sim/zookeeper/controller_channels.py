@@ -44,7 +44,7 @@ class ControllerChannelManager:
         self._channels: dict[int, _Channel] = {}
 
     def add_broker(self, broker_id: int) -> None:
-        """Be ready to send to a broker."""
+        """Open a queue of requests to a broker."""
         if broker_id not in self._channels:
             self._channels[broker_id] = _Channel()
 
@@ -63,7 +63,7 @@ class ControllerChannelManager:
             self.remove_broker(broker_id)
 
     def queued(self, broker_id: int) -> int:
-        """How many requests wait for a broker, the one on its way too."""
+        """Return the number of requests to a broker, with the one in flight."""
         channel = self._channels.get(broker_id)
         return 0 if channel is None else len(channel.queue)
 

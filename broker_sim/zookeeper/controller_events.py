@@ -38,7 +38,7 @@ class ControllerEventManager:
 
     @property
     def waiting(self) -> int:
-        """How many events wait, without the one that is being processed."""
+        """The number of queued events, without the one that is being processed."""
         return len(self._queue)
 
     def put(self, name: str, event: Event) -> Deferred[Any]:

@@ -130,7 +130,7 @@ class ZooKeeper(Controller):
     # Persistent state.
 
     def stored_state(self) -> StoredState:
-        """All that is in persistent znodes."""
+        """Return the content of all persistent znodes."""
         return StoredState(
             image=self.image,
             controller_epoch=self.controller_epoch,
@@ -242,7 +242,7 @@ class ZooKeeper(Controller):
         return self.snapshot()
 
     def snapshot(self) -> Snapshot:
-        """All that a controller reads at its failover."""
+        """Return the state that a controller reads at its failover."""
         every = (
             TopicPartition(topic.name, index)
             for topic in self.image.topics.values()

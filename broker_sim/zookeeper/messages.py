@@ -64,7 +64,7 @@ class ZooKeeperError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperApi:
-    """In the place of an ApiKey: ZooKeeper's requests are no APIs of Kafka, and the journal shows their names."""
+    """Replaces ApiKey: ZooKeeper's requests are no APIs of Kafka, and the journal shows their names."""
 
     api_name: str
 
@@ -113,7 +113,7 @@ class ControllerInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All that a new controller reads."""
+    """The state that a new controller reads."""
 
     image: MetadataImage
     states: Mapping[TopicPartition, LeaderAndIsr]

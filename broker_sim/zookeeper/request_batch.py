@@ -109,7 +109,7 @@ class ControllerBrokerRequestBatch:
         )
 
     def add_stop_replica(self, broker_id: int, topic_partition: TopicPartition, *, delete: bool) -> None:
-        """Let a broker stop its replica, or delete it."""
+        """Add a request to stop a replica, or to delete it."""
         stopped = self._stop_replica.setdefault(broker_id, {})
         stopped[topic_partition] = delete or stopped.get(topic_partition, False)
 

@@ -77,7 +77,7 @@ class TopicDeletionManager:
             await self.resume()
 
     def mark_ineligible(self, names: Iterable[str]) -> None:
-        """Let the deletion of these topics wait."""
+        """Suspend the deletion of these topics."""
         for name in names:
             if name in self._context.to_be_deleted:
                 self._context.deletion_ineligible[name] = None

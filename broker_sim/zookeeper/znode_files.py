@@ -187,7 +187,7 @@ class ZnodeFiles:
         zookeeper.changed = lambda: self._write(zookeeper.stored_state())
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 

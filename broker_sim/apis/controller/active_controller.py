@@ -1,4 +1,4 @@
-"""How a handler reaches the active controller. Mirrors ControllerApis, which appends events to QuorumController."""
+"""A handler's access to the active controller. Mirrors ControllerApis, which appends events to QuorumController."""
 
 from __future__ import annotations
 

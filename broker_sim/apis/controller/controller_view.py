@@ -30,7 +30,7 @@ class ControllerView(BrokerView, Protocol):
 
     @property
     def endpoints(self) -> Mapping[int, tuple[str, int]]:
-        """Where each controller listens, the dead ones too."""
+        """The address of each controller, also of dead ones."""
 
     def growth(self, wait_s: float) -> Deferred[None]:
         """Fires when the metadata log has grown, or when the time is over."""

@@ -118,7 +118,7 @@ def _fetched(server: ControllerView, requested: FetchPartition) -> PartitionData
 
 
 def end_of_epoch(log: MetadataLog, epoch: int) -> tuple[int, int]:
-    """Where the highest epoch up to `epoch` ends in a log, and that epoch. Mirrors endOffsetForEpoch."""
+    """Return the end offset of the highest epoch up to `epoch` in a log, and that epoch. Mirrors endOffsetForEpoch."""
     end_offset = log.end_offset
     batches = log.batches
     if not batches or epoch > batches[-1].leader_epoch:

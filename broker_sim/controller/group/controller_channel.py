@@ -1,4 +1,4 @@
-"""How one broker reaches the active controller. Mirrors NodeToControllerChannelManager and RaftControllerNodeProvider.
+"""One broker's path to the active controller. Mirrors NodeToControllerChannelManager and RaftControllerNodeProvider.
 
 A request goes to the last known leader. If that node responds NOT_CONTROLLER or cannot be reached, the broker requests
 the leader from the voters, one after the other, as any observer of the metadata log does, and retries the request until

@@ -53,6 +53,6 @@ class ControllerDirectories:
         """The voters write by themselves."""
 
     def close(self) -> None:
-        """Nothing more is written."""
+        """Close the files."""
         for storage in self._storages:
             storage.close()

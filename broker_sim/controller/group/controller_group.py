@@ -128,7 +128,7 @@ class ControllerGroup:
         return max(known) + 1
 
     def adopt(self, batches: Sequence[MetadataBatch]) -> None:
-        """Let every node have a log that all agree on, led by the first node."""
+        """Give every node the same committed log, led by the first node."""
         agreed = [
             RaftBatch(
                 base_offset=batch.base_offset,

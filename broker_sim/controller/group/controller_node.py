@@ -119,7 +119,7 @@ class ControllerNode:
     # The voter's outputs.
 
     def append(self, batch: MetadataBatch, *, records: int) -> None:
-        """Let the quorum agree on a batch of the active controller."""
+        """Replicate a batch of the active controller."""
         appended = self.replica.append(batch, records=records, now_ms=self._now_ms())
         assert appended.base_offset == batch.base_offset, "both logs count the same records"
         self._hand_out()
