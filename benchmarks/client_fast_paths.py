@@ -1,0 +1,154 @@
+"""The fast paths of clients and event loop, each against the path below it: the gains in docs/design/fast-paths.md.
+
+    python benchmarks/client_fast_paths.py [ROUNDS]
+
+Append buffers are measured in this process, in CPU time. Reactors are measured by brokers in processes of their own, to
+which confluent-kafka producers send in turns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from twisted.internet.epollreactor import EPollReactor
+
+from benchmarks.measured_producer import measure
+from broker_client.core.batching.append_buffer import AppendBuffers
+from broker_client.core.batching.buffer_pool import BufferPool
+from broker_client.core.batching.record_accumulator import AccumulatorConfig, RecordAccumulator
+from broker_client.core.network.cluster import Cluster, Node, TopicMetadata
+from broker_client.core.network.metadata import Metadata
+from broker_client.records import UNKNOWN_PARTITION, PartitionInfo
+from sim_runtime import real_reactor
+from sim_runtime.backoff import ExponentialBackoff
+from sim_runtime.direct_epoll_reactor import DirectEPollReactor
+from sim_runtime.held_ports import HeldPorts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOPIC: Final = "measured"
+RECORDS: Final = 50_000
+BATCH_SIZE: Final = 16_384
+REACTORS: Final = ("direct and spinning", "direct", "Twisted's")
+LOADS: Final = (
+    ("one record per request", "throughput", 20_000, ("linger.ms=0", "batch.num.messages=1")),
+    ("synchronous sends", "latency", 1_000, ("linger.ms=0",)),
+)
+
+
+class PlainReactor(EPollReactor):
+    """Twisted's reactor with the listeners of this project."""
+
+    def __init__(self) -> None:
+        self.held_ports = HeldPorts()
+        super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
+
+    def listenTCP(self, port: int, factory: Any, backlog: int = 50, interface: str = "") -> Any:  # noqa: N802
+        """As every reactor."""
+        held = self.held_ports.hold(interface, port)
+        return super().listenTCP(held, factory, backlog, interface)  # type: ignore[no-untyped-call]
+
+
+def append_seconds(*, buffered: bool) -> float:
+    """The CPU seconds of one append, 100 bytes without key, all in one millisecond."""
+    backoff = ExponentialBackoff(100, 1_000, 2, 0, random.Random(1))
+    metadata = Metadata(bootstrap=(), refresh_backoff=backoff, expire_ms=300_000, idle_ms=300_000)
+    partition = PartitionInfo(
+        topic=TOPIC, partition=0, leader=1, leader_epoch=0, replicas=(), in_sync_replicas=(), offline_replicas=()
+    )
+    topic = TopicMetadata(name=TOPIC, topic_id=None, partitions=(partition,))
+    cluster = metadata.cluster = Cluster(nodes={1: Node(1, "h", 1)}, topics={TOPIC: topic})
+    buffers = AppendBuffers(metadata, lambda: 1.0, 1_000_000)
+    accumulator = RecordAccumulator(
+        config=AccumulatorConfig(batch_size=BATCH_SIZE, linger_ms=5, delivery_timeout_ms=120_000),
+        pool=BufferPool(1 << 30, BATCH_SIZE),
+        retry_backoff=backoff,
+        transactions=None,
+        random=random.Random(1),
+        wakeup=lambda: None,
+        append_buffers=buffers if buffered else None,
+    )
+    value = bytes(100)
+    started = time.thread_time()
+    for _ in range(RECORDS):
+        buffer = buffers.by_topic.get(TOPIC)
+        if buffer is None or buffer.append(value, None) is None:
+            accumulator.append(TOPIC, UNKNOWN_PARTITION, 1_000, None, value, (), None, 1_000, cluster)
+    return (time.thread_time() - started) / RECORDS
+
+
+def serve(reactor: str) -> None:
+    """Serve with one of REACTORS until the process is terminated."""
+    from broker_scenarios.cli import main
+
+    def new_reactor(*, spins: bool = False) -> Any:
+        return PlainReactor() if reactor == REACTORS[2] else DirectEPollReactor(spins=spins and reactor == REACTORS[0])
+
+    real_reactor.new_reactor = new_reactor
+    main(["serve", "--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:4:1", "-o", "log.retention.bytes=5242880"])
+
+
+@contextlib.contextmanager
+def served(reactor: str) -> Iterator[tuple[str, int]]:
+    """A broker on one of REACTORS: its bootstrap servers and its process id."""
+    process = subprocess.Popen([sys.executable, __file__, "serve", reactor], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().partition("=")[2].strip(), process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def cpu_seconds(pid: int) -> float:
+    """The CPU time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_reactors(rounds: int) -> None:
+    """Print the median and the broker's CPU time per request of each reactor and load."""
+    with contextlib.ExitStack() as stack:
+        brokers = {reactor: stack.enter_context(served(reactor)) for reactor in REACTORS}
+        for name, kind, records, configs in LOADS:
+            figures: dict[str, list[float]] = {reactor: [] for reactor in REACTORS}
+            cpu_s = dict.fromkeys(REACTORS, 0.0)
+            for number in range(rounds):
+                for reactor in REACTORS if number % 2 else REACTORS[::-1]:
+                    servers, pid = brokers[reactor]
+                    before_s = cpu_seconds(pid)
+                    measured = measure(kind, [servers], TOPIC, 100, records, *configs)
+                    cpu_s[reactor] += cpu_seconds(pid) - before_s
+                    figures[reactor] += [one for (one,) in measured]
+            for reactor in REACTORS:
+                median = statistics.median(figures[reactor])
+                shown = f"{median:,.0f} records/s" if kind == "throughput" else f"{median * 1e3:.3f} ms"
+                # Each measurement has one round that is not counted before its own.
+                cpu_us = 1e6 * cpu_s[reactor] / (2 * records * rounds)
+                print(f"{name}: {reactor}: {shown}, {cpu_us:.1f} us of CPU per request")
+
+
+def main() -> None:
+    """Measure, or serve for the measurement."""
+    if sys.argv[1:2] == ["serve"]:
+        serve(sys.argv[2])
+        return
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    ratios = [append_seconds(buffered=False) / append_seconds(buffered=True) for _ in range(rounds)]
+    print(f"append buffer: {statistics.median(ratios):.2f} times faster")
+    measure_reactors(rounds)
+
+
+if __name__ == "__main__":
+    main()
