@@ -590,3 +590,14 @@ def test_closing_by_force_fails_a_commit_that_waits(
     world.run_until(producer.core.close(0))
     with pytest.raises(ProducerError, match="closed before the transaction ended"):
         world.run_until(committing)
+
+
+def test_a_failed_transaction_refuses_a_record_behind_one_that_waits(
+    coordinator: ScriptedCoordinator, producer: Producer
+) -> None:
+    ready(producer)
+    waiting = producer.core.send("unknown", b"waits for metadata")
+    assert not waiting.done()
+    producer.core.transactional._manager.maybe_transition_to_error_state(BrokerError(ErrorCode.INVALID_TXN_STATE, "x"))
+    refused = producer.core.send("unknown", b"behind it")
+    assert isinstance(refused.exception(0), TransactionInError)
