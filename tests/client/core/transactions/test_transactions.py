@@ -214,12 +214,8 @@ def test_offsets_are_committed_with_the_transaction(coordinator: ScriptedCoordin
     assert coordinator.committed_offsets == {}
     producer.commit()
     assert coordinator.committed_offsets == {ORDERS: 7}
-    (commit,) = coordinator.requests(TXN_OFFSET_COMMIT)
-    assert (
-        commit.request.group_id,
-        commit.request.generation_id,
-        commit.request.member_id,
-    ) == ("readers", 3, "m")
+    (commit,) = (one.request for one in coordinator.requests(TXN_OFFSET_COMMIT))
+    assert (commit.group_id, commit.generation_id, commit.member_id) == ("readers", 3, "m")
 
 
 def test_only_the_first_protocol_announces_a_group(
