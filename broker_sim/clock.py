@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class BrokerClock:
     """`offset_ms` ahead of the reactor, and gaining `drift_ppm` millionths of the time since it was set."""
 
-    __slots__ = ("_base_ms", "_drift", "_reactor", "_set_at_s")
+    __slots__ = ("_base_ms", "_drift", "_seconds", "_set_at_s")
 
     def __init__(self, reactor: IReactor, *, offset_ms: float = 0.0, drift_ppm: float = 0.0) -> None:
-        self._reactor = reactor
+        self._seconds = reactor.seconds
         self._set_at_s = reactor.seconds()
         self._base_ms = offset_ms
         self._drift = drift_ppm / 1e6
@@ -28,13 +28,12 @@ class BrokerClock:
         """The milliseconds by which the clock is ahead of the reactor's time now."""
         if not self._drift:
             return self._base_ms
-        return self._base_ms + (self._reactor.seconds() - self._set_at_s) * 1000 * self._drift
+        return self._base_ms + (self._seconds() - self._set_at_s) * 1000 * self._drift
 
     def now_ms(self) -> int:
-        """Return milliseconds since the epoch by this broker's clock."""
-        # Called for every batch, and few clocks drift.
-        ahead_ms = self.offset_ms if self._drift else self._base_ms
-        return int(self._reactor.seconds() * 1000 + ahead_ms)
+        """Milliseconds since the epoch, as this broker sees it."""
+        # Read per batch, and few clocks drift.
+        return int(self._seconds() * 1000 + (self.offset_ms if self._drift else self._base_ms))
 
     def jump(self, ms: float) -> None:
         """Move the clock ahead by `ms`, back when negative."""
@@ -43,5 +42,5 @@ class BrokerClock:
     def set_drift(self, ppm: float) -> None:
         """Gain `ppm` microseconds per second of reactor time from now on."""
         self._base_ms = self.offset_ms
-        self._set_at_s = self._reactor.seconds()
+        self._set_at_s = self._seconds()
         self._drift = ppm / 1e6

@@ -76,23 +76,23 @@ class FrameReader:
         elif self._unread:
             data = self._unread + data
             end = len(data)
+        limit_bytes = self.limit_bytes
         while end - position >= 4:
             (size,) = _SIZE.unpack_from(data, position)
-            if size < 0 or size > self.limit_bytes:
-                self.fault = NegativeFrameSize(size) if size < 0 else FrameTooLarge(size, self.limit_bytes, self.option)
+            if not 0 <= size <= limit_bytes:
+                self.fault = NegativeFrameSize(size) if size < 0 else FrameTooLarge(size, limit_bytes, self.option)
                 if frames:
                     break
                 raise self.fault
-            position += 4
-            stop = position + size
-            if stop > end:
-                if position < end:
-                    self._chunks.append(memoryview(data)[position:])
-                self.missing_bytes = stop - end
+            start = position + 4
+            position = start + size
+            if position > end:
+                if start < end:
+                    self._chunks.append(memoryview(data)[start:])
+                self.missing_bytes = position - end
                 position = end
                 break
-            frames.append(data[position:stop])
-            position = stop
+            frames.append(data[start:position])
         self._unread = data[position:]
         return frames
 

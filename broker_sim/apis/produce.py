@@ -340,12 +340,15 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     if hook is None:
         entry = only_entry(request, context)
         if entry is not None:
-            appended = context.broker.replica_manager.append_records(
-                context.request_id, request.timeout_ms, request.acks, (entry,)
+            partition, records = entry
+            appended = context.broker.replica_manager.append_to_partition(
+                context.request_id, request.timeout_ms, request.acks, partition, records
             )
-            if isinstance(appended, list):
-                return _answer_one(appended, request, context)
-            one: Deferred[Response | NoResponse] = appended.addCallback(_answer_one, request, context)
+            if isinstance(appended, PartitionAppend):
+                return _respond_to_one(appended, request, context)
+            one: Deferred[Response | NoResponse] = appended.addCallback(
+                lambda results: _respond_to_one(results[0], request, context)
+            )
             return one
     produce = Produce(request, context)
     produce.sort()
@@ -362,26 +365,23 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     return answered
 
 
-def _answer_one(
-    results: list[PartitionAppend], request: ProduceRequest, context: RequestContext
-) -> Response | NoResponse:
-    [result] = results
+def _respond_to_one(result: PartitionAppend, request: ProduceRequest, context: RequestContext) -> Response | NoResponse:
     version = context.api_version
     if not result.error_code and request.acks and version >= LOWEST_VERSION and context.transport.takes_frames:
-        [topic] = request.topic_data
+        topic = request.topic_data[0]
         return produced(
             context.correlation_id,
             version,
             topic.name,
             topic.topic_id,
-            result.topic_partition.partition,
+            topic.partition_data[0].index,
             result.base_offset,
             result.log_append_time_ms,
             result.log_start_offset,
         )
     produce = Produce(request, context)
     produce.sort()
-    return produce.answer(results)
+    return produce.answer([result])
 
 
 def unreadable(context: RequestContext) -> NoResponse:

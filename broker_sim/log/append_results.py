@@ -28,8 +28,8 @@ class AppendOrigin(Enum):
     REPLICATION = auto()
 
 
-# Positional, because one is made for every batch that passes.
-@dataclass(slots=True)
+# Not slotted, so that a log sets only what differs from the defaults: one is made per batch.
+@dataclass
 class PartitionAppend:
     """The result of an append to one partition: of the log's part, and then of the wait for replicas.
 

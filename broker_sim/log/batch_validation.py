@@ -23,10 +23,9 @@ from protocol_specs.records.batch_peek import (
     MAGIC_V2,
     RECORD_BATCH_OVERHEAD,
     TIMESTAMP_TYPE_MASK,
-    TRANSACTIONAL_FLAG_MASK,
     peek_header,
 )
-from protocol_specs.records.batch_walk import RecordReading, walk_lone, walk_records
+from protocol_specs.records.batch_walk import RecordReading, walk_records
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
@@ -76,11 +75,9 @@ def stored_as_it_is(
     ):
         return None
     data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
-    walk = walk_lone(data, RECORD_BATCH_OVERHEAD) if records_count == 1 and not codec else None
+    walk = _walk(data, records_count, codec)
     if walk is None:
-        walk = _walk(data, records_count, codec)
-        if walk is None:
-            return None
+        return None
     newest = base_timestamp + walk.max_timestamp_delta
     oldest = base_timestamp + walk.min_timestamp_delta
     if attributes & TIMESTAMP_TYPE_MASK or newest > _INT64_MAX or (config.compact and walk.first_null_key_index >= 0):
@@ -109,8 +106,7 @@ def stored_as_it_is(
         producer_id,
         producer_epoch,
         base_sequence,
-        attributes & CONTROL_FLAG_MASK != 0,
-        attributes & TRANSACTIONAL_FLAG_MASK != 0,
+        attributes,
     )
 
 

@@ -26,20 +26,17 @@ class EpochEndOffset(NamedTuple):
 class LeaderEpochCache:
     """Epoch entries with strictly growing epochs and start offsets."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "latest_epoch")
 
     def __init__(self) -> None:
         self._entries: list[EpochEntry] = []
+        self.latest_epoch: int | None = None
+        """The newest epoch, None in an empty cache."""
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
         """All entries, oldest first."""
         return tuple(self._entries)
-
-    @property
-    def latest_epoch(self) -> int | None:
-        """The newest epoch, None in an empty cache."""
-        return self._entries[-1].epoch if self._entries else None
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note the first offset of an epoch; entries that contradict the newer one are removed."""
@@ -51,6 +48,7 @@ class LeaderEpochCache:
             while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
                 entries.pop()
         entries.append(EpochEntry(epoch, start_offset))
+        self.latest_epoch = epoch
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
         """Where an epoch ends: the start of the next one, or the log's end for the latest."""
@@ -76,6 +74,7 @@ class LeaderEpochCache:
         """Forget the epochs that start at or after an offset."""
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
+        self.latest_epoch = self._entries[-1].epoch if self._entries else None
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget what lies before an offset; the epoch that covers it then starts there."""
@@ -87,6 +86,7 @@ class LeaderEpochCache:
     def clear(self) -> None:
         """Forget everything."""
         self._entries.clear()
+        self.latest_epoch = None
 
 
 def _epoch(entry: EpochEntry) -> int:

@@ -92,8 +92,7 @@ def stored_message(data: bytes, first_offset: int, last_offset: int, timestamp: 
         NO_PRODUCER_ID,
         NO_PRODUCER_EPOCH,
         NO_SEQUENCE,
-        is_control=False,
-        is_transactional=False,
+        attributes=0,
     )
 
 

@@ -8,6 +8,8 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
+from protocol_specs.records.batch_peek import CONTROL_FLAG_MASK, TRANSACTIONAL_FLAG_MASK
+
 if TYPE_CHECKING:
     from protocol_specs.records.batch_peek import BatchHeader
 
@@ -38,8 +40,8 @@ class StoredBatch:
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    is_control: bool
-    is_transactional: bool
+    attributes: int
+    """The attributes field of the batch header, 0 for a message set."""
 
     @classmethod
     def of(cls, header: BatchHeader, data: bytes) -> Self:
@@ -55,13 +57,22 @@ class StoredBatch:
             header.producer_id,
             header.producer_epoch,
             header.base_sequence,
-            header.is_control,
-            header.is_transactional,
+            header.attributes,
         )
 
     def fragment(self, size: int) -> StoredBatch:
         """The first bytes of the batch, for a reader that has no room for more and will throw them away."""
         return replace(self, data=self.data[:size], size=size)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its records are control records."""
+        return self.attributes & CONTROL_FLAG_MASK != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it belongs to a transaction."""
+        return self.attributes & TRANSACTIONAL_FLAG_MASK != 0
 
     @property
     def next_offset(self) -> int:

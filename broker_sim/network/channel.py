@@ -68,8 +68,8 @@ class KafkaChannel(Protocol):
         self._writer: ResponseWriter | None = None
         self._write_state = WriteState.DIRECT
         self._pace: ReadPace | None = None
-        self.client_id_field = NO_CLIENT_ID
-        """The client id as the last request's header had it, its length before it."""
+        self.header_ends = (NO_CLIENT_ID, NO_CLIENT_ID + b"\0")
+        """The client id with its length, as in the last request's header: without and with an empty tag section."""
         self.client_id: str | None = None
         self._throttle: IDelayedCall | None = None
         self.unsent: tuple[RequestContext, int, int] | None = None

@@ -193,18 +193,12 @@ class Processor:
             api_key_and_version, correlation_id = _HEADER.unpack_from(frame)
             route = self._routes.get(api_key_and_version)
             # Most requests of a connection have the client id of the one before.
-            if route is not None and (
-                frame.startswith(channel.client_id_field, _HEADER.size) or _note_client_id(channel, frame)
-            ):
-                position = _HEADER.size + len(channel.client_id_field)
-                client_id = channel.client_id
-                if route.tagged:
-                    if position < len(frame) and not frame[position]:
-                        position += 1
-                    else:
-                        route = None
-            else:
-                route = None
+            if route is not None:
+                header_end = channel.header_ends[route.tagged]
+                if frame.startswith(header_end, _HEADER.size):
+                    position = _HEADER.size + len(header_end)
+                else:
+                    route = None
         if route is None:
             parsed = self._parse_header(channel, frame)
             if parsed is None:
@@ -254,6 +248,8 @@ class Processor:
             key, version = header.request_api_key, header.request_api_version
             refuse(channel, f"request api key {key} with version {version} which is not enabled")
             return None
+        if route.key in self._routes:
+            _note_client_id(channel, frame, header.client_id)
         return route, position, header.correlation_id, header.client_id, header.unknown_tags
 
     def accept(self, context: RequestContext) -> None:
@@ -433,12 +429,8 @@ class Processor:
         return True
 
 
-def _note_client_id(channel: KafkaChannel, frame: bytes) -> bool:
-    """Keep the client id of a request's header, unless the frame ends before it does."""
+def _note_client_id(channel: KafkaChannel, frame: bytes, client_id: str | None) -> None:
     (length,) = _LENGTH.unpack_from(frame, _HEADER.size)
-    end = _SHORTEST_HEADER_BYTES + max(length, 0)
-    if end > len(frame):
-        return False
-    channel.client_id_field = frame[_HEADER.size : end]
-    channel.client_id = str(frame[_SHORTEST_HEADER_BYTES:end], "utf-8", "replace") if length >= 0 else None
-    return True
+    field = frame[_HEADER.size : _SHORTEST_HEADER_BYTES + max(length, 0)]
+    channel.header_ends = (field, field + b"\0")
+    channel.client_id = client_id

@@ -230,15 +230,19 @@ class Partition:
         old_end = log.log_end_offset
         result = log.append_as_leader(records, self.leader_epoch, now_ms)
         if log.log_end_offset != old_end:
-            for session in self.sessions.values():
-                follower = self.followers.get(session.follower_id)
-                if session.parked and follower is not None and follower.log_end_offset == old_end:
-                    # A parked fetch stands for the fetches that Kafka would repeat every replica.fetch.wait.max.ms.
-                    follower.last_caught_up_ms = now_ms
-                session.appended(self.topic_partition)
+            if self.sessions:
+                self._wake_sessions(old_end, now_ms)
             if not self.maybe_increment_high_watermark(now_ms) and self.delayed_fetches:
                 self.check_fetches()
         return result
+
+    def _wake_sessions(self, old_end: int, now_ms: int) -> None:
+        for session in self.sessions.values():
+            follower = self.followers.get(session.follower_id)
+            if session.parked and follower is not None and follower.log_end_offset == old_end:
+                # A parked fetch stands for the fetches that Kafka would repeat every replica.fetch.wait.max.ms.
+                follower.last_caught_up_ms = now_ms
+            session.appended(self.topic_partition)
 
     def await_high_watermark(self, required_offset: int, operation: DelayedProduce, index: int) -> None:
         """Tell `operation` when the high watermark has reached `required_offset`."""
@@ -314,16 +318,17 @@ class Partition:
         end = new = log.log_end_offset
         if new == log.high_watermark:
             return False
-        maximal_isr = self.isr_state.maximal_isr
-        for follower in self.followers.values():
-            if follower.log_end_offset < new and (
-                follower.broker_id in maximal_isr
-                or (
-                    follower.is_caught_up(end, now_ms, self._host.replica_lag_time_max_ms)
-                    and self._may_join_isr(follower)
-                )
-            ):
-                new = follower.log_end_offset
+        if self.followers:
+            maximal_isr = self.isr_state.maximal_isr
+            for follower in self.followers.values():
+                if follower.log_end_offset < new and (
+                    follower.broker_id in maximal_isr
+                    or (
+                        follower.is_caught_up(end, now_ms, self._host.replica_lag_time_max_ms)
+                        and self._may_join_isr(follower)
+                    )
+                ):
+                    new = follower.log_end_offset
         if new <= log.high_watermark:
             return False
         log.high_watermark = new

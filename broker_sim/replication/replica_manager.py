@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.interfaces import IReactor
 
+_NONE: Final = ErrorCode.NONE
 _log = Logger()
 _EXPECTED_REFUSALS: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
 """The states of the cluster that clients retry: they would fill the log."""
@@ -171,37 +172,70 @@ class ReplicaManager:
         the Deferred.
         """
         results: list[PartitionAppend] = []
-        recorded = self.journal.wants_batches
         self._appending = True
         try:
             for topic_partition, records in entries:
                 partition = self.partitions.get(topic_partition)
                 if partition is None or records is None:
                     results.append(self._not_appended(topic_partition, partition))
-                    continue
-                try:
-                    result = partition.append_records_to_leader(records, required_acks)
-                except RecordsRefused as refused:
-                    result = self._refused(partition, refused)
                 else:
-                    stats = partition.topic_stats
-                    stats.produce_requests += 1
-                    stats.messages_in += result.records_count
-                    stats.bytes_in += len(records)
-                    if recorded:
-                        self._note_append(result, len(records), request_id)
-                results.append(result)
+                    results.append(self._append(partition, records, required_acks, request_id))
         finally:
             self._appending = False
         if on_local_append is not None:
             on_local_append(results)
+        return self._complete_append(results, timeout_ms, required_acks, request_id)
+
+    def append_to_partition(
+        self,
+        request_id: int,
+        timeout_ms: int,
+        required_acks: int,
+        partition: Partition,
+        records: bytes | memoryview,
+    ) -> PartitionAppend | Deferred[list[PartitionAppend]]:
+        """Append to one hosted partition. Equal to `append_records` with one entry, at half the cost."""
+        self._appending = True
+        try:
+            result = self._append(partition, records, required_acks, request_id)
+        finally:
+            self._appending = False
+        if (
+            self._woken_sessions
+            or self._woken_fetches
+            or self.journal.wants_batches
+            or (required_acks == -1 and partition.enough_replicas_reached(result.last_offset + 1) is not _NONE)
+        ):
+            completed = self._complete_append([result], timeout_ms, required_acks, request_id)
+            return result if isinstance(completed, list) else completed
+        return result
+
+    def _append(
+        self, partition: Partition, records: bytes | memoryview, required_acks: int, request_id: int
+    ) -> PartitionAppend:
+        try:
+            result = partition.append_records_to_leader(records, required_acks)
+        except RecordsRefused as refused:
+            return self._refused(partition, refused)
+        stats = partition.topic_stats
+        stats.produce_requests += 1
+        stats.messages_in += result.records_count
+        stats.bytes_in += len(records)
+        if self.journal.wants_batches:
+            self._note_append(result, len(records), request_id)
+        return result
+
+    def _complete_append(
+        self, results: list[PartitionAppend], timeout_ms: int, required_acks: int, request_id: int
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        """Wake the fetches that the append has satisfied, then wait for replicas if acks=all."""
         if self._woken_sessions and required_acks == -1 and timeout_ms > 0:
             self._complete_sessions()
         if self._woken_sessions or self._woken_fetches:
             self._plan_flush()
         if required_acks == -1:
             return self._await_replicas(results, timeout_ms, request_id)
-        if recorded:
+        if self.journal.wants_batches:
             for result in results:
                 self._note_answer(result, required_acks, request_id)
         return results

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from broker_sim.apis.handler_result import RESPONSES, RESULTS, NoResponse
+from broker_sim.apis.handler_result import RESPONSES, NoResponse
 from broker_sim.rpc.fault_stage import FaultStage
 from broker_sim.rpc.journal_stage import JournalStage
 from broker_sim.rpc.quota_stage import QuotaStage
@@ -94,17 +94,18 @@ class RpcServer:
 
     def respond(self, context: RequestContext, result: HandlerResult) -> None:
         """Send what a handler has returned: now or, for a Deferred, when it fires."""
-        # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
-        if not isinstance(result, RESULTS) and isinstance(result, Deferred):
+        # In this order: the tests for an enum's class and for Deferred, an abstract class, are slow.
+        if isinstance(result, RESPONSES):
+            if self._on_response:
+                self._leave(result, context, 0)
+            else:
+                context.transport.send(context, result)
+        elif isinstance(result, NoResponse) or not isinstance(result, Deferred):
+            self._leave(result, context, 0)
+        else:
             context.local_done_us = self._now_us()
             result.addCallback(self._respond_late, context)
             result.addErrback(self._failed_to_respond, context)
-        elif self._on_response:
-            self._leave(result, context, 0)
-        elif isinstance(result, NoResponse):
-            context.transport.finish(context, result)
-        else:
-            context.transport.send(context, result)
 
     def sent(self, context: RequestContext, size_bytes: int) -> None:
         """Note that a response was given to the transport."""

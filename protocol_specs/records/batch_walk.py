@@ -72,6 +72,8 @@ class RecordsWalk:
         return self.min_timestamp(base_timestamp) < _INT64_MIN or self.max_timestamp(base_timestamp) > _INT64_MAX
 
 
+HEADS_MAX: Final = 4096
+"""Most sizes of a lone record whose head is kept."""
 _NULL: Final = encode_varint(-1)
 _NO_HEADERS: Final = encode_varint(0)
 _LONE_WITH_KEY: Final = RecordsWalk(1, 0, 0, NOT_FOUND, NOT_FOUND)
@@ -112,8 +114,9 @@ def walk_records(
 def walk_lone(data: bytes, start: int) -> RecordsWalk | None:
     """Walk a batch's only record: no attributes, deltas of 0, short lengths, no headers. None for any other."""
     size = len(data) - start
+    head = _heads_with_null_key.get(size) or _head_with_null_key(size)
     # The last byte is the count of headers.
-    if data.startswith(_head_with_null_key(size), start) and not data[-1]:
+    if data.startswith(head, start) and not data[-1]:
         return _LONE_WITHOUT_KEY
     before_key = _head_before_key(size)
     if not data.startswith(before_key, start) or data[-1]:
@@ -138,19 +141,25 @@ def walk_lone(data: bytes, start: int) -> RecordsWalk | None:
     return _LONE_WITHOUT_KEY if key & 1 else _LONE_WITH_KEY
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=HEADS_MAX)
 def _head_before_key(size: int) -> bytes:
     """The first bytes of the only record in a section of `size` bytes: length, attributes, deltas."""
     length = _sized(size)
     return _longer_than(size) if length is None else length + bytes(3)
 
 
-@lru_cache(maxsize=4096)
+_heads_with_null_key: Final[dict[int, bytes]] = {}
+"""The heads that were needed, by size: looked up for each batch, and a dict is faster than lru_cache."""
+
+
 def _head_with_null_key(size: int) -> bytes:
     """Its first bytes if its key is null and its value is not, up to the length of the value."""
+    if len(_heads_with_null_key) >= HEADS_MAX:
+        _heads_with_null_key.clear()
     before_value = _head_before_key(size) + _NULL
     value = _sized(size - len(before_value) - len(_NO_HEADERS))
-    return _longer_than(size) if value is None else before_value + value
+    head = _heads_with_null_key[size] = _longer_than(size) if value is None else before_value + value
+    return head
 
 
 def _longer_than(size: int) -> bytes:

@@ -9,6 +9,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.append_results import AppendOrigin, RecordsRefused
 from broker_sim.log.batch_validation import stored_as_it_is
+from broker_sim.log.lone_record import lone_record_as_it_is
 from broker_sim.log.record_assignment import assign_offset
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.errors import RecordBatchError
@@ -79,14 +80,19 @@ def test_both_store_the_same_bytes_or_refuse_with_the_same_code(
 def in_the_log(data: bytes, config: TopicConfig) -> object:
     records = memoryview(b"before" + data + b"\0\0\0")[6:-3]
     try:
-        stored = stored_as_it_is(records, config, 100, 7, NOW_MS, AppendOrigin.CLIENT) or assign_offset(
-            records,
-            topic_partition=TopicPartition("t", 0),
-            config=config,
-            offset=100,
-            leader_epoch=7,
-            now_ms=NOW_MS,
-            origin=AppendOrigin.CLIENT,
+        lone = lone_record_as_it_is(records, config, 100, 7, NOW_MS)
+        stored = (
+            lone
+            or stored_as_it_is(records, config, 100, 7, NOW_MS, AppendOrigin.CLIENT)
+            or assign_offset(
+                records,
+                topic_partition=TopicPartition("t", 0),
+                config=config,
+                offset=100,
+                leader_epoch=7,
+                now_ms=NOW_MS,
+                origin=AppendOrigin.CLIENT,
+            )
         )
     except RecordsRefused as refused:
         return refused.error_code

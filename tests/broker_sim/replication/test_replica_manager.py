@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -11,6 +11,9 @@ from broker_sim.control.events import BatchAppended, BatchDeduplicated, Detail, 
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_sim.log.append_results import PartitionAppend
 
 Make = Any
 MIN_ISR_2 = {"min.insync.replicas": "2"}
@@ -413,3 +416,38 @@ def test_who_leads_is_known_of_partitions_elsewhere_too(replicas: Make) -> None:
     manager = cluster.cluster.broker(3).replica_manager
     assert manager.current_leader(cluster.topic) == (1, 0)
     assert manager.current_leader(TopicPartition("u", 0)) == (-1, -1)
+
+
+# One partition --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("detail", list(Detail))
+@pytest.mark.parametrize("factor", [1, 3])
+@pytest.mark.parametrize("acks", [-1, 0, 1])
+@pytest.mark.parametrize("link", ["open", "held"])
+def test_an_append_to_one_partition_equals_one_of_a_list(
+    replicas: Make, acks: int, factor: int, detail: Detail, link: str
+) -> None:
+    def observed(*, in_a_list: bool) -> Any:
+        cluster = replicas(replication_factor=factor, detail=detail)
+        manager = cluster.cluster.broker(1).replica_manager
+        completed: list[PartitionAppend] = []
+        if link == "held":
+            cluster.cluster.links.link(1, 3).hold()
+        for records in (cluster.batch(1), cluster.batch(2, 3, producer=(7, 0, 0)), b"no batch at all" * 9):
+            for _ in range(2):
+                if in_a_list:
+                    result = manager.append_records(4, 750, acks, [(cluster.topic, records)])
+                else:
+                    result = manager.append_to_partition(4, 750, acks, manager.partitions[cluster.topic], records)
+                if isinstance(result, Deferred):
+                    result.addCallback(completed.extend)
+                else:
+                    completed.extend(result if isinstance(result, list) else [result])
+                cluster.run(ms=300)
+        cluster.run(ms=2_000)
+        events = [event for event in cluster.journal.events if isinstance(event, ProduceCompleted | BatchAppended)]
+        outcomes = [(each.error_code, each.base_offset, each.last_offset, each.duplicate) for each in completed]
+        return outcomes, events, manager.topic_stats.metrics(1, 1.0), cluster.high_watermark(1)
+
+    assert observed(in_a_list=False) == observed(in_a_list=True)

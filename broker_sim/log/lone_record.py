@@ -1,0 +1,80 @@
+"""Fast path that validates a produced batch of one plain record: uncompressed, of CreateTime, without a transaction.
+
+With one record per request the validation is the largest part of an append. A batch that has only zeros where larger
+ones differ (attributes, last offset delta) and one timestamp needs few checks. Every other batch is left to
+`batch_validation`. docs/design/fast-paths.md has the measured gain.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.log.stored_batch import LOG_FIELDS, StoredBatch
+from protocol_specs.records.batch_peek import (
+    ATTRIBUTES_OFFSET,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    MAGIC_V2,
+    RECORD_BATCH_OVERHEAD,
+)
+from protocol_specs.records.batch_walk import walk_lone
+from protocol_specs.records.checksums import crc32c
+
+if TYPE_CHECKING:
+    from broker_sim.config.topic_config import TopicConfig
+
+__all__ = ["lone_record_as_it_is"]
+
+_FIELDS: Final = struct.Struct(">qi4xbI6sqqqhii")
+"""The header of a batch without leader epoch; attributes and last offset delta as bytes."""
+_PLAIN: Final = bytes(6)
+"""Attributes and last offset delta of a lone record: no codec, CreateTime, no transaction, no control batch."""
+
+_new: Final = object.__new__
+
+
+def lone_record_as_it_is(
+    records: bytes | memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int
+) -> StoredBatch | None:
+    """Return a client's batch of one plain record as the log stores it at `offset`; None for any other batch."""
+    length = len(records)
+    if length <= RECORD_BATCH_OVERHEAD:
+        return None
+    (
+        base_offset, batch_length, magic, crc, plain, timestamp, max_timestamp,
+        producer_id, producer_epoch, base_sequence, records_count,
+    ) = _FIELDS.unpack_from(records)  # fmt: skip
+    if (
+        records_count != 1
+        or plain != _PLAIN
+        or magic != MAGIC_V2
+        or base_offset
+        or LOG_OVERHEAD + batch_length != length
+        or length > config.max_message_bytes
+        or timestamp != max_timestamp
+        or timestamp < 0
+        or not now_ms - config.message_timestamp_before_max_ms <= timestamp
+        or not timestamp <= now_ms + config.message_timestamp_after_max_ms
+        or producer_id >= 0 > base_sequence
+        or config.timestamp_type
+        or config.compact
+        or config.compression_type != "producer"
+        or crc32c(records[ATTRIBUTES_OFFSET:]) != crc
+    ):
+        return None
+    data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
+    if walk_lone(data, RECORD_BATCH_OVERHEAD) is None:
+        return None
+    batch = _new(StoredBatch)
+    batch.data = data
+    batch.base_offset = batch.last_offset = offset
+    batch.leader_epoch = leader_epoch
+    batch.max_timestamp = timestamp
+    batch.size = length
+    batch.records_count = 1
+    batch.producer_id = producer_id
+    batch.producer_epoch = producer_epoch
+    batch.base_sequence = base_sequence
+    batch.attributes = 0
+    return batch
