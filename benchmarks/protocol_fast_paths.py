@@ -111,17 +111,30 @@ def run(rounds: int) -> None:
     """Print one line per fast path and load."""
     print(f"{'fast path':<22}{'load':<37}{'fast':>10}{'slow':>10}  slow/fast")
     for name, load, fast, slow, context in comparisons():
-        fast()
-        count = max(1, int(SLICE_SECONDS / _seconds(fast, 3)))
-        times: list[tuple[float, float]] = []
-        for _ in range(rounds):
-            fast_s = _seconds(fast, count)
-            with context():
-                times.append((fast_s, _seconds(slow, count)))
-        ratios = [slow_s / fast_s for fast_s, slow_s in times]
-        error = 1.25 * statistics.stdev(ratios) / len(ratios) ** 0.5
-        columns = [f"{statistics.median(column) * 1e6:.1f} us" for column in zip(*times, strict=True)]
-        print(f"{name:<22}{load:<37}{columns[0]:>10}{columns[1]:>10}  {statistics.median(ratios):.2f} +- {error:.2f}")
+        fast_s, slow_s, ratio, error = compared(fast, slow, context, rounds)
+        print(f"{name:<22}{load:<37}{fast_s * 1e6:>7.1f} us{slow_s * 1e6:>7.1f} us  {ratio:.2f} +- {error:.2f}")
+
+
+def compared(
+    fast: Call, slow: Call, context: Slow, rounds: int, clean: Call = lambda: None
+) -> tuple[float, float, float, float]:
+    """Return median CPU seconds of the fast and of the slow call, the median of slow / fast, and its standard error.
+
+    The calls take turns; the slow one runs within `context`. `clean` is called between the slices, outside of the time.
+    """
+    fast()
+    count = max(1, int(SLICE_SECONDS / _seconds(fast, 3)))
+    times: list[tuple[float, float]] = []
+    for _ in range(rounds):
+        clean()
+        fast_s = _seconds(fast, count)
+        clean()
+        with context():
+            times.append((fast_s, _seconds(slow, count)))
+    ratios = [slow_s / fast_s for fast_s, slow_s in times]
+    error = 1.25 * statistics.stdev(ratios) / len(ratios) ** 0.5
+    fast_s, slow_s = (statistics.median(column) for column in zip(*times, strict=True))
+    return fast_s, slow_s, statistics.median(ratios), error
 
 
 def _seconds(call: Call, count: int) -> float:

@@ -31,7 +31,7 @@ class BrokerClock:
         return self._base_ms + (self._seconds() - self._set_at_s) * 1000 * self._drift
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, as this broker sees it."""
+        """Return milliseconds since the epoch by this broker's clock."""
         # Read per batch, and few clocks drift.
         return int(self._seconds() * 1000 + (self.offset_ms if self._drift else self._base_ms))
 
