@@ -41,7 +41,8 @@ def convert(
 ) -> None:
     """Convert one partition's result in place, or replace it, also an error of the log, by an error.
 
-    Raises a RecordBatchError for records that the old format cannot hold.
+    Raises:
+        RecordBatchError: The old format cannot hold the records.
     """
     if behaviour.fetch_gates_zstd_topics and config.compression_type == "zstd":
         _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)

@@ -193,7 +193,8 @@ class FetchSessionCache:
     ) -> FetchContext:
         """Find, change or close the session that a request names. Mirrors FetchManager.newContext.
 
-        Raises InvalidSession.
+        Raises:
+            InvalidSession: Kafka's session cache fails on the request.
         """
         if epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
             if session_id != INVALID_SESSION_ID:
@@ -234,7 +235,11 @@ class FetchSessionCache:
         uses_topic_ids: bool,
         now_ms: int,
     ) -> int:
-        """The id of a new session, 0 when the cache has no room for it. Raises InvalidSession."""
+        """Return the id of a new session, 0 if the cache has no room for it.
+
+        Raises:
+            InvalidSession: Kafka's session cache fails on the request.
+        """
         number = self._next_shard
         self._next_shard = (number + 1) % len(self._shards)
         sessions = self._shards[number]

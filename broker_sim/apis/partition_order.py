@@ -2,6 +2,11 @@
 
 Kafka collects the results of partitions in Scala's maps, keyed by TopicPartition or TopicIdPartition, and groups
 them by topic in the end. A mutable map lists its keys by their hashes; so does an immutable one of more than four.
+
+Handlers call these functions themselves. A stage that orders finished responses could not: the order depends on data
+that a response does not have. Produce and DeleteRecords list by which map a result came from (metadata, validation or
+log), DescribeLogDirs by the logs that it leaves out, Metadata orders names before it looks them up, and an error
+response of a whole request keeps the request's order.
 """
 
 from __future__ import annotations

@@ -32,7 +32,11 @@ def offsets_to_bytes(offsets: Mapping[TopicPartition, int]) -> bytes:
 
 
 def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
-    """The offsets in a file, none where there is no file. Raises CorruptFile."""
+    """Return the offsets of a file, none if it does not exist.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+    """
     offsets = {}
     for position, line in _read(disk, path):
         topic, *numbers = line.split(" ")
@@ -47,7 +51,11 @@ def epochs_to_bytes(entries: Iterable[EpochEntry]) -> bytes:
 
 
 def read_epochs(disk: Disk, path: str) -> list[EpochEntry]:
-    """The epochs in a file, none where there is no file. Raises CorruptFile."""
+    """Return the epochs of a file, none if it does not exist.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+    """
     return [EpochEntry(*_numbers(path, position, line, line.split(" "))) for position, line in _read(disk, path)]
 
 

@@ -114,7 +114,11 @@ class FileReplicaLog(ReplicaLog):
         remove_later: Callable[[str, int], None],
         restoring: bool = False,
     ) -> None:
-        """Create an empty log, or (`restoring`) one whose contents are restored next. Raises OSError."""
+        """Create an empty log, or (`restoring`) one whose contents are restored next.
+
+        Raises:
+            OSError: The disk fails.
+        """
         self.directory = directory
         self._disk = directory.disk
         self.path = path
@@ -394,7 +398,11 @@ class FileReplicaLog(ReplicaLog):
         self.epochs.write()
 
     def rename(self, path: str) -> None:
-        """Give the log's directory another name. Raises OSError."""
+        """Rename the log's directory.
+
+        Raises:
+            OSError: The disk fails.
+        """
         self.release()
         self._disk.rename(self.path, path)
         self.path = path

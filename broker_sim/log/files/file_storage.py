@@ -104,9 +104,11 @@ class FileStorage(ReplicaStorage):
             return super().space(name, used_bytes)
 
     def open(self, now_ms: int) -> None:
-        """Lock and read every directory; one that cannot be read is offline. Raises ForeignDirectory, CorruptFile.
+        """Lock and read every directory; one that cannot be read is offline. A second call does nothing.
 
-        Does nothing when it has been done in this run.
+        Raises:
+            ForeignDirectory: A directory belongs to another owner.
+            CorruptFile: A file cannot be read.
         """
         if self._tasks:
             return
@@ -358,7 +360,11 @@ class FileStorage(ReplicaStorage):
         config: TopicConfig,
         now_ms: int,
     ) -> FileReplicaLog:
-        """An empty log at a path. Raises OSError."""
+        """Return an empty log at a path.
+
+        Raises:
+            OSError: The disk fails.
+        """
         return FileReplicaLog(
             topic=topic_partition.topic,
             partition=topic_partition.partition,

@@ -57,7 +57,10 @@ class LogDirectory:
     def open(self, *, cluster_id: str, broker_id: int, random: Random) -> None:
         """Lock the directory and check its owner; format one without an owner.
 
-        Raises ForeignDirectory, CorruptFile, OSError.
+        Raises:
+            ForeignDirectory: The directory belongs to another owner.
+            CorruptFile: A file cannot be read.
+            OSError: The disk fails.
         """
         self.disk.make_directory(self.path)
         try:
@@ -112,7 +115,12 @@ class LogDirectory:
             self._on_failure(self)
 
     def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        """The offsets of one checkpoint. Raises CorruptFile, OSError."""
+        """Return the offsets of one checkpoint.
+
+        Raises:
+            CorruptFile: A file cannot be read.
+            OSError: The disk fails.
+        """
         return read_offsets(self.disk, f"{self.path}/{name}")
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:

@@ -70,7 +70,12 @@ def load_log(
     random: Random | None,
     remove_later: Callable[[str, int], None],
 ) -> FileReplicaLog:
-    """The log. Raises CorruptFile, OSError."""
+    """Return the log, restored from its files.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+        OSError: The disk fails.
+    """
     log = FileReplicaLog(
         topic=wanted.topic_partition.topic,
         partition=wanted.topic_partition.partition,

@@ -34,7 +34,11 @@ def snapshot_to_bytes(producers: Mapping[int, ProducerStateEntry]) -> bytes:
 
 
 def snapshot_from_bytes(data: bytes, path: str) -> dict[int, ProducerStateEntry]:
-    """Return the entries of a file by producer id. Raises CorruptFile."""
+    """Return the entries of a file by producer id.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+    """
     try:
         snapshot, _ = decode_versioned(ProducerSnapshot, data)
     except ProtocolError as error:

@@ -52,7 +52,11 @@ class MetaProperties:
 
 
 def read_meta_properties(disk: Disk, path: str) -> MetaProperties | None:
-    """The file, None where there is none. Raises CorruptFile."""
+    """Return the contents of the file, None if it does not exist.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+    """
     if not disk.is_file(path):
         return None
     values: dict[str, str] = {}
@@ -84,7 +88,11 @@ def partition_metadata_to_bytes(topic_id: bytes) -> bytes:
 
 
 def read_partition_metadata(disk: Disk, path: str) -> bytes | None:
-    """The topic id of a log, None where the file is missing. Raises CorruptFile."""
+    """Return a log's topic id, None if the file is missing.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+    """
     if not disk.is_file(path):
         return None
     lines = disk.read(path).decode("utf-8", "replace").splitlines()

@@ -15,7 +15,11 @@ __all__ = ["all_batches", "sound_batches"]
 
 
 def all_batches(data: bytes, path: str) -> tuple[list[StoredBatch], int]:
-    """Return all batches of a trusted file. Raises CorruptFile where it is not made of batches."""
+    """Return all batches of a trusted file.
+
+    Raises:
+        CorruptFile: A file cannot be read.
+    """
     batches: list[StoredBatch] = []
     position = 0
     while position < len(data):
