@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_client.core.batching.batch_drain import BatchDrain
 from broker_client.core.batching.batch_observer import BatchObserver
+from broker_client.core.batching.batch_states import BatchState
 from broker_client.core.batching.compression_ratio import CompressionRatioEstimator
 from broker_client.core.batching.message_set_batch import MessageSetBatch
 from broker_client.core.batching.node_latencies import NodeLatencies
@@ -88,6 +89,7 @@ class RecordAccumulator:
         self._formats = formats
         self._append_buffers = append_buffers
         self.observer = BatchObserver() if observer is None else observer
+        self._observe_append = None if observer is None else observer.appended  # a call per record would be felt
         self.pool = pool
         self.closed = False
         self._retry_backoff = retry_backoff
@@ -125,8 +127,7 @@ class RecordAccumulator:
     ) -> FutureRecordMetadata | None:
         """Add a record to its partition's last batch, or to a new one.
 
-        None means: no memory for a new batch; wait for `batch_memory` bytes and append again with them as
-        `granted_bytes`. A grant that was not needed after all goes back to the pool.
+        None: no memory for a new batch; wait for `batch_memory` bytes and pass them as `granted_bytes` (used or freed).
         """
         info = self._topics.get(topic) or self._topic_info(topic)
         partitioner = info.partitioner
@@ -154,7 +155,7 @@ class RecordAccumulator:
                 if batch is not None:
                     before, appended_ms = batch.estimated_size_in_bytes, batch.last_append_ms
                     future = batch.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms)
-                    full = batch.is_full
+                    full = batch.state is not BatchState.OPEN
                     if future is None:
                         self._close_last(batch)
                 if future is None:
@@ -166,7 +167,8 @@ class RecordAccumulator:
                     batches.append(batch)
                     full = True  # at least one batch was made: the Sender has to know its time
                 assert batch is not None
-                self.observer.appended(batch)
+                if self._observe_append is not None:
+                    self._observe_append(batch)
                 if sticky is not None:
                     sticky.produced_bytes += batch.estimated_size_in_bytes - before
                     if sticky.produced_bytes >= partitioner.sticky_batch_size:
