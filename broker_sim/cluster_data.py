@@ -152,7 +152,7 @@ class ClusterData:
     def _topic_id_of(self, topic: str) -> bytes | None:
         return self._zookeeper_files.topic_id_of(topic) if self._with_zookeeper else None
 
-    # Metadata --------------------------------------------------------------------------------------------------
+    # Metadata.
 
     def keep(self, cluster: Cluster) -> None:
         """Read the metadata before the controllers are made. Raises BrokerSimError."""

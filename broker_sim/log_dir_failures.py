@@ -52,7 +52,7 @@ class LogDirFailures:
             self._call.cancel()
             self._call = None
 
-    # Assignments -----------------------------------------------------------------------------------------------
+    # Assignments.
 
     def placed(self, topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:
         """Report a replica's directory to the controller, with all others of this loop iteration."""
@@ -88,7 +88,7 @@ class LogDirFailures:
 
         broker.links.send(broker.id, CONTROLLER_ID, request).addErrback(failed)
 
-    # Failures --------------------------------------------------------------------------------------------------
+    # Failures.
 
     def failed(self, name: str) -> None:
         """Take the replicas of a failed directory offline and notify the controller, unless the broker has to end."""

@@ -57,7 +57,7 @@ class Identity:
 
 
 class CertificateAuthority:
-    """Signs for this machine's names, unless it is told others."""
+    """Signs certificates, by default for the names of this machine."""
 
     def __init__(self, folder: Path, name: str = "test authority") -> None:
         self.folder = folder
@@ -116,7 +116,7 @@ def general_name(host: str) -> x509.GeneralName:
 
 @dataclass(frozen=True)
 class Certificates:
-    """What tests need: an authority, a broker and a client of it, and an authority that nobody trusts."""
+    """The certificates of a test: an authority, a broker and a client of it, and an untrusted authority."""
 
     authority: CertificateAuthority
     stranger: CertificateAuthority

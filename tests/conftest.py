@@ -1,13 +1,13 @@
-"""What holds for all tests: Hypothesis without a clock, the longest files first, and a small heap to collect.
+"""Settings of all tests: Hypothesis without deadlines, the order of the files, and the garbage collector.
 
-How long an example takes depends on what else the machine does. A check of a commit (`CI` is set) draws the same
-examples each time, so that it answers for the commit and not for the day; everywhere else each run draws new ones.
+The duration of an example depends on the load of the machine, so deadlines are off. The check of a commit (`CI` is set)
+draws the same examples each time, so that its result depends on the commit alone; other runs draw new examples.
 
-`make test` gives whole files, in the order of collection, to three processes: two cores have work while one of them
-waits for a silence, a server or a JVM. A file that takes long must not come last, when the others have nothing left.
+`make test` distributes whole files, in the order of collection, to three processes: two cores are busy while one
+process waits for a timeout, a server or a JVM. The longest files come first, so that no process runs alone at the end.
 
-What stays for good (modules, 17,000 collected tests, generated codecs, cached strategies) is hidden from the garbage
-collector where a file begins: each full collection walks what its own file has made, and no more.
+Permanent objects (modules, 17,000 collected tests, generated codecs, cached strategies) are frozen when a file begins,
+so that a full collection visits only the objects of the current file.
 """
 
 from __future__ import annotations

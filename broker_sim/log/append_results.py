@@ -1,5 +1,5 @@
-"""The result of an append to a leader's log, or why the records were refused. Mirrors LogAppendInfo, and the exceptions
-that ReplicaManager.appendToLocalLog sorts by what their response reveals.
+"""Results of appends to a leader's log, and the errors that refuse them. Mirrors LogAppendInfo and the exceptions that
+ReplicaManager.appendToLocalLog maps to responses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNKNOWN_OFFSET: Final = -1
 
 
 class AppendOrigin(Enum):
-    """Who appends, which decides how much is checked. Mirrors AppendOrigin."""
+    """The origin of an append, which decides which checks apply. Mirrors AppendOrigin."""
 
     CLIENT = auto()
     COORDINATOR = auto()
@@ -31,7 +31,7 @@ class AppendOrigin(Enum):
 # Not slotted, so that a log sets only what differs from the defaults: one is made per batch.
 @dataclass
 class PartitionAppend:
-    """The result of an append to one partition: of the log's part, and then of the wait for replicas.
+    """The result of an append to one partition, first of the log and then of the wait for replicas.
 
     Mirrors LogAppendInfo and ProduceResponse.PartitionResponse. For a duplicate the offsets are those of the first
     append, and the time is its timestamp. With REQUEST_TIMED_OUT the base offset is the real one.
@@ -46,7 +46,7 @@ class PartitionAppend:
     log_start_offset: int = UNKNOWN_OFFSET
     records_count: int = 0
     batches: Sequence[StoredBatch] = ()
-    """What was appended; empty for a duplicate."""
+    """The appended batches; empty for a duplicate."""
     duplicate: bool = False
     record_errors: Sequence[RecordError] = ()
     error_message: str | None = None
@@ -54,17 +54,17 @@ class PartitionAppend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordError:
-    """One refused record (KIP-467): its index in the batch, and why."""
+    """One refused record (KIP-467): its index in the batch, and the reason."""
 
     batch_index: int
     message: str
 
 
 class RecordsRefused(BrokerSimError):
-    """The log refuses records; the parts are what the Produce answer shows.
+    """The log refuses records; the attributes fill the partition's part of the Produce response.
 
-    `message` is the answer's text (None for most errors, as in Kafka), `reason` is always there for logs.
-    `log_start_offset_known` is false for the errors whose answer has log start offset -1.
+    `message` is the error message of the response (None for most errors, as in Kafka); `reason` is for log lines and is
+    always set. `log_start_offset_known` is false for the errors whose response has log start offset -1.
     """
 
     def __init__(

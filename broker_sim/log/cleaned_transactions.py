@@ -1,6 +1,6 @@
-"""Transactions as compaction meets them: whose records were aborted, and which markers nobody needs any more.
+"""Transactions during compaction: which records were aborted, and which markers can be deleted.
 
-Mirrors CleanedTransactionMetadata. A marker may go when nothing of its transaction is left before it.
+Mirrors CleanedTransactionMetadata. A marker can be deleted when no record of its transaction remains before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class AbortedTransaction(NamedTuple):
 
 
 def aborted_transactions(batches: Iterable[StoredBatch]) -> list[AbortedTransaction]:
-    """Every transaction of a log whose records are followed by an abort marker, by its first offset."""
+    """Return the aborted transactions of a log in the order of their first offsets."""
     ongoing: dict[int, int] = {}
     found = []
     for batch in batches:
@@ -39,7 +39,7 @@ def aborted_transactions(batches: Iterable[StoredBatch]) -> list[AbortedTransact
 
 
 class CleanedTransactions:
-    """Reads the batches of a log in order, and says of each what its transaction makes of it."""
+    """Reads the batches of a log in order and finds for each whether its transaction was aborted or has ended."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._aborted = list(aborted)[::-1]
@@ -47,7 +47,7 @@ class CleanedTransactions:
         self._ongoing_committed: dict[int, None] = {}
 
     def batch_is_aborted(self, batch: StoredBatch) -> bool:
-        """Whether an abort marker follows a batch of records."""
+        """Return True if an abort marker follows a batch of records."""
         if not batch.is_transactional:
             return False
         self._begin_up_to(batch.last_offset)
@@ -58,7 +58,7 @@ class CleanedTransactions:
         return False
 
     def control_batch_read(self, batch: StoredBatch) -> bool:
-        """Whether a control batch may go: nothing that it ends was seen."""
+        """Return True if a control batch can be deleted: no batch of its transaction was read before it."""
         self._begin_up_to(batch.last_offset)
         if not batch.records_count:
             return True

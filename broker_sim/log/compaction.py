@@ -1,11 +1,11 @@
-"""Compaction of one log: what may be cleaned, and the cleaning. Mirrors LogCleanerManager.cleanableOffsets and Cleaner.
+"""Compaction of one log. Mirrors LogCleanerManager.cleanableOffsets and Cleaner.
 
-The dirty section (from the last round's end to the first segment that may not be touched: the active one, one that is
-younger than `min.compaction.lag.ms`, one with unstable records) says which offset of each key is the last one; every
-segment up to there is then written anew without the records that a later one replaces. Offsets never change. A
-tombstone goes in the first round after its delete horizon (KIP-534), which the first round that meets it sets to
-`delete.retention.ms` from then. The last batch of an active producer, and the last one of the round, stay as empty
-headers. Batches from which nothing goes stay the very objects that the other replicas hold.
+The dirty section runs from the end of the last round to the first uncleanable segment: the active one, one younger
+than `min.compaction.lag.ms`, or one with unstable records. A first pass over it finds the last offset of each key. A
+second pass rewrites every segment up to its end without the records that a later record of the same key replaces.
+Offsets never change. The first round that reads a tombstone sets its delete horizon (KIP-534) to `delete.retention.ms`
+from then; the first round after the horizon deletes it. The last batch of an active producer, and the last batch of the
+round, remain as empty headers. A batch that keeps all its records remains the object that the other replicas share.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class LogToClean:
     clean_bytes: int
     cleanable_bytes: int
     needs_compaction_now: bool
-    """Whether a dirty record is older than `max.compaction.lag.ms`."""
+    """True if a dirty record is older than `max.compaction.lag.ms`."""
 
     @property
     def total_bytes(self) -> int:
-        """What the round would look at."""
+        """The bytes that the round would read."""
         return self.clean_bytes + self.cleanable_bytes
 
     @property
     def cleanable_ratio(self) -> float:
-        """The dirty part of it."""
+        """The dirty share of `total_bytes`."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     @property
     def due(self) -> bool:
-        """Whether it is dirty enough, or old enough."""
+        """True if the log exceeds `min.cleanable.dirty.ratio` or has records older than `max.compaction.lag.ms`."""
         if not self.total_bytes:
             return False
         if self.needs_compaction_now and self.cleanable_bytes > 0:
@@ -65,7 +65,7 @@ class LogToClean:
 
 
 def log_to_clean(log: ReplicaLog, now_ms: int) -> LogToClean:
-    """What compaction could do with a log now."""
+    """Return the section of a log that compaction could clean now."""
     first_dirty = log.first_dirty_offset
     if first_dirty is None or not log.log_start_offset <= first_dirty <= log.log_end_offset:
         first_dirty = log.log_start_offset
@@ -132,7 +132,7 @@ def _last_offset_of_each_key(log: ReplicaLog, start: int, end: int) -> dict[byte
 
 
 def _grouped_by_size(segments: Sequence[LogSegment], log: ReplicaLog, end: int) -> Iterator[list[LogSegment]]:
-    """Neighbours that fit into one segment together. Mirrors Cleaner.groupSegmentsBySize."""
+    """Yield groups of adjacent segments that fit into one segment. Mirrors Cleaner.groupSegmentsBySize."""
     config = log.config
     group: list[LogSegment] = []
     for index, segment in enumerate(segments):
@@ -167,7 +167,7 @@ class _Cleaner:
         self._transactions = CleanedTransactions(aborted_transactions(log.batches()))
 
     def cleaned(self, group: Sequence[LogSegment]) -> LogSegment:
-        """One segment with what stays of a group."""
+        """Return one segment with the retained records of a group."""
         first, last = group[0], group[-1]
         segment = LogSegment(
             first.base_offset, self._now_ms, self._log.config, producer_snapshot=first.producer_snapshot

@@ -1,4 +1,4 @@
-"""Where each leader epoch starts in a log (KIP-101, KIP-279). Mirrors LeaderEpochFileCache."""
+"""The start offset of each leader epoch in a log (KIP-101, KIP-279). Mirrors LeaderEpochFileCache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class EpochEntry(NamedTuple):
 
 
 class EpochEndOffset(NamedTuple):
-    """The largest epoch not above the one asked for, and the offset where it ends; both -1 when unknown."""
+    """The largest epoch not above the requested one, and its end offset; both -1 when unknown."""
 
     epoch: int
     end_offset: int
@@ -51,7 +51,7 @@ class LeaderEpochCache:
         self.latest_epoch = epoch
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """Where an epoch ends: the start of the next one, or the log's end for the latest."""
+        """Return the end offset of an epoch: the start of the next one, or the log's end for the latest."""
         entries = self._entries
         if epoch == UNDEFINED_EPOCH or not entries:
             return EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
@@ -61,30 +61,30 @@ class LeaderEpochCache:
         if index == len(entries):
             return EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
         if index == 0:
-            # Everything known is newer: the asked epoch ends where the oldest one starts.
+            # All entries are newer: the requested epoch ends where the oldest one starts.
             return EpochEndOffset(epoch, entries[0].start_offset)
         return EpochEndOffset(entries[index - 1].epoch, entries[index].start_offset)
 
     def epoch_for(self, offset: int) -> int | None:
-        """The epoch of the record at an offset, None when no entry covers it."""
+        """Return the epoch of the record at an offset, None when no entry covers it."""
         index = bisect_right(self._entries, offset, key=_start_offset)
         return self._entries[index - 1].epoch if index else None
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget the epochs that start at or after an offset."""
+        """Remove the epochs that start at or after an offset."""
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
         self.latest_epoch = self._entries[-1].epoch if self._entries else None
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget what lies before an offset; the epoch that covers it then starts there."""
+        """Remove the entries below an offset; the epoch that covers the offset then starts there."""
         index = bisect_right(self._entries, start_offset, key=_start_offset)
         if index:
             covering = self._entries[index - 1]
             self._entries[:index] = [EpochEntry(covering.epoch, start_offset)]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self._entries.clear()
         self.latest_epoch = None
 

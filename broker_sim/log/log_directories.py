@@ -1,8 +1,10 @@
-"""Which log directory holds which replica (KIP-113). Mirrors LogManager's parentDir, nextLogDirs and preferredLogDirs.
+"""The log directories of a broker, and the replicas in each (KIP-113).
 
-The directories are those of `log.dirs`, else of `log.dir`; in memory they are but names. A new log goes where a client
-has wished it, else where the fewest logs are. In memory a move takes no time, so that there is never a future replica.
-A directory that has failed gets no new logs, and keeps those that it has from everybody.
+Mirrors LogManager's parentDir, nextLogDirs and preferredLogDirs.
+
+The directories are those of `log.dirs`, else of `log.dir`; a storage in memory only uses their names. A new log goes
+to the directory that a client requested (AlterReplicaLogDirs), else to the one with the fewest logs. In memory a move
+takes no time, so future replicas do not exist. A failed directory gets no new logs, and its own are unavailable.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
 
 DIRECTORY_BYTES: Final = 1 << 40
-"""The size of the disk that each directory seems to have."""
+"""The disk size that each directory reports."""
 
 
 class LogDirectoryOffline(BrokerSimError):
@@ -40,21 +42,25 @@ class LogDirectories:
         self.names: tuple[str, ...] = _names(config["log.dir"] if configured is None else configured)
         self.cordoned: tuple[str, ...] = _names(config.values.get("cordoned.log.dirs") or [])
         self.offline: dict[str, None] = {}
-        """Those that have failed."""
+        """The failed directories, in the order of their failures."""
         self._replicas: dict[TopicPartition, str] = {}
         self._counts = dict.fromkeys(self.names, 0)
         self._preferred: dict[TopicPartition, str] = {}
 
     def of(self, topic_partition: TopicPartition) -> str | None:
-        """The directory of a replica, None when there is none."""
+        """Return the directory of a replica, None when there is none."""
         return self._replicas.get(topic_partition)
 
     def replicas_in(self, directory: str) -> list[TopicPartition]:
-        """What is in a directory."""
+        """Return the replicas in a directory."""
         return [topic_partition for topic_partition, name in self._replicas.items() if name == directory]
 
     def place(self, topic_partition: TopicPartition) -> str:
-        """Give a new log its directory."""
+        """Choose the directory of a new log.
+
+        Raises:
+            LogDirectoryOffline: every directory has failed.
+        """
         directory = self._preferred.pop(topic_partition, None)
         if directory is None or directory in self.offline:
             online = [name for name in self._counts if name not in self.offline]
@@ -65,38 +71,38 @@ class LogDirectories:
         return directory
 
     def put(self, topic_partition: TopicPartition, directory: str) -> None:
-        """A replica is in a directory."""
+        """Record the directory of a replica."""
         self.remove(topic_partition)
         self._replicas[topic_partition] = directory
         self._counts[directory] += 1
 
     def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Note where a replica is to be when it comes."""
+        """Record the directory for a replica that this broker does not have yet."""
         self._preferred[topic_partition] = directory
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
-        """Whether the replica is in a directory that has failed."""
+        """Return True if the replica is in a failed directory."""
         return bool(self.offline) and self._replicas.get(topic_partition) in self.offline
 
     def move(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Move a replica, or note where it is to be when it comes. The directory is one of `names`."""
+        """Move a replica, or record the directory for its creation. The directory is one of `names`."""
         self._preferred[topic_partition] = directory
         if topic_partition in self._replicas:
             self.place(topic_partition)
 
     def remove(self, topic_partition: TopicPartition) -> None:
-        """Forget a replica whose log is deleted."""
+        """Remove a replica whose log is deleted."""
         directory = self._replicas.pop(topic_partition, None)
         if directory is not None:
             self._counts[directory] -= 1
 
 
 def directory_path(text: str) -> str:
-    """The absolute path that a configuration means."""
+    """Return a configured path as a normalized absolute path."""
     return posixpath.normpath(posixpath.join("/", text.strip()))
 
 
 def _names(value: ConfigValue) -> tuple[str, ...]:
-    """The absolute paths in a list, which older releases have as one text."""
+    """Return the absolute paths of a list; older releases have the list as one text."""
     items = value if isinstance(value, list) else str(value).split(",")
     return tuple(dict.fromkeys(directory_path(item) for item in items))

@@ -1,9 +1,9 @@
-"""What happens to a broker's logs by time alone: retention, and the log cleaner. Mirrors LogManager and LogCleaner.
+"""The periodic tasks of a broker's logs: retention and the log cleaner. Mirrors LogManager and LogCleaner.
 
-Retention looks at every log that is not compacted each `log.retention.check.interval.ms`. The cleaner is one thread
-that works as long as a compacted log is dirty enough, the dirtiest first, and then rests for `log.cleaner.backoff.ms`;
-retention of compacted logs is its business too. A log whose records cannot be read is left alone from then on. While
-no log is compacted the cleaner has no timer at all, so that an idle hour costs nothing.
+Retention checks every log without compaction each `log.retention.check.interval.ms`. The cleaner mirrors one cleaner
+thread: it cleans the dirtiest log first until no log is dirty enough, then applies retention to the compacted logs,
+and then waits for `log.cleaner.backoff.ms`. A log with unreadable records is marked uncleanable and skipped from then
+on. Without a compacted log the cleaner has no timer, so that idle virtual hours cost no events.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _log = Logger()
 
 INITIAL_TASK_DELAY_MS: Final = 30_000
-"""How long after its start a broker first looks for what retention lets go; 4.x has a configuration for it."""
+"""The delay from a broker's start to its first retention check; 4.x has a configuration for it."""
 
 
 class LogManager:
-    """The housekeeping of one run of a broker. `log_start_moved` is told of each log whose start has moved."""
+    """The periodic tasks of one broker incarnation. `log_start_moved` is called for each log whose start has moved."""
 
     def __init__(
         self,
@@ -62,19 +62,19 @@ class LogManager:
             self.reconfigure(config)
 
     def start(self) -> None:
-        """Begin both tasks."""
+        """Start both tasks."""
         self._started = True
         self._retention.start(initial_delay_ms=self._initial_delay_ms)
         if any(log.config.compact for log in self._logs().values()):
             self.wake_cleaner()
 
     def wake_cleaner(self) -> None:
-        """A compacted log has appeared."""
+        """Start the cleaner, because a compacted log exists now."""
         if self._started and self._cleaner is not None and not self._cleaner.running:
             self._cleaner.start()
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Rest for the new `log.cleaner.backoff.ms` from now on. Mirrors LogCleaner.reconfigure."""
+        """Apply a new `log.cleaner.backoff.ms`. Mirrors LogCleaner.reconfigure."""
         backoff_ms = config["log.cleaner.backoff.ms"]
         assert isinstance(backoff_ms, int)
         backoff_ms = max(backoff_ms, 1)
@@ -87,36 +87,37 @@ class LogManager:
             self._cleaner.start()
 
     def stop(self) -> None:
-        """End both tasks."""
+        """Stop both tasks."""
         self._started = False
         self._retention.stop()
         if self._cleaner is not None:
             self._cleaner.stop()
 
     def delete_old_segments(self) -> None:
-        """One retention check. Mirrors LogManager.cleanupLogs."""
+        """Run one retention check. Mirrors LogManager.cleanupLogs."""
         for topic_partition, log in self._logs().items():
             if self._cleaner is None or not log.config.compact:
                 self._delete_old_segments(topic_partition, log)
 
     def clean(self) -> None:
-        """Compact whatever is due, then let go what retention lets go of compacted logs. Mirrors CleanerThread."""
+        """Compact the logs that are due, then apply retention to compacted logs. Mirrors CleanerThread."""
         compacted = {topic_partition: log for topic_partition, log in self._logs().items() if log.config.compact}
         if not compacted and self._cleaner is not None:
             self._cleaner.stop()
         for log in self._uncleanable:
             compacted.pop(log.topic_partition, None)
-        while compacted and (filthiest := self._filthiest(compacted)) is not None:
+        while compacted and (dirtiest := self._dirtiest(compacted)) is not None:
             try:
-                clean(filthiest, self._now_ms())
+                clean(dirtiest, self._now_ms())
             except RecordBatchError as error:
-                _log.warn("{log} is not compacted: {error}", log=filthiest.log.topic_partition, error=error)
-                self._uncleanable[filthiest.log] = None
-                del compacted[filthiest.log.topic_partition]
+                partition = dirtiest.log.topic_partition
+                _log.warn("log cleaner: marking log={log} as uncleanable: {error}", log=partition, error=error)
+                self._uncleanable[dirtiest.log] = None
+                del compacted[partition]
         for topic_partition, log in compacted.items():
             self._delete_old_segments(topic_partition, log)
 
-    def _filthiest(self, logs: Mapping[TopicPartition, ReplicaLog]) -> LogToClean | None:
+    def _dirtiest(self, logs: Mapping[TopicPartition, ReplicaLog]) -> LogToClean | None:
         now_ms = self._now_ms()
         due = [cleanable for log in logs.values() if (cleanable := log_to_clean(log, now_ms)).due]
         return max(due, key=_cleanable_ratio, default=None)

@@ -1,8 +1,10 @@
-"""Produced records on their way into a log of magic 0 or 1. Mirrors Log.append of 0.8 to 0.10, and what 0.11 to 2.8 do
-where `message.format.version` is older than they are.
+"""Offset assignment of produced records for a log of magic 0 or 1.
 
-Each message, or wrapper of compressed ones, is stored as a batch of its own: an answer to a Fetch begins with the one
-that holds the offset.
+Mirrors Log.append of 0.8 to 0.10, and of 0.11 to 2.8 with an older `message.format.version`.
+
+
+Each message, or wrapper of compressed ones, is stored as a batch of its own, because a Fetch response begins with the
+message that holds the requested offset.
 """
 
 from __future__ import annotations
@@ -45,9 +47,10 @@ def assign_message_set(
     now_ms: int,
     origin: AppendOrigin,
 ) -> tuple[StoredBatch, list[StoredBatch]] | None:
-    """The record set as a whole, and its messages as they are stored; None where it holds no whole message.
+    """Return the record set as a whole and its stored messages; None if it holds no complete message.
 
-    Raises RecordsRefused by Kafka's rules, in their order.
+    Raises:
+        RecordsRefused: the first of Kafka's checks, in Kafka's order, that the records fail.
     """
     records = memoryview(records)
     _refuse_unknown(records, behaviour)
@@ -80,7 +83,7 @@ def assign_message_set(
 
 
 def stored_message(data: bytes, first_offset: int, last_offset: int, timestamp: int) -> StoredBatch:
-    """A message, or a wrapper of compressed ones, as it is stored."""
+    """Return a message, or a wrapper of compressed ones, as a stored batch."""
     return StoredBatch(
         data,
         first_offset,
@@ -97,11 +100,11 @@ def stored_message(data: bytes, first_offset: int, last_offset: int, timestamp: 
 
 
 def _refuse_unknown(records: memoryview, behaviour: ReleaseBehaviour) -> None:
-    """A format or codec that came later: old brokers meet a wrong checksum, or a number that is no codec of theirs."""
+    """Refuse a newer format or codec: old brokers read a wrong checksum, or an unknown codec number."""
     try:
         headers = [header for header, _ in iterate_any(records)]
     except RecordBatchError:
-        return  # its own words come later
+        return  # The slow path raises this error with its own message.
     for header in headers:
         if header.magic > behaviour.newest_magic:
             raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"magic {header.magic} is not known yet")

@@ -1,8 +1,8 @@
 """Compaction of messages of magic 0 and 1. Mirrors MemoryRecords.filterTo for legacy batches, and before 0.11
 Cleaner.cleanInto with its compressMessages.
 
-A wrapper is written anew without the messages that go; offsets stay, and nothing is left of a wrapper without any.
-Tombstones have no delete horizon of their own: the time of a segment's last change says whether they stay.
+A wrapper is rewritten without its deleted messages; offsets do not change, and a wrapper without messages is deleted.
+Tombstones have no delete horizon of their own: the modification time of their segment decides when they are deleted.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["cleaned_message", "tombstone_horizon_ms"]
 
 
 def tombstone_horizon_ms(segments: Sequence[LogSegment], first_dirty_offset: int, delete_retention_ms: int) -> int:
-    """Tombstones of segments that were changed after it stay: all, before a first round has cleaned any."""
+    """Return the time limit: tombstones stay in segments modified after it, and 0 keeps all before the first round."""
     clean = [segment for segment in segments if segment.base_offset < first_dirty_offset]
     return clean[-1].modified_ms - delete_retention_ms if clean else 0
 
 
 def cleaned_message(batch: StoredBatch, stays: Callable[[Record], bool]) -> StoredBatch | None:
-    """The message or wrapper with what stays of it; None where nothing does."""
+    """Return the message or wrapper with its retained messages; None if none is retained."""
     found = read_any(batch.data)
     kept = [record for record in found if stays(record)]
     if len(kept) == len(found):

@@ -1,4 +1,4 @@
-"""Offsets by time: what ListOffsets asks of a log. Mirrors UnifiedLog.fetchOffsetByTimestamp."""
+"""Offset lookups by timestamp, for ListOffsets. Mirrors UnifiedLog.fetchOffsetByTimestamp."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TimestampAndOffset(NamedTuple):
-    """A record's timestamp (-1 where none was looked for), its offset and the leader epoch of its batch."""
+    """A record's timestamp (-1 for lookups without one), its offset and the leader epoch of its batch."""
 
     timestamp: int
     offset: int
@@ -25,7 +25,7 @@ class TimestampAndOffset(NamedTuple):
 def first_at_or_after(
     segments: Sequence[LogSegment], timestamp: int, log_start_offset: int
 ) -> TimestampAndOffset | None:
-    """The first record, in log order, whose timestamp is not below the given one."""
+    """Return the first record, in log order, whose timestamp is not below the given one."""
     for segment in segments:
         if segment.largest_timestamp < timestamp:
             continue
@@ -41,7 +41,7 @@ def first_at_or_after(
 
 
 def first_with_max_timestamp(segments: Sequence[LogSegment]) -> TimestampAndOffset | None:
-    """The first record with the log's largest timestamp (KIP-734)."""
+    """Return the first record with the log's largest timestamp (KIP-734)."""
     batch = _first_batch_with_max_timestamp(segments)
     if batch is None:
         return None
@@ -52,12 +52,12 @@ def first_with_max_timestamp(segments: Sequence[LogSegment]) -> TimestampAndOffs
 
 
 def last_of_batch_with_max_timestamp(segments: Sequence[LogSegment]) -> TimestampAndOffset | None:
-    """The last record of the first batch with the log's largest timestamp: all that 3.x looks at."""
+    """Return the last record of the first batch with the log's largest timestamp, as 3.x does."""
     batch = _first_batch_with_max_timestamp(segments)
     if batch is None:
         return None
     if batch.max_timestamp == NO_TIMESTAMP:
-        # No entry of the time index: the segment's first offset stands for it.
+        # The time index has no entry then, and Kafka returns the segment's first offset.
         return TimestampAndOffset(NO_TIMESTAMP, batch.base_offset, batch.leader_epoch)
     return TimestampAndOffset(batch.max_timestamp, batch.last_offset, batch.leader_epoch)
 

@@ -1,9 +1,9 @@
-"""What a log remembers of idempotent producers (KIP-98). Mirrors ProducerStateManager, ProducerStateEntry and
+"""The state of idempotent producers in one log (KIP-98). Mirrors ProducerStateManager, ProducerStateEntry and
 ProducerAppendInfo.
 
-A batch's producer epoch and sequence are checked when it is appended to the leader; followers only remember.
-The five newest batches of a producer are kept (in 0.11 only the last one), so that a retry of one of them is answered
-and not stored twice.
+The leader checks a batch's producer epoch and sequence before the append; followers only update the state. The state
+has the five newest batches of each producer (in 0.11 only the last one), so that a retry of one of them gets a
+successful response and is not stored twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BATCHES_TO_RETAIN: Final = 5
 
 
 class BatchMetadata(NamedTuple):
-    """One remembered batch. `timestamp` is its max timestamp."""
+    """One recent batch of a producer. `timestamp` is its max timestamp."""
 
     first_sequence: int
     last_sequence: int
@@ -38,7 +38,7 @@ class BatchMetadata(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class ProducerStateEntry:
-    """What is known of one producer id in one log."""
+    """The state of one producer id in one log."""
 
     producer_id: int
     producer_epoch: int = NO_PRODUCER_EPOCH
@@ -46,7 +46,7 @@ class ProducerStateEntry:
     batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=BATCHES_TO_RETAIN))
 
     def copy(self) -> ProducerStateEntry:
-        """An entry of the same content that changes by itself."""
+        """Return an independent copy."""
         return ProducerStateEntry(
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
@@ -56,7 +56,7 @@ class ProducerStateEntry:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the newest record, -1 when no batch is remembered."""
+        """The sequence of the newest record, -1 without a batch."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
 
@@ -87,19 +87,19 @@ class ProducerStateManager:
         self._batches_kept = behaviour.producer_batches_kept
         self._producers: dict[int, ProducerStateEntry] = {}
         self.expiration_ms = expiration_ms
-        """How long a producer is remembered; it may change at any time (KIP-854)."""
+        """The idle time after which a producer expires; dynamic since KIP-854."""
         self._expiration_check_interval_ms = expiration_check_interval_ms
         self._next_expiration_check_ms = now_ms + expiration_check_interval_ms
 
     @property
     def active_producers(self) -> Mapping[int, ProducerStateEntry]:
-        """Every producer that is remembered, by its id."""
+        """Every producer that has not expired, by its id."""
         return self._producers
 
     def find_duplicate(
         self, producer_id: int, producer_epoch: int, base_sequence: int, last_sequence: int
     ) -> BatchMetadata | None:
-        """The remembered batch of the same epoch and sequences, if there is one."""
+        """Return the recent batch of the same epoch and sequences, None if there is none."""
         entry = self._producers.get(producer_id)
         if entry is None or entry.producer_epoch != producer_epoch:
             return None
@@ -109,7 +109,11 @@ class ProducerStateManager:
         return None
 
     def check(self, producer_id: int, producer_epoch: int, base_sequence: int, offset: int) -> None:
-        """Refuse a client's batch whose epoch is old (47) or whose sequence is not the next one (45)."""
+        """Refuse a client's batch whose epoch is old (47) or whose sequence is not the next one (45).
+
+        Raises:
+            RecordsRefused: the epoch is old, the sequence is not the next one, or (before 2.5) the producer is unknown.
+        """
         entry = self._producers.get(producer_id)
         last_epoch = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
         if producer_epoch < last_epoch:
@@ -143,7 +147,7 @@ class ProducerStateManager:
             raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
 
     def update(self, batch: StoredBatch) -> None:
-        """Remember a batch that is now in the log."""
+        """Add an appended batch to the state of its producer."""
         entry = self._producers.get(batch.producer_id)
         if entry is None:
             entry = ProducerStateEntry(
@@ -169,7 +173,7 @@ class ProducerStateManager:
         )
 
     def remove_expired(self, now_ms: int) -> None:
-        """Forget idle producers when the check that runs every so often is due (it is read off the clock)."""
+        """Remove idle producers if the periodic check is due; the caller passes the time, so no timer is needed."""
         if now_ms < self._next_expiration_check_ms:
             return
         interval = self._expiration_check_interval_ms
@@ -185,11 +189,11 @@ class ProducerStateManager:
             del self._producers[producer_id]
 
     def snapshot(self) -> dict[int, ProducerStateEntry]:
-        """A copy of everything, as Kafka writes one to a file where a segment begins."""
+        """Return a copy of the state, as Kafka writes it to a file when a segment begins."""
         return {producer_id: entry.copy() for producer_id, entry in self._producers.items()}
 
     def reload(self, snapshot: Mapping[int, ProducerStateEntry], batches: Iterable[StoredBatch]) -> None:
-        """Start again from a snapshot and the batches after it that a truncation left."""
+        """Rebuild the state from a snapshot and the batches after it that remain after a truncation."""
         self._producers = {producer_id: entry.copy() for producer_id, entry in snapshot.items()}
         for batch in batches:
             if batch.producer_id >= 0:

@@ -1,7 +1,7 @@
-"""Any produced record set on its way into a log: other formats, other codecs, several batches, and every refusal.
+"""Slow path of produced record sets: other formats, other codecs, several batches, and every error.
 
-Mirrors UnifiedLog.append up to LogValidator: what protocol_specs says of the bytes becomes what the log stores, one
-batch of magic 2 (messages of magic 0 and 1 are `message_set_assignment`'s), or the answer's error.
+Mirrors UnifiedLog.append up to LogValidator. protocol_specs validates and converts the bytes; the result is one batch
+of magic 2 to store (`message_set_assignment` handles magic 0 and 1) or the error of the response.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["DECOMPRESSED_BATCH_LIMIT_BYTES", "assign_offset", "assigned_bytes", "target_codec"]
 
 DECOMPRESSED_BATCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
-"""What one compressed batch may grow to; Kafka has no such limit but its heap. Beyond it: MESSAGE_TOO_LARGE."""
+"""The decompressed size limit of one batch; Kafka's only limit is its heap. Beyond it: MESSAGE_TOO_LARGE."""
 
 _SHOWN_RECORD_ERRORS: Final = 3
 _SHORTEST_BATCH_BYTES: Final = LOG_OVERHEAD + MIN_BATCH_LENGTH
 _WITHOUT_LOG_START_OFFSET: Final = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
-"""The errors whose answer has log start offset -1. Mirrors ReplicaManager.appendToLocalLog."""
+"""The errors whose response has log start offset -1. Mirrors ReplicaManager.appendToLocalLog."""
 
 
 def assign_offset(
@@ -49,9 +49,10 @@ def assign_offset(
     now_ms: int,
     origin: AppendOrigin,
 ) -> StoredBatch | None:
-    """The record set as one stored batch; None where it holds no whole batch, which Kafka appends without a word.
+    """Return the record set as one stored batch; None if it holds no complete batch, which Kafka accepts silently.
 
-    Raises RecordsRefused by Kafka's rules, in their order.
+    Raises:
+        RecordsRefused: the first of Kafka's checks, in Kafka's order, that the records fail.
     """
     data = assigned_bytes(
         records,
@@ -75,7 +76,11 @@ def assigned_bytes(
     now_ms: int,
     origin: AppendOrigin,
 ) -> bytes | None:
-    """The record set in the topic's format; None where it holds no whole batch."""
+    """Return the record set in the topic's format; None if it holds no complete batch.
+
+    Raises:
+        RecordsRefused: the first of Kafka's checks, in Kafka's order, that the records fail.
+    """
     from_client = origin is AppendOrigin.CLIENT
     _refuse_shortest_batch(records, from_client=from_client)
     rules = AssignmentRules(
@@ -96,7 +101,7 @@ def assigned_bytes(
         info = analyze_record_set(records, from_client=from_client, max_batch_bytes=config.max_message_bytes)
         if not info.valid_bytes:
             return None
-        # Bytes after the last whole batch are dropped without a word, as trimInvalidBytes does.
+        # Bytes after the last complete batch are dropped silently, as in trimInvalidBytes.
         data = validate_and_assign_offsets(records[: info.valid_bytes], offset=offset, rules=rules).records
     except RecordsRejected as error:
         raise _rejected(error) from None
@@ -119,7 +124,7 @@ def assigned_bytes(
 
 
 def target_codec(config: TopicConfig) -> CompressionCodec | None:
-    """The codec that the topic stores, None for the producer's. Mirrors BrokerCompressionType.targetCompression."""
+    """Return the codec of the topic, None for the producer's. Mirrors BrokerCompressionType.targetCompression."""
     name = config.compression_type
     if name == "producer":
         return None
@@ -127,7 +132,7 @@ def target_codec(config: TopicConfig) -> CompressionCodec | None:
 
 
 def _level(config: TopicConfig) -> int | None:
-    """The level of the topic's own codec; what keeps the producer's is written at the default."""
+    """Return the level of the topic's own codec, None (the default level) for the producer's codec."""
     levels = {
         "gzip": config.compression_gzip_level,
         "lz4": config.compression_lz4_level,
@@ -137,7 +142,7 @@ def _level(config: TopicConfig) -> int | None:
 
 
 def _refuse_shortest_batch(records: memoryview, *, from_client: bool) -> None:
-    """Kafka reads base and last offset before it looks at the size; the shortest frame ends within the last offset."""
+    """Refuse the shortest batch as Kafka does, which reads the offsets first: the batch ends within the last offset."""
     if len(records) < _SHORTEST_BATCH_BYTES or records[MAGIC_OFFSET] != MAGIC_V2:
         return
     if int.from_bytes(records[8:LOG_OVERHEAD], "big", signed=True) != MIN_BATCH_LENGTH:
@@ -153,7 +158,7 @@ def _refused(error_code: ErrorCode, reason: str) -> RecordsRefused:
 
 
 def _rejected(error: RecordsRejected) -> RecordsRefused:
-    """What the answer says of refused records (KIP-467). Mirrors LogValidator.processRecordErrors."""
+    """Return the message and record errors of the response (KIP-467). Mirrors LogValidator.processRecordErrors."""
     errors = [RecordError(batch_index=index, message=reason) for index, reason in error.reasons.items()]
     if isinstance(error, TimestampsRejected):
         message = "One or more records have been rejected due to invalid timestamp"

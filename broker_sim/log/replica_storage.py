@@ -1,4 +1,4 @@
-"""A broker's logs, in memory, which outlive every death of its process. Mirrors LogManager.
+"""A broker's logs in memory, which survive every crash of the broker. Mirrors LogManager.
 
 `broker_sim.log.files.file_storage` keeps them on a disk instead.
 """
@@ -29,90 +29,102 @@ UUID_BYTES: Final = 16
 
 
 class ReplicaStorage:
-    """Logs by partition, each with its topic's id: a log of a topic that was deleted and made anew is another log."""
+    """Logs by partition, each with its topic's id: a topic that is deleted and created again gets a new log."""
 
     def __init__(self, config: BrokerConfig, *, random: Random | None = None, broker_id: int = 0) -> None:
-        """Be an empty disk of broker `broker_id`; `random` draws the jitter of segment rolls."""
+        """Create an empty storage for broker `broker_id`; `random` draws the jitter of segment rolls."""
         self._broker_id = broker_id
         self._broker_config = config
         self._random = random
         self.directories = LogDirectories(config)
-        self.directory_failed: Callable[[str], None] = _nobody_knows
+        self.directory_failed: Callable[[str], None] = _ignore_directory
         """Called with the name of a directory when it goes offline."""
         self.log_placed: Callable[[TopicPartition, bytes, bytes], None] = _ignore_placement
-        """Called with partition, topic id and directory id when a log is taken into use."""
+        """Called with partition, topic id and directory id when a log comes into use."""
         self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
-        self.compacted_log_appeared: Callable[[], None] = _nobody
-        """Called when a configuration with compaction is looked up: the log cleaner has work from now on."""
+        self.compacted_log_appeared: Callable[[], None] = _ignore_compaction
+        """Called when a topic configuration has compaction, so that the log cleaner starts."""
         self._listeners: list[ConfigListener] = []
         self._mended: dict[str, None] = {}
 
-    # Life ----------------------------------------------------------------------------------------------------
+    # Lifecycle and directories.
 
-    def open(self, now_ms: int) -> None:  # noqa: ARG002 - files have times
-        """The broker's process starts: directories that were mended are there again."""
+    def open(self, now_ms: int) -> None:  # noqa: ARG002 - for the storage in files
+        """Open the logs for a new broker incarnation; repaired directories are online again."""
         for name in self._mended:
             self.directories.offline.pop(name, None)
         self._mended.clear()
 
     def close(self, now_ms: int, *, clean_epoch: int | None) -> None:
-        """The process ends: in order, as the run with that broker epoch, or (None) at once."""
+        """Close the logs: cleanly at the end of the run with that broker epoch, or (None) after a crash."""
 
-    def lose_power(self, random: Random) -> None:  # noqa: ARG002 - which decides what is lost
-        """What was not durable is lost; only a storage with a disk has something that is not."""
+    def lose_power(self, random: Random) -> None:  # noqa: ARG002 - for the storage in files
+        """Lose all data that is not durable; only a storage with a disk supports it.
+
+        Raises:
+            BrokerSimError: the logs are in memory.
+        """
         msg = "the logs are in memory, which has no power to lose: give the cluster a data_dir"
         raise BrokerSimError(msg)
 
     def fail_directory(self, name: str) -> None:
-        """The directory is offline from now on; the broker hears of it."""
+        """Take the directory offline and notify the broker."""
         if name not in self.directories.offline:
             self.directories.offline[name] = None
             self.directory_failed(name)
 
     def directory_id(self, name: str) -> bytes:
-        """The id of a directory (KIP-858), which no other broker has; in memory it comes from broker and name."""
+        """Return the unique id of a directory (KIP-858); in memory it is derived from broker id and name."""
         return hashlib.blake2b(f"{self._broker_id} {name}".encode(), digest_size=UUID_BYTES).digest()
 
-    def space(self, name: str, used_bytes: int) -> DiskSpace:  # noqa: ARG002 - disks differ, memory does not
-        """The room in a directory; in memory every one seems to have a disk of its own."""
+    def space(self, name: str, used_bytes: int) -> DiskSpace:  # noqa: ARG002 - for the storage in files
+        """Return the disk space of a directory; in memory each directory reports a disk of its own."""
         return DiskSpace(DIRECTORY_BYTES, max(DIRECTORY_BYTES - used_bytes, 0))
 
     def move(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Move a log to another directory, or note where it is to be when it comes; in memory at once."""
+        """Move a log to another directory, at once in memory, or record the directory for its creation."""
         self.directories.move(topic_partition, directory)
         found = self._logs.get(topic_partition)
         if found is not None:
             self._report_directory(topic_partition, found[0])
 
     def futures_in(self, directory: str) -> list[tuple[TopicPartition, int, int]]:  # noqa: ARG002 - a move takes no time
-        """The future replicas in a directory, each with its size and how many offsets it lacks."""
+        """Return the future replicas in a directory, each with its size and its lag in offsets."""
         return []
 
     def fill_directory(self, name: str, left_bytes: int) -> None:  # noqa: ARG002 - only a virtual disk can be filled
-        """The directory has room for so many more bytes."""
+        """Leave the directory room for `left_bytes` more bytes.
+
+        Raises:
+            BrokerSimError: the logs are in memory.
+        """
         raise BrokerSimError(f"{name} cannot be filled: give the cluster a data_dir on a VirtualDisk")
 
-    def slow_directory(self, name: str, pace: DiskPace | None) -> None:  # noqa: ARG002 - files take time, memory does not
-        """The directory's disk takes its time from now on, or (None) no more."""
+    def slow_directory(self, name: str, pace: DiskPace | None) -> None:  # noqa: ARG002 - for files
+        """Slow down the directory's disk, or (None) end the slowdown.
+
+        Raises:
+            BrokerSimError: the logs are in memory.
+        """
         raise BrokerSimError(f"{name} cannot be slow: give the cluster a data_dir")
 
     def mend_directory(self, name: str) -> None:
-        """The next start of the broker finds the directory sound."""
+        """Repair the directory: it is online again from the next start of the broker."""
         self._mended[name] = None
 
-    # Logs ----------------------------------------------------------------------------------------------------
+    # Logs.
 
     @property
     def logs(self) -> dict[TopicPartition, ReplicaLog]:
-        """All logs that can be used."""
+        """All logs in online directories."""
         logs = {topic_partition: log for topic_partition, (_, log) in self._logs.items()}
         if self.directories.offline:
             return {each: log for each, log in logs.items() if not self.directories.is_offline(each)}
         return logs
 
     def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
-        """The topic's configuration on this broker; topics with the same overrides share it."""
+        """Return the topic's configuration on this broker; topics with the same overrides share it."""
         key = tuple(sorted(overrides.items()))
         config = self._configs.get(key)
         if config is None:
@@ -122,17 +134,17 @@ class ReplicaStorage:
         return config
 
     def on_config_change(self, listener: ConfigListener) -> None:
-        """Call with partition, old and new configuration when a log's changes. Mirrors UnifiedLog.updateConfig."""
+        """Add a listener, called with partition, old and new configuration. Mirrors UnifiedLog.updateConfig."""
         self._listeners.append(listener)
 
     def change_config(self, topic_partition: TopicPartition, overrides: Mapping[str, str]) -> None:
-        """The topic of a log has other configurations now; nothing happens where there is no log."""
+        """Apply new topic configurations to the log of a partition, if there is one."""
         found = self._logs.get(topic_partition)
         if found is not None:
             self._set_config(topic_partition, found[1], self.topic_config(overrides))
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """The broker has other configurations now: every log gets its new defaults. Mirrors DynamicLogConfig."""
+        """Apply new broker configurations: every log gets its new defaults. Mirrors DynamicLogConfig."""
         self._broker_config = config
         self._configs.clear()
         for topic_partition, (_, log) in self._logs.items():
@@ -147,16 +159,17 @@ class ReplicaStorage:
                 listener(topic_partition, old, config)
 
     def get(self, topic_partition: TopicPartition) -> ReplicaLog | None:
-        """The log, None when the broker has none."""
+        """Return the log, None when the broker has none."""
         found = self._logs.get(topic_partition)
         return None if found is None else found[1]
 
     def get_or_create(
         self, topic_partition: TopicPartition, topic_id: bytes, overrides: Mapping[str, str], now_ms: int
     ) -> ReplicaLog:
-        """The partition's log with the topic's current configuration; empty when it is new.
+        """Return the partition's log with the topic's current configuration; a new log is empty.
 
-        Raises LogDirectoryOffline where the log is in a directory that has failed.
+        Raises:
+            LogDirectoryOffline: the log is in a failed directory, or every directory has failed.
         """
         config = self.topic_config(overrides)
         found = self._logs.get(topic_partition)
@@ -182,9 +195,9 @@ class ReplicaStorage:
     def _new_log(
         self,
         topic_partition: TopicPartition,
-        topic_id: bytes,  # noqa: ARG002 - files have it
+        topic_id: bytes,  # noqa: ARG002 - for the storage in files
         config: TopicConfig,
-        directory: str,  # noqa: ARG002 - so do they
+        directory: str,  # noqa: ARG002 - for the storage in files
         now_ms: int,
     ) -> ReplicaLog:
         return ReplicaLog(
@@ -202,13 +215,13 @@ class ReplicaStorage:
         self.directories.remove(topic_partition)
 
 
-def _nobody() -> None:
-    """Nobody is interested."""
+def _ignore_compaction() -> None:
+    """Do nothing: no log cleaner listens."""
 
 
-def _nobody_knows(_: str) -> None:
-    """Nobody is interested."""
+def _ignore_directory(_: str) -> None:
+    """Do nothing: no broker listens for failed directories."""
 
 
 def _ignore_placement(_: TopicPartition, __: bytes, ___: bytes) -> None:
-    """Nobody is interested."""
+    """Do nothing: no broker listens for placements."""

@@ -1,8 +1,7 @@
-"""Retention: which segments of a log are too old, too many bytes, or below its start. Mirrors
-UnifiedLog.deleteOldSegments.
+"""Retention: deletes segments by age, by size, and below the log start offset. Mirrors UnifiedLog.deleteOldSegments.
 
-A segment goes when the high watermark has passed it, in the order of the log, and never an empty active one. When all
-must go, a new active segment begins at the log's end first.
+Segments are deleted in the order of the log, only below the high watermark, and never an empty active one. Before the
+last segment is deleted, a new active segment begins at the log's end.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def delete_old_segments(log: ReplicaLog, now_ms: int) -> int:
-    """Delete what the topic's `cleanup.policy` lets go; answers how many segments went.
+    """Delete the segments that the topic's `cleanup.policy` does not retain; returns the number of deleted segments.
 
-    Segments below the log start offset go under every policy, those past `retention.bytes` and `retention.ms` where it
-    has `delete`; a negative number keeps everything.
+    Every policy deletes segments below the log start offset. A policy with `delete` applies `retention.bytes` and
+    `retention.ms`; a negative value retains everything.
     """
     deleted = _delete_below_log_start(log, now_ms)
     config = log.config

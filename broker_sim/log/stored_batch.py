@@ -18,17 +18,17 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 NO_TIMESTAMP: Final = -1
 SEQUENCE_MODULUS: Final = 1 << 31
-"""Sequences run from 0 to 2^31 - 1 and then start again."""
+"""Sequences run from 0 to 2^31 - 1 and then wrap to 0."""
 
 LOG_FIELDS: Final = struct.Struct(">qii")
-"""Base offset, batch length, leader epoch: all that lies before the magic, and all that a log writes into most batches.
-It lies before what the checksum covers, too."""
+"""Base offset, batch length and leader epoch: the bytes before the magic, which the checksum does not cover. In most
+batches a log changes only them."""
 
 
-# Positional, because one is made for every batch that passes.
+# Positional arguments, because one object is created per batch.
 @dataclass(slots=True, eq=False)
 class StoredBatch:
-    """One v2 batch whose bytes hold their final offset and leader epoch; never changed after it is made."""
+    """One immutable v2 batch; its bytes hold the final offset and leader epoch."""
 
     data: bytes
     base_offset: int
@@ -45,7 +45,7 @@ class StoredBatch:
 
     @classmethod
     def of(cls, header: BatchHeader, data: bytes) -> Self:
-        """The batch with this header, whose bytes hold their final offset already."""
+        """Create a batch from its header and from bytes with their final offset."""
         return cls(
             data,
             header.base_offset,
@@ -61,17 +61,17 @@ class StoredBatch:
         )
 
     def fragment(self, size: int) -> StoredBatch:
-        """The first bytes of the batch, for a reader that has no room for more and will throw them away."""
+        """Return the first bytes of the batch, for a Fetch with a lower size limit; consumers discard them."""
         return replace(self, data=self.data[:size], size=size)
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are control records."""
+        """True if its records are control records."""
         return self.attributes & CONTROL_FLAG_MASK != 0
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it belongs to a transaction."""
+        """True if it belongs to a transaction."""
         return self.attributes & TRANSACTIONAL_FLAG_MASK != 0
 
     @property

@@ -105,7 +105,7 @@ def test_a_directory_that_fills_fails_with_the_append_that_does_not_fit() -> Non
     assert made.produce(2, broker=leader).error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-# Time ----------------------------------------------------------------------------------------------------------
+# Time.
 
 
 def test_a_disk_does_one_thing_after_the_other() -> None:
