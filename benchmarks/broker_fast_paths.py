@@ -134,8 +134,8 @@ def run(rounds: int) -> None:
     none = lambda *_: None  # noqa: E731
     slow_paths: dict[str, list[Any]] = {
         "decoder of repeated heads": [patch.dict(route, {key: by_codec})],
-        "only partition": [patch.object(produce, "only_entry", none)],
-        "prepared response": [patch.object(produce, "produced", responded)],
+        "only partition": [patch.object(produce, "only_partition", none)],
+        "prepared response": [patch.object(produce, "success_response", responded)],
         "lone record": [patch.object(replica_log, "lone_record_as_it_is", none)],
         "batch stored as it is": [
             patch.object(replica_log, "lone_record_as_it_is", none),

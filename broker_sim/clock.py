@@ -9,7 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sim_runtime.interfaces import IReactor
+
+
+def microseconds_of(reactor: IReactor) -> Callable[[], int]:
+    """Return a function that reads a reactor's time in microseconds since the epoch."""
+    seconds = reactor.seconds
+
+    def now_us() -> int:
+        return round(seconds() * 1e6)
+
+    return now_us
 
 
 class BrokerClock:

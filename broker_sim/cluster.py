@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.broker import Broker
+from broker_sim.clock import microseconds_of
 from broker_sim.cluster_input import check_shape, config_texts, topic_spec, topic_specs
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.per_broker import split_by_broker
@@ -96,7 +97,8 @@ class Cluster:
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
-        self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
+        now_us = microseconds_of(reactor)
+        self.journal = Journal(now_us, detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self._data = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
         streams = self.streams
@@ -133,7 +135,7 @@ class Cluster:
         )
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
-        self.started_us = self._now_us()
+        self.started_us = now_us()
 
     def _set_up_data(self, data_dir: str, disk: Disk | None, controllers: int) -> ClusterData:
         from broker_sim.cluster_data import set_up_data
@@ -210,9 +212,6 @@ class Cluster:
             link_id = CONTROLLER_ID if quorum is None else node_id
             server = self._controller_servers[node_id] = ControllerServer(self, node, link_id=link_id)
         return server
-
-    def _now_us(self) -> int:
-        return round(self.reactor.seconds() * 1e6)
 
     # Start and end.
 

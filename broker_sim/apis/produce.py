@@ -1,346 +1,58 @@
 """Produce (api key 0): append record batches to partitions. Mirrors KafkaApis.handleProduceRequest.
 
 Versions: 4.3 lists 0 to 13 and closes the connection on 0 to 2; 3.7 serves 0 to 10.
-- acks=0 has no answer; an error closes the connection, what was good stays written.
+- acks=0 has no response; an error closes the connection, valid records stay written.
 - acks other than -1, 0, 1: INVALID_REQUIRED_ACKS for each partition that exists.
-- The same partition twice: the last record set wins, one answer.
-- Null records: before 2.8 the request cannot be read; 3.7 answers -1, 4.3 never answers and keeps the connection open.
-- v3: batches of format v2, exactly one a partition, else INVALID_RECORD. v7: zstd. v8: record errors (KIP-467).
+- The same partition twice: the last record set is appended, the response has one result.
+- Null records: before 2.8 the request cannot be read; 3.7 returns -1, 4.3 never responds and keeps the connection open.
+- v3: batches of format v2, exactly one per partition, else INVALID_RECORD. v7: zstd. v8: record errors (KIP-467).
 - v10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951). v13: topic ids.
+
+Most requests have one valid batch for one partition. They take a fast path: no sorting of errors, and a response that
+is made from an example. `produce_partitions` serves all others. docs/design/fast-paths.md has the measured gain.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+import struct
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.handler_result import NoResponse
-from broker_sim.apis.leader_endpoints import LeaderEndpoints
-from broker_sim.apis.partition_order import (
-    computed_order,
-    immutable_order,
-    mutable_order,
-    partition_hash,
-    partition_hash_with_id,
-)
-from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
-from broker_sim.apis.produce_to_one import only_entry
+from broker_sim.apis.produce_partitions import ProducePartitions, error_response
 from broker_sim.apis.produce_validation import (
     INTERNAL_TOPICS,
+    LOG_OVERHEAD,
+    MAGIC_V2,
+    RECORD_BATCH_OVERHEAD,
+    SIZE_MAGIC_ATTRIBUTES,
     TOPIC_IDS_LOWEST,
+    TRANSACTIONAL_ZSTD_OR_BEYOND,
     VALID_ACKS,
-    is_plain_batch,
-    is_transactional,
-    is_unreadable,
-    partition_error,
-    producer_ids_readable,
-    whole_request_error,
 )
 from broker_sim.log.append_results import PartitionAppend
-from broker_sim.topic_partition import TopicPartition
-from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.produce import (
-    BatchIndexAndErrorMessage,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
-    PartitionProduceResponse,
-    ProduceResponse,
-    TopicProduceResponse,
-)
-from protocol_specs.uuids import ZERO_UUID, to_text
+from protocol_specs.framing import encode_response
+from protocol_specs.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from broker_sim.apis.handler_result import HandlerResult, Response
+    from broker_sim.apis.handler_result import HandlerResult, NoResponse, PreparedResponse, Response
     from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.message import Buffer, Message
+    from broker_sim.replication.partition import Partition
     from protocol_specs.messages.produce import ProduceRequest
 
-__all__ = ["Produce", "error_response", "handle"]
-
-CURRENT_LEADER_LOWEST: Final = 10
-ADMIN_CLIENT_ID: Final = "__admin_client"
-COORDINATOR_UNAVAILABLE: Final = (
-    "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
-)
-
-Answer: TypeAlias = "tuple[bytes, PartitionAppend]"
-"""What became of a partition, with its topic's id."""
-
-_NONE: Final = ErrorCode.NONE
-
-
-class Produce:
-    """One request on its way: what may be appended, and what is answered already."""
-
-    __slots__ = (
-        "absent",
-        "context",
-        "entries",
-        "failed",
-        "invalid",
-        "request",
-        "stumbles",
-        "topic_ids",
-        "unknown_ids",
-        "unusual",
-    )
-
-    def __init__(self, request: ProduceRequest, context: RequestContext) -> None:
-        self.request = request
-        self.context = context
-        self.entries: dict[TopicPartition, Buffer | None] = {}
-        """What the log gets; of two record sets for one partition the last."""
-        self.failed: list[PartitionAppend] = []
-        """Partitions that are answered instead of appended to, as if the log had refused them."""
-        self.absent: list[PartitionAppend] = []
-        """Partitions that do not exist."""
-        self.invalid: list[PartitionAppend] = []
-        """Partitions with records that no version like this may bring: these and the absent win over results."""
-        self.unknown_ids: dict[bytes, dict[int, None]] = {}
-        """Topic id -> partitions."""
-        self.topic_ids: dict[str, bytes] = {}
-        self.stumbles = False
-        """Whether some record set fails the whole request."""
-        self.unusual = False
-        """Whether some record set is not plainly one v2 batch, or some topic is not everybody's."""
-
-    def sort(self) -> None:
-        """Sort the request's partitions into those to append and those refused here."""
-        version = self.context.api_version
-        image = self.context.broker.metadata_cache.image
-        injected = self.context.injected_errors
-        for topic in self.request.topic_data:
-            if version < TOPIC_IDS_LOWEST:
-                name = topic.name
-                topic_image = image.topics.get(name)
-            else:
-                topic_image = image.topics_by_id.get(topic.topic_id)
-                if topic_image is None:
-                    indexes = dict.fromkeys(partition.index for partition in topic.partition_data)
-                    self.unknown_ids.setdefault(topic.topic_id, {}).update(indexes)
-                    self.unusual = True
-                    continue
-                name = topic_image.name
-                self.topic_ids[name] = topic.topic_id
-            if name in INTERNAL_TOPICS and self.context.client_id != ADMIN_CLIENT_ID:
-                self.unusual = True
-            count = 0 if topic_image is None else len(topic_image.partitions)
-            for partition in topic.partition_data:
-                key = TopicPartition(name, partition.index)
-                records = partition.records
-                assert not isinstance(records, list)  # only an encoder takes lists
-                error = _NONE
-                if not is_plain_batch(records):
-                    self.unusual = True
-                    error = partition_error(records, version)
-                if injected is not None and (name, partition.index) in injected:
-                    error = injected[name, partition.index]
-                    self.failed.append(PartitionAppend(key, error_code=error))
-                elif not 0 <= partition.index < count:
-                    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    self.absent.append(PartitionAppend(key, error_code=error))
-                elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
-                    self.stumbles = True
-                elif error:
-                    self.invalid.append(PartitionAppend(key, error_code=error))
-                else:
-                    self.entries[key] = records
-
-    def refuse_request(self) -> Message | NoResponse | None:
-        """The answer where nothing may be appended because of what Kafka meets in all partitions at once."""
-        request, context = self.request, self.context
-        behaviour = context.broker.config.behaviour
-        if behaviour.produce_without_batches_is_unreadable and is_unreadable(request, context.api_version, behaviour):
-            return unreadable(context)
-        refusal = whole_request_error(request)
-        if refusal is not None:
-            return error_response(request, context, refusal.error_code, refusal.message)
-        if self.stumbles:
-            return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if behaviour.null_produce_records_hang:
-            # Since 4.0 the producer ids of all record sets are read before any is appended.
-            record_sets = [records for records in self.entries.values() if records is not None]
-            if len(record_sets) < len(self.entries):
-                return NoResponse.STAY_MUTED
-            if not producer_ids_readable(record_sets):
-                return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if request.transactional_id is not None:
-            for key, records in list(self.entries.items()):
-                if is_transactional(records):
-                    del self.entries[key]
-                    error = ErrorCode.NOT_ENOUGH_REPLICAS
-                    self.failed.append(PartitionAppend(key, error_code=error, error_message=COORDINATOR_UNAVAILABLE))
-        return None
-
-    def append(
-        self, on_local_append: Callable[[list[PartitionAppend]], None] | None = None
-    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
-        """Append what may be appended."""
-        entries = self.entries
-        if not entries:
-            return []
-        if self.request.acks not in VALID_ACKS:
-            error = ErrorCode.INVALID_REQUIRED_ACKS
-            return [PartitionAppend(key, error_code=error) for key in entries]
-        if self.unusual:
-            self._refuse_internal_topics()
-            if not entries:
-                return []
-        return self.context.broker.replica_manager.append_records(
-            self.context.request_id, self.request.timeout_ms, self.request.acks, list(entries.items()), on_local_append
-        )
-
-    def _refuse_internal_topics(self) -> None:
-        """Only an admin client writes to internal topics from outside. Mirrors ReplicaManager.appendToLocalLog."""
-        if self.context.client_id == ADMIN_CLIENT_ID:
-            return
-        for key in list(self.entries):
-            if key.topic in INTERNAL_TOPICS:
-                del self.entries[key]
-                error = ErrorCode.INVALID_TOPIC_EXCEPTION
-                self.failed.append(PartitionAppend(key, error_code=error))
-
-    def answer(self, results: list[PartitionAppend] | NoResponse) -> Response | NoResponse:
-        """Shape the response, or for acks=0 decide whether the connection goes on."""
-        if isinstance(results, NoResponse):
-            return results
-        refused = self.failed or self.absent or self.invalid or self.unknown_ids
-        answers = [(self.topic_ids.get(result.topic_partition.topic, ZERO_UUID), result) for result in results]
-        if refused or (len(answers) > 1 and not self._by_id):
-            answers = self._in_order(answers)
-        if self.request.acks == 0:
-            return self._close_on_error(answers)
-        leaders: LeaderEndpoints | None = None
-        groups: dict[str | bytes, TopicProduceResponse] = {}
-        for topic_id, result in answers:
-            topic, index = result.topic_partition
-            group = groups.get(topic or topic_id)
-            if group is None:
-                group = groups[topic or topic_id] = TopicProduceResponse(name=topic, topic_id=topic_id)
-            shaped = PartitionProduceResponse(
-                index=index,
-                error_code=result.error_code,
-                base_offset=result.base_offset,
-                log_append_time_ms=result.log_append_time_ms,
-                log_start_offset=result.log_start_offset,
-            )
-            group.partition_responses.append(shaped)
-            if result.error_code:
-                shaped.error_code = self.context.broker.config.behaviour.known(result.error_code)
-                leaders = leaders or LeaderEndpoints(self.context)
-                self._explain(shaped, result, leaders)
-        response = ProduceResponse(responses=list(groups.values()))
-        if leaders is not None and leaders.nodes:
-            response.node_endpoints = [
-                NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-                for node in leaders.listed()
-            ]
-        return response
-
-    def _explain(self, shaped: PartitionProduceResponse, result: PartitionAppend, leaders: LeaderEndpoints) -> None:
-        """What comes with an error: its text, the records that caused it, or who leads instead."""
-        shaped.error_message = result.error_message
-        if (
-            result.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
-            and self.request.transactional_id is None  # else null records fail before the log is asked
-            and self.entries.get(result.topic_partition, b"") is None
-        ):
-            hosted = self.context.broker.replica_manager.partitions.get(result.topic_partition)
-            shaped.log_start_offset = -1 if hosted is None else hosted.log.log_start_offset
-        shaped.record_errors = [
-            BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
-            for error in result.record_errors
-        ]
-        if result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER and self.context.api_version >= CURRENT_LEADER_LOWEST:
-            leader_id, leader_epoch = leaders.of(result.topic_partition)
-            shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
-
-    @property
-    def _by_id(self) -> bool:
-        return self.context.broker.config.behaviour.produce_responds_by_topic_id
-
-    @property
-    def _verifies(self) -> bool:
-        """Whether all record sets are read before any is appended, in order to find those of transactions."""
-        return self.context.broker.config.behaviour.null_produce_records_hang
-
-    def _in_order(self, results: list[Answer]) -> list[Answer]:
-        """Every answer, in the order in which Kafka's maps list them.
-
-        Since 4.1 topic ids are in their keys. No two clusters have the same, so that what they alone order stays as it
-        was asked for.
-        """
-        by_id = self._by_id
-        results = [*self._identified(self.failed), *results]
-        absent = [*self._identified(self.absent), *self._unknown_ids()]
-        invalid = self._identified(self.invalid)
-        if by_id and not (absent or invalid):
-            return results
-        hash_of = _hash_with_id if by_id else _hash
-        results = self._identified([result for _, result in results])
-        merged = _keyed(results if by_id else mutable_order(results, hash_of))
-        for refused in (absent, invalid):
-            merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
-        # Whoever verifies transactions first has an immutable map of their errors, to which the results are added.
-        with_id = self.request.transactional_id is not None and self.request.acks in VALID_ACKS
-        verified = with_id or self._verifies
-        order = immutable_order if verified or not results else mutable_order
-        return order(list(merged.values()), hash_of)
-
-    def _identified(self, results: list[PartitionAppend]) -> list[Answer]:
-        """Each with its topic's id, where it is part of the key."""
-        if not self._by_id:
-            return [(ZERO_UUID, result) for result in results]
-        topics = self.context.broker.metadata_cache.image.topics
-        images = [topics.get(result.topic_partition.topic) for result in results]
-        return [
-            (ZERO_UUID if image is None else image.topic_id, result)
-            for image, result in zip(images, results, strict=True)
-        ]
-
-    def _unknown_ids(self) -> list[Answer]:
-        error = ErrorCode.UNKNOWN_TOPIC_ID
-        return [
-            (topic_id, PartitionAppend(TopicPartition("", index), error_code=error))
-            for topic_id, indexes in self.unknown_ids.items()
-            for index in indexes
-        ]
-
-    def _close_on_error(self, answers: list[Answer]) -> NoResponse:
-        errors = [
-            f"{result.topic_partition if result.topic_partition.topic else f'topic id {to_text(topic_id)}'}"
-            f": {result.error_code.name}"
-            for topic_id, result in answers
-            if result.error_code
-        ]
-        if errors:
-            return self.context.disconnect(f"error in a Produce with acks=0: {', '.join(errors)}")
-        return NoResponse.NO_OP
-
-
-def _keyed(answers: Iterable[Answer]) -> dict[tuple[bytes, TopicPartition], Answer]:
-    return {(topic_id, result.topic_partition): (topic_id, result) for topic_id, result in answers}
-
-
-def _hash(answer: Answer) -> int:
-    return partition_hash(answer[1].topic_partition)
-
-
-def _hash_with_id(answer: Answer) -> int:
-    return partition_hash_with_id(answer[1].topic_partition, answer[0])
+__all__ = ["HANDLER", "handle", "only_partition", "success_response"]
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
-    """Append to the partitions that this broker leads and respond when acks are reached."""
+    """Append to the partitions that this broker leads, and respond when acks are reached."""
     hook = context.append_hook
     if hook is None:
-        entry = only_entry(request, context)
-        if entry is not None:
-            partition, records = entry
+        only = only_partition(request, context)
+        if only is not None:
+            partition, records = only
             appended = context.broker.replica_manager.append_to_partition(
                 context.request_id, request.timeout_ms, request.acks, partition, records
             )
@@ -350,26 +62,26 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
                 lambda results: _respond_to_one(results[0], request, context)
             )
             return one
-    produce = Produce(request, context)
+    produce = ProducePartitions(request, context)
     produce.sort()
-    if produce.unusual:
+    if produce.needs_checks:
         refusal = produce.refuse_request()
         if refusal is not None:
             return refusal
     results = produce.append(None if hook is None else hook.appended)
     if hook is None and isinstance(results, list):
-        return produce.answer(results)
+        return produce.respond(results)
     followed = results if hook is None else hook.finished(results)
     assert isinstance(followed, Deferred)
-    answered: Deferred[Response | NoResponse] = followed.addCallback(produce.answer)
-    return answered
+    responded: Deferred[Response | NoResponse] = followed.addCallback(produce.respond)
+    return responded
 
 
 def _respond_to_one(result: PartitionAppend, request: ProduceRequest, context: RequestContext) -> Response | NoResponse:
     version = context.api_version
-    if not result.error_code and request.acks and version >= LOWEST_VERSION and context.transport.takes_frames:
+    if not result.error_code and request.acks and version >= EXAMPLES_LOWEST and context.transport.takes_frames:
         topic = request.topic_data[0]
-        return produced(
+        return success_response(
             context.correlation_id,
             version,
             topic.name,
@@ -379,48 +91,13 @@ def _respond_to_one(result: PartitionAppend, request: ProduceRequest, context: R
             result.log_append_time_ms,
             result.log_start_offset,
         )
-    produce = Produce(request, context)
+    produce = ProducePartitions(request, context)
     produce.sort()
-    return produce.answer([result])
-
-
-def unreadable(context: RequestContext) -> NoResponse:
-    """What a request comes to that older brokers cannot read."""
-    if context.broker.config.behaviour.unreadable_requests_are_ignored:
-        return NoResponse.NO_OP
-    return context.disconnect("a Produce whose record sets cannot be read")
-
-
-def error_response(
-    request: ProduceRequest, context: RequestContext, error_code: ErrorCode, message: str | None = None
-) -> Message | NoResponse:
-    """One error for every partition; nothing to send for acks=0. Mirrors ProduceRequest.getErrorResponse.
-
-    Kafka sizes the record sets for it, so that null records leave the request without any answer.
-    """
-    if request.acks == 0:
-        return context.disconnect(f"error {error_code.name} in a Produce with acks=0")
-    by_id = context.broker.config.behaviour.produce_responds_by_topic_id
-    keys: dict[tuple[bytes, TopicPartition], None] = {}
-    for topic in request.topic_data:
-        for partition in topic.partition_data:
-            if partition.records is None:
-                return NoResponse.STAY_MUTED
-            keys[topic.topic_id, TopicPartition(topic.name, partition.index)] = None
-    ordered = computed_order(
-        list(keys), lambda key: partition_hash_with_id(key[1], key[0]) if by_id else partition_hash(key[1])
-    )
-    groups: dict[tuple[bytes, str], TopicProduceResponse] = {}
-    for topic_id, (name, index) in ordered:
-        group = groups.setdefault((topic_id, name), TopicProduceResponse(name=name, topic_id=topic_id))
-        group.partition_responses.append(
-            PartitionProduceResponse(index=index, error_code=error_code, base_offset=-1, error_message=message)
-        )
-    return ProduceResponse(responses=list(groups.values()))
+    return produce.respond([result])
 
 
 def partitions_of(request: ProduceRequest, context: RequestContext) -> list[tuple[str, int]]:
-    """The partitions that a request names, each once."""
+    """Return the partitions that a request names, each once."""
     by_id = context.broker.metadata_cache.image.topics_by_id
     named = [
         (by_id[topic.topic_id].name if topic.topic_id in by_id else topic.name, partition.index)
@@ -431,3 +108,101 @@ def partitions_of(request: ProduceRequest, context: RequestContext) -> list[tupl
 
 
 HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, partitions=partitions_of)
+
+
+# The fast path: one batch for one partition.
+
+
+def only_partition(request: ProduceRequest, context: RequestContext) -> tuple[Partition, bytes | memoryview] | None:
+    """Return the request's only partition and its batch.
+
+    None selects the slow path: there are more partitions, this broker does not host it, or the topic, the batch or acks
+    is invalid or needs a check that is made there.
+    """
+    topics = request.topic_data
+    if len(topics) != 1:
+        return None
+    topic = topics[0]
+    partitions = topic.partition_data
+    if len(partitions) != 1:
+        return None
+    records: Any = partitions[0].records
+    broker = context.broker
+    image = broker.metadata_cache.image
+    if context.api_version < TOPIC_IDS_LOWEST:
+        topic_image = image.topics.get(topic.name)
+    else:
+        topic_image = image.topics_by_id.get(topic.topic_id)
+    if (
+        topic_image is None
+        or topic_image.name in INTERNAL_TOPICS
+        or request.acks not in VALID_ACKS
+        or records is None
+        or len(records) < RECORD_BATCH_OVERHEAD
+    ):
+        return None
+    size, magic, attributes = SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
+    if size + LOG_OVERHEAD != len(records) or magic != MAGIC_V2 or attributes & TRANSACTIONAL_ZSTD_OR_BEYOND:
+        return None
+    # A plain tuple finds what a TopicPartition does.
+    partition = broker.replica_manager.partitions.get((topic_image.name, partitions[0].index))  # type: ignore[call-overload]
+    return None if partition is None else (partition, records)
+
+
+EXAMPLES_LIMIT: Final = 10_000
+EXAMPLES_LOWEST: Final = 5
+"""From this version on the three numbers of a partition are neighbours."""
+
+_NUMBERS: Final = struct.Struct(">qqq")
+_SAMPLE: Final = (-0x0123456789ABCDEF, -0x0FEDCBA987654321, -0x1122334455667788)
+_SIZE_BYTES: Final = 4
+_CORRELATION_END: Final = 8
+
+_Example: TypeAlias = "tuple[Callable[..., bytes], bytes, bytes, bytes]"
+"""The function that packs a frame; the frame's size, and its bytes before and after the numbers of the partition."""
+
+_examples: dict[tuple[int, str, bytes, int], _Example] = {}
+
+
+def success_response(
+    correlation_id: int,
+    version: int,
+    topic: str,
+    topic_id: bytes,
+    partition: int,
+    base_offset: int,
+    log_append_time_ms: int,
+    log_start_offset: int,
+) -> PreparedResponse:
+    """Return the frame of a response to one successful append; not for versions below EXAMPLES_LOWEST.
+
+    Such responses differ in four numbers. The other bytes come from an encoded example of that version, topic and
+    partition.
+    """
+    key = (version, topic, topic_id, partition)
+    example = _examples.get(key)
+    if example is None:
+        example = _make_example(*key)
+    pack, size, head, tail = example
+    return pack(size, correlation_id, head, base_offset, log_append_time_ms, log_start_offset, tail)
+
+
+def _make_example(version: int, topic: str, topic_id: bytes, partition: int) -> _Example:
+    base_offset, log_append_time_ms, log_start_offset = _SAMPLE
+    sample = PartitionProduceResponse(
+        index=partition,
+        base_offset=base_offset,
+        log_append_time_ms=log_append_time_ms,
+        log_start_offset=log_start_offset,
+    )
+    response = ProduceResponse(
+        responses=[TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[sample])]
+    )
+    frame = encode_response(response, version, correlation_id=0)
+    head, tail = frame[_CORRELATION_END:].split(_NUMBERS.pack(*_SAMPLE))
+    whole = struct.Struct(f">{_SIZE_BYTES}si{len(head)}sqqq{len(tail)}s")
+    if len(_examples) >= EXAMPLES_LIMIT:
+        _examples.clear()
+    example = whole.pack, frame[:_SIZE_BYTES], head, tail
+    _examples[version, topic, topic_id, partition] = example
+    return example

@@ -58,7 +58,7 @@ TRANSACTIONAL_ZSTD_OR_BEYOND: Final = TRANSACTIONAL | ZSTD
 ZSTD_LOWEST_PRODUCE: Final = 7
 BATCHES_LOWEST_PRODUCE: Final = 3
 
-_SIZE_MAGIC_ATTRIBUTES: Final = struct.Struct(">i4xb4xh")
+SIZE_MAGIC_ATTRIBUTES: Final = struct.Struct(">i4xb4xh")
 _SIZE: Final = struct.Struct(">i")
 _PRODUCER_ID: Final = struct.Struct(">q")
 
@@ -94,7 +94,7 @@ def is_plain_batch(records: memoryview | bytes | None) -> bool:
     size: int
     magic: int
     attributes: int
-    size, magic, attributes = _SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
+    size, magic, attributes = SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
     return size + LOG_OVERHEAD == length and magic == MAGIC_V2 and not attributes & TRANSACTIONAL_ZSTD_OR_BEYOND
 
 

@@ -14,7 +14,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 
 from broker_sim.network.channel_mute import TABLE, MuteEvent, MuteState
 from broker_sim.network.channel_states import CHANNEL_TABLE, ChannelEvent, ChannelState, WriteState
-from broker_sim.network.read_pace import ReadPace
+from broker_sim.network.read_pace import READ_SIZE_BYTES, ReadPace
 from broker_sim.network.response_writer import LOST, writer_for
 from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
@@ -110,8 +110,10 @@ class KafkaChannel(Protocol):
             if not self._frames and self.mute_state is _NOT_MUTED:
                 self.processor.refuse(self, _told(data, error))
             return
-        assert self._pace is not None
-        self._pace.adjust(len(data), reader.missing_bytes)
+        pace = self._pace
+        assert pace is not None
+        if reader.missing_bytes or not pace.is_usual or len(data) >= READ_SIZE_BYTES:
+            pace.adjust(len(data), reader.missing_bytes)
         if frames:
             self._frames.extend(frames)
             if self.mute_state is _NOT_MUTED:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.processor import Processor
     from broker_sim.network.request_channel import RequestChannel
     from broker_sim.rpc.rpc_server import RpcServer
     from sim_runtime.interfaces import IReactor
@@ -63,8 +64,15 @@ class HandlerPool:
         """How long slots were held beyond their handlers' return."""
         self._held_since_us: dict[RequestContext, int] = {}
 
+    def offer(self, context: RequestContext, processor: Processor) -> None:
+        """Run a request on an idle handler; if there is none, or others wait, the RequestChannel takes it."""
+        if self.busy < self.size and not self.request_channel.queue:
+            self.run(context)
+        else:
+            self.request_channel.send_request(context, processor)
+
     def run(self, context: RequestContext) -> None:
-        """Occupy a slot with a request; the caller has seen that one is free."""
+        """Occupy a slot with a request; the caller has checked that one is free."""
         self.busy += 1
         if self.service_time is not None and (delay_ms := self.service_time(context)) > 0:
             self._reactor.callLater(delay_ms / 1000, self._handle, context)

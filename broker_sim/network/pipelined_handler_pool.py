@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.network.pipelined_channel import PipelinedChannel
     from broker_sim.network.pipelined_request_channel import PipelinedRequestChannel
+    from broker_sim.network.processor import Processor
     from broker_sim.rpc.rpc_server import RpcServer
     from sim_runtime.interfaces import IReactor
 
@@ -66,8 +67,16 @@ class PipelinedHandlerPool(HandlerPool):
         else:
             self._handle(context)
 
+    def offer(self, context: RequestContext, processor: Processor) -> None:
+        """Give a request to the RequestChannel, which has a queue per handler."""
+        self.request_channel.send_request(context, processor)
+
     def resize(self, size: int) -> None:
-        """Refused: connections belong to handlers."""
+        """Refuse: connections belong to handlers.
+
+        Raises:
+            ConfigError: always.
+        """
         raise ConfigError(
             f"num.io.threads={size}: the pool of thread.model=pipelined has {self.size} handlers for good"
         )

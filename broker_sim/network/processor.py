@@ -89,7 +89,6 @@ class Processor:
         self._gate = VersionGate(node.apis.enabled)
         self._routes = self._gate.routes
         self._handler_pool = acceptor.plane.handler_pool
-        self._request_channel = acceptor.plane.request_channel
         self._metrics = node.request_metrics
         self._request_counts = node.request_metrics.counts
         self._blocked_us = 0
@@ -267,7 +266,7 @@ class Processor:
         if route.api_key is _FETCH and is_follower(context.request):
             key |= FOLLOWER_BIT
         self._request_counts[key] += 1
-        self._request_channel.send_request(context, self)
+        self._handler_pool.offer(context, self)
 
     def decode(self, context: RequestContext) -> bool:
         """Decode the body; one that cannot be read closes the connection."""

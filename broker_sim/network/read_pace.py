@@ -37,7 +37,7 @@ FRAME_SIZE_BYTES: Final = 4
 class ReadPace:
     """The reads of one connection; a transport that is no socket of Linux's is read as it comes."""
 
-    __slots__ = ("_awaited", "_read_size", "_socket", "_transport")
+    __slots__ = ("_awaited", "_read_size", "_socket", "_transport", "is_usual")
 
     def __init__(self, transport: IChannelTransport) -> None:
         self._transport = transport
@@ -71,3 +71,5 @@ class ReadPace:
         # On the instance: Twisted's transports read it each time, others ignore it.
         self._read_size = size
         self._transport.bufferSize = size  # type: ignore[attr-defined]
+        self.is_usual = size == READ_SIZE_BYTES and not self._awaited
+        """True while a read takes READ_SIZE_BYTES at most, as soon as any come."""

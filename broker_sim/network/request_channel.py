@@ -44,12 +44,11 @@ WAKE_UP: Final = WakeUpRequest()
 class RequestChannel:
     """Requests in the order in which they were read; `limit` is queued.max.requests."""
 
-    __slots__ = ("_blocked", "_pool", "callbacks", "limit", "peak", "queue")
+    __slots__ = ("_blocked", "callbacks", "limit", "peak", "queue")
 
     def __init__(self, limit: int, pool: HandlerPool) -> None:
         self.limit = limit
         self.peak = 0
-        self._pool = pool
         self.queue: deque[RequestContext | WakeUpRequest] = deque()
         self.callbacks: deque[CallbackRequest] = deque()
         self._blocked: deque[tuple[Processor, RequestContext]] = deque()
@@ -64,11 +63,8 @@ class RequestChannel:
         return len(self._blocked)
 
     def send_request(self, context: RequestContext, processor: Processor) -> None:
-        """Hand a request to an idle handler, or queue it, or block its Processor with it."""
-        pool = self._pool
-        if pool.busy < pool.size and not self.queue:
-            pool.run(context)
-        elif len(self.queue) < self.limit:
+        """Queue a request for which no handler is idle, or block its Processor with it."""
+        if len(self.queue) < self.limit:
             self.queue.append(context)
             self.peak = max(self.peak, len(self.queue))
         else:

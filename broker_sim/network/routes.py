@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.network.produce_decoder import produce_decoder
 from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.code_generator import decoder_for
+from protocol_specs.codec.repeated_heads import produce_decoder
 from protocol_specs.messages.headers import request_header_version
 from protocol_specs.registry import request_type
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceCompleted
 from broker_sim.log.append_results import UNKNOWN_OFFSET, OffsetOutOfRange, PartitionAppend, RecordsRefused
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.quotas.replication_quotas import ReplicationQuotas
+from broker_sim.replication.append_events import note_append, note_completion
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, delete_on_leader
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
@@ -222,7 +222,7 @@ class ReplicaManager:
         stats.messages_in += result.records_count
         stats.bytes_in += len(records)
         if self.journal.wants_batches:
-            self._note_append(result, len(records), request_id)
+            note_append(self, result, len(records), request_id)
         return result
 
     def _complete_append(
@@ -237,7 +237,7 @@ class ReplicaManager:
             return self._await_replicas(results, timeout_ms, request_id)
         if self.journal.wants_batches:
             for result in results:
-                self._note_answer(result, required_acks, request_id)
+                note_completion(self, result, required_acks, request_id)
         return results
 
     def _not_appended(self, topic_partition: TopicPartition, partition: Partition | None) -> PartitionAppend:
@@ -286,7 +286,7 @@ class ReplicaManager:
                         continue
                     result.error_code = reached
             if self.journal.wants_batches:
-                self._note_answer(result, -1, request_id)
+                note_completion(self, result, -1, request_id)
         if not waiting:
             return results
         operation = DelayedProduce(results, [index for index, _ in waiting], partial(self._partition_done, request_id))
@@ -300,7 +300,7 @@ class ReplicaManager:
 
     def _partition_done(self, request_id: int, result: PartitionAppend) -> None:
         if self.journal.wants_batches:
-            self._note_answer(result, -1, request_id)
+            note_completion(self, result, -1, request_id)
 
     @property
     def delayed_operations(self) -> list[DelayedOperation]:
@@ -548,60 +548,3 @@ class ReplicaManager:
             sessions, self._woken_sessions = self._woken_sessions, {}
             for session in sessions:
                 session.complete()
-
-    # Journal -------------------------------------------------------------------------------------------------
-
-    def _note_append(self, result: PartitionAppend, size: int, request_id: int) -> None:
-        topic, index = result.topic_partition
-        journal = self.journal
-        if result.duplicate:
-            journal.append(
-                BatchDeduplicated(
-                    time_us=journal.now_us(),
-                    broker_id=self.broker_id,
-                    topic=topic,
-                    partition=index,
-                    base_offset=result.base_offset,
-                    last_offset=result.last_offset,
-                    size=size,
-                    request_id=request_id,
-                )
-            )
-            return
-        for batch in result.batches:
-            journal.append(
-                BatchAppended(
-                    time_us=journal.now_us(),
-                    broker_id=self.broker_id,
-                    topic=topic,
-                    partition=index,
-                    base_offset=batch.base_offset,
-                    last_offset=batch.last_offset,
-                    leader_epoch=batch.leader_epoch,
-                    records=batch.records_count,
-                    size=batch.size,
-                    producer_id=batch.producer_id,
-                    producer_epoch=batch.producer_epoch,
-                    base_sequence=batch.base_sequence,
-                    request_id=request_id,
-                )
-            )
-
-    def _note_answer(self, result: PartitionAppend, acks: int, request_id: int) -> None:
-        partition = self.partitions.get(result.topic_partition)
-        self.journal.append(
-            ProduceCompleted(
-                time_us=self.journal.now_us(),
-                broker_id=self.broker_id,
-                topic=result.topic_partition.topic,
-                partition=result.topic_partition.partition,
-                error_code=int(result.error_code),
-                base_offset=result.base_offset,
-                required_offset=result.last_offset + 1 if result.last_offset >= 0 else UNKNOWN_OFFSET,
-                high_watermark=UNKNOWN_OFFSET if partition is None else partition.log.high_watermark,
-                leader_epoch=-1 if partition is None else partition.leader_epoch,
-                isr=() if partition is None else partition.isr,
-                acks=acks,
-                request_id=request_id,
-            )
-        )

@@ -35,7 +35,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "quorum/test_quorum_machine.py": "Hypothesis: voters and their links",
     "quorum/test_snapshots.py": "snapshots, from the leader's log to a follower",
     "replication/test_crossing_the_network.py": "replication over the simulated network",
-    "replication/test_missing_compression.py": "brokers without a compression library",
+    "replication/test_refused_records.py": "brokers that refuse records, or lack a compression library",
     "replication/test_replication_machine.py": "Hypothesis: brokers and their links",
     "replication/test_throttled_replication.py": "replication quotas on three brokers",
     "test_cluster_on_disk.py": "a cluster with a data directory",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_sim.network.produce_decoder import produce_decoder
 from protocol_specs.codec.code_generator import decoder_for
+from protocol_specs.codec.repeated_heads import produce_decoder
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.fuzzing.strategies import message
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -98,7 +98,7 @@ def test_a_repeated_head_is_not_decoded_again(version: int, monkeypatch: pytest.
         calls.append(position)
         return codec(data, position)
 
-    monkeypatch.setattr("broker_sim.network.produce_decoder.decoder_for", lambda *_: counted)
+    monkeypatch.setattr("protocol_specs.codec.repeated_heads.decoder_for", lambda *_: counted)
     fast = produce_decoder(version)
     for size in (100, 127, 128, 5_000, 16_382):
         body = one_partition(bytes(size)).encode(version)

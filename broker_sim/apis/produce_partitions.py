@@ -1,0 +1,361 @@
+"""A Produce request to any partitions: which records are appended, which are refused, and the response.
+
+The slow path of `produce`: several partitions, old formats, transactions, errors and fault rules. Mirrors
+KafkaApis.handleProduceRequest and ProduceRequest.getErrorResponse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from broker_sim.apis.handler_result import NoResponse
+from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.apis.partition_order import (
+    computed_order,
+    immutable_order,
+    mutable_order,
+    partition_hash,
+    partition_hash_with_id,
+)
+from broker_sim.apis.produce_validation import (
+    INTERNAL_TOPICS,
+    TOPIC_IDS_LOWEST,
+    VALID_ACKS,
+    is_plain_batch,
+    is_transactional,
+    is_unreadable,
+    partition_error,
+    producer_ids_readable,
+    whole_request_error,
+)
+from broker_sim.log.append_results import PartitionAppend
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol_specs.uuids import ZERO_UUID, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.apis.handler_result import Response
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Buffer, Message
+    from protocol_specs.messages.produce import ProduceRequest
+
+__all__ = ["ProducePartitions", "error_response"]
+
+CURRENT_LEADER_LOWEST: Final = 10
+ADMIN_CLIENT_ID: Final = "__admin_client"
+COORDINATOR_UNAVAILABLE: Final = (
+    "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
+)
+
+PartitionOutcome: TypeAlias = "tuple[bytes, PartitionAppend]"
+"""The result of a partition, with its topic's id."""
+
+_NONE: Final = ErrorCode.NONE
+
+
+class ProducePartitions:
+    """The partitions of one request: those to append to, and those refused already."""
+
+    __slots__ = (
+        "context",
+        "entries",
+        "failed",
+        "fails_request",
+        "invalid",
+        "needs_checks",
+        "request",
+        "topic_ids",
+        "unknown_ids",
+        "unknown_partitions",
+    )
+
+    def __init__(self, request: ProduceRequest, context: RequestContext) -> None:
+        self.request = request
+        self.context = context
+        self.entries: dict[TopicPartition, Buffer | None] = {}
+        """Records to append by partition; of two record sets for one partition the last."""
+        self.failed: list[PartitionAppend] = []
+        """Partitions that fail without an append, with the error that the log would have given."""
+        self.unknown_partitions: list[PartitionAppend] = []
+        """Results of partitions that do not exist."""
+        self.invalid: list[PartitionAppend] = []
+        """Partitions whose records this version must not carry. These and the unknown ones override results."""
+        self.unknown_ids: dict[bytes, dict[int, None]] = {}
+        """Topic id -> partitions."""
+        self.topic_ids: dict[str, bytes] = {}
+        self.fails_request = False
+        """True if a record set fails the whole request."""
+        self.needs_checks = False
+        """True if a record set is more than one plain v2 batch, or a topic is internal."""
+
+    def sort(self) -> None:
+        """Sort the request's partitions into those to append and those refused here."""
+        version = self.context.api_version
+        image = self.context.broker.metadata_cache.image
+        injected = self.context.injected_errors
+        for topic in self.request.topic_data:
+            if version < TOPIC_IDS_LOWEST:
+                name = topic.name
+                topic_image = image.topics.get(name)
+            else:
+                topic_image = image.topics_by_id.get(topic.topic_id)
+                if topic_image is None:
+                    indexes = dict.fromkeys(partition.index for partition in topic.partition_data)
+                    self.unknown_ids.setdefault(topic.topic_id, {}).update(indexes)
+                    self.needs_checks = True
+                    continue
+                name = topic_image.name
+                self.topic_ids[name] = topic.topic_id
+            if name in INTERNAL_TOPICS and self.context.client_id != ADMIN_CLIENT_ID:
+                self.needs_checks = True
+            count = 0 if topic_image is None else len(topic_image.partitions)
+            for partition in topic.partition_data:
+                key = TopicPartition(name, partition.index)
+                records = partition.records
+                assert not isinstance(records, list)  # only an encoder takes lists
+                error = _NONE
+                if not is_plain_batch(records):
+                    self.needs_checks = True
+                    error = partition_error(records, version)
+                if injected is not None and (name, partition.index) in injected:
+                    error = injected[name, partition.index]
+                    self.failed.append(PartitionAppend(key, error_code=error))
+                elif not 0 <= partition.index < count:
+                    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    self.unknown_partitions.append(PartitionAppend(key, error_code=error))
+                elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
+                    self.fails_request = True
+                elif error:
+                    self.invalid.append(PartitionAppend(key, error_code=error))
+                else:
+                    self.entries[key] = records
+
+    def refuse_request(self) -> Message | NoResponse | None:
+        """Return the response if an error fails the request as a whole; None if partitions may be appended to."""
+        request, context = self.request, self.context
+        behaviour = context.broker.config.behaviour
+        if behaviour.produce_without_batches_is_unreadable and is_unreadable(request, context.api_version, behaviour):
+            return unreadable(context)
+        refusal = whole_request_error(request)
+        if refusal is not None:
+            return error_response(request, context, refusal.error_code, refusal.message)
+        if self.fails_request:
+            return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if behaviour.null_produce_records_hang:
+            # Since 4.0 the producer ids of all record sets are read before any is appended.
+            record_sets = [records for records in self.entries.values() if records is not None]
+            if len(record_sets) < len(self.entries):
+                return NoResponse.STAY_MUTED
+            if not producer_ids_readable(record_sets):
+                return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if request.transactional_id is not None:
+            for key, records in list(self.entries.items()):
+                if is_transactional(records):
+                    del self.entries[key]
+                    error = ErrorCode.NOT_ENOUGH_REPLICAS
+                    self.failed.append(PartitionAppend(key, error_code=error, error_message=COORDINATOR_UNAVAILABLE))
+        return None
+
+    def append(
+        self, on_local_append: Callable[[list[PartitionAppend]], None] | None = None
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        """Append the records that were not refused."""
+        entries = self.entries
+        if not entries:
+            return []
+        if self.request.acks not in VALID_ACKS:
+            error = ErrorCode.INVALID_REQUIRED_ACKS
+            return [PartitionAppend(key, error_code=error) for key in entries]
+        if self.needs_checks:
+            self._refuse_internal_topics()
+            if not entries:
+                return []
+        return self.context.broker.replica_manager.append_records(
+            self.context.request_id, self.request.timeout_ms, self.request.acks, list(entries.items()), on_local_append
+        )
+
+    def _refuse_internal_topics(self) -> None:
+        """Refuse internal topics to every client but an admin client. Mirrors ReplicaManager.appendToLocalLog."""
+        if self.context.client_id == ADMIN_CLIENT_ID:
+            return
+        for key in list(self.entries):
+            if key.topic in INTERNAL_TOPICS:
+                del self.entries[key]
+                error = ErrorCode.INVALID_TOPIC_EXCEPTION
+                self.failed.append(PartitionAppend(key, error_code=error))
+
+    def respond(self, results: list[PartitionAppend] | NoResponse) -> Response | NoResponse:
+        """Build the response; for acks=0 decide whether the connection stays open."""
+        if isinstance(results, NoResponse):
+            return results
+        refused = self.failed or self.unknown_partitions or self.invalid or self.unknown_ids
+        outcomes = [(self.topic_ids.get(result.topic_partition.topic, ZERO_UUID), result) for result in results]
+        if refused or (len(outcomes) > 1 and not self._by_id):
+            outcomes = self._in_order(outcomes)
+        if self.request.acks == 0:
+            return self._close_on_error(outcomes)
+        leaders: LeaderEndpoints | None = None
+        groups: dict[str | bytes, TopicProduceResponse] = {}
+        for topic_id, result in outcomes:
+            topic, index = result.topic_partition
+            group = groups.get(topic or topic_id)
+            if group is None:
+                group = groups[topic or topic_id] = TopicProduceResponse(name=topic, topic_id=topic_id)
+            shaped = PartitionProduceResponse(
+                index=index,
+                error_code=result.error_code,
+                base_offset=result.base_offset,
+                log_append_time_ms=result.log_append_time_ms,
+                log_start_offset=result.log_start_offset,
+            )
+            group.partition_responses.append(shaped)
+            if result.error_code:
+                shaped.error_code = self.context.broker.config.behaviour.known(result.error_code)
+                leaders = leaders or LeaderEndpoints(self.context)
+                self._add_details(shaped, result, leaders)
+        response = ProduceResponse(responses=list(groups.values()))
+        if leaders is not None and leaders.nodes:
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
+                for node in leaders.listed()
+            ]
+        return response
+
+    def _add_details(self, shaped: PartitionProduceResponse, result: PartitionAppend, leaders: LeaderEndpoints) -> None:
+        """Add the details of an error: its text, the records that caused it, or the current leader."""
+        shaped.error_message = result.error_message
+        if (
+            result.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+            and self.request.transactional_id is None  # else null records fail before the append
+            and self.entries.get(result.topic_partition, b"") is None
+        ):
+            hosted = self.context.broker.replica_manager.partitions.get(result.topic_partition)
+            shaped.log_start_offset = -1 if hosted is None else hosted.log.log_start_offset
+        shaped.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
+            for error in result.record_errors
+        ]
+        if result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER and self.context.api_version >= CURRENT_LEADER_LOWEST:
+            leader_id, leader_epoch = leaders.of(result.topic_partition)
+            shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+
+    @property
+    def _by_id(self) -> bool:
+        return self.context.broker.config.behaviour.produce_responds_by_topic_id
+
+    @property
+    def _verifies(self) -> bool:
+        """True if all record sets are read before any is appended, in order to find those of transactions."""
+        return self.context.broker.config.behaviour.null_produce_records_hang
+
+    def _in_order(self, results: list[PartitionOutcome]) -> list[PartitionOutcome]:
+        """Return all outcomes in the order in which Kafka's maps list them.
+
+        Since 4.1 topic ids are in the keys of these maps. They differ between clusters, so that partitions which they
+        alone would order keep the order of the request.
+        """
+        by_id = self._by_id
+        results = [*self._identified(self.failed), *results]
+        unknown_partitions = [*self._identified(self.unknown_partitions), *self._unknown_ids()]
+        invalid = self._identified(self.invalid)
+        if by_id and not (unknown_partitions or invalid):
+            return results
+        hash_of = _hash_with_id if by_id else _hash
+        results = self._identified([result for _, result in results])
+        merged = _keyed(results if by_id else mutable_order(results, hash_of))
+        for refused in (unknown_partitions, invalid):
+            merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
+        # A broker that verifies transactions first has an immutable map of their errors and adds the results to it.
+        with_id = self.request.transactional_id is not None and self.request.acks in VALID_ACKS
+        verified = with_id or self._verifies
+        order = immutable_order if verified or not results else mutable_order
+        return order(list(merged.values()), hash_of)
+
+    def _identified(self, results: list[PartitionAppend]) -> list[PartitionOutcome]:
+        """Pair each result with its topic's id if the id is part of the key."""
+        if not self._by_id:
+            return [(ZERO_UUID, result) for result in results]
+        topics = self.context.broker.metadata_cache.image.topics
+        images = [topics.get(result.topic_partition.topic) for result in results]
+        return [
+            (ZERO_UUID if image is None else image.topic_id, result)
+            for image, result in zip(images, results, strict=True)
+        ]
+
+    def _unknown_ids(self) -> list[PartitionOutcome]:
+        error = ErrorCode.UNKNOWN_TOPIC_ID
+        return [
+            (topic_id, PartitionAppend(TopicPartition("", index), error_code=error))
+            for topic_id, indexes in self.unknown_ids.items()
+            for index in indexes
+        ]
+
+    def _close_on_error(self, outcomes: list[PartitionOutcome]) -> NoResponse:
+        errors = [
+            f"{result.topic_partition if result.topic_partition.topic else f'topic id {to_text(topic_id)}'}"
+            f": {result.error_code.name}"
+            for topic_id, result in outcomes
+            if result.error_code
+        ]
+        if errors:
+            return self.context.disconnect(f"error in a Produce with acks=0: {', '.join(errors)}")
+        return NoResponse.NO_OP
+
+
+def _keyed(outcomes: Iterable[PartitionOutcome]) -> dict[tuple[bytes, TopicPartition], PartitionOutcome]:
+    return {(topic_id, result.topic_partition): (topic_id, result) for topic_id, result in outcomes}
+
+
+def _hash(outcome: PartitionOutcome) -> int:
+    return partition_hash(outcome[1].topic_partition)
+
+
+def _hash_with_id(outcome: PartitionOutcome) -> int:
+    return partition_hash_with_id(outcome[1].topic_partition, outcome[0])
+
+
+def unreadable(context: RequestContext) -> NoResponse:
+    """Return the result of a request that older brokers cannot read."""
+    if context.broker.config.behaviour.unreadable_requests_are_ignored:
+        return NoResponse.NO_OP
+    return context.disconnect("a Produce whose record sets cannot be read")
+
+
+def error_response(
+    request: ProduceRequest, context: RequestContext, error_code: ErrorCode, message: str | None = None
+) -> Message | NoResponse:
+    """Return one error for every partition; nothing is sent for acks=0. Mirrors ProduceRequest.getErrorResponse.
+
+    Kafka computes the sizes of the record sets for it, so that a request with null records gets no response.
+    """
+    if request.acks == 0:
+        return context.disconnect(f"error {error_code.name} in a Produce with acks=0")
+    by_id = context.broker.config.behaviour.produce_responds_by_topic_id
+    keys: dict[tuple[bytes, TopicPartition], None] = {}
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            if partition.records is None:
+                return NoResponse.STAY_MUTED
+            keys[topic.topic_id, TopicPartition(topic.name, partition.index)] = None
+    ordered = computed_order(
+        list(keys), lambda key: partition_hash_with_id(key[1], key[0]) if by_id else partition_hash(key[1])
+    )
+    groups: dict[tuple[bytes, str], TopicProduceResponse] = {}
+    for topic_id, (name, index) in ordered:
+        group = groups.setdefault((topic_id, name), TopicProduceResponse(name=name, topic_id=topic_id))
+        group.partition_responses.append(
+            PartitionProduceResponse(index=index, error_code=error_code, base_offset=-1, error_message=message)
+        )
+    return ProduceResponse(responses=list(groups.values()))
