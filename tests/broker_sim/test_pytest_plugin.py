@@ -58,6 +58,23 @@ def test_it(kafka_cluster_factory):
     assert "never-fires" in output
 
 
+def test_a_rule_on_a_broker_that_is_not_there_or_dead_fails_its_test(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+def test_not_there(kafka_cluster):
+    kafka_cluster.add_rule({"name": "k77", "act": {"kill": 77}})
+
+def test_dead(kafka_cluster):
+    kafka_cluster.kill(1)
+    kafka_cluster.add_rule({"name": "late", "act": {"kill": 1}})
+""",
+    )
+    assert "1 failed, 1 passed, 1 error" in output, output
+    assert "RuleError: act.kill: there is no broker 77: they are [1, 2, 3]" in output, output
+    assert "rule 'late': never fired, nearest miss: broker 1 is not running" in output, output
+
+
 def test_the_report_of_a_failed_test_shows_its_cluster(tmp_path: Path) -> None:
     output = run_pytest(
         tmp_path,

@@ -43,6 +43,8 @@ FOLLOWED_BY = {"docs/how-to/use-tls.md": "tests/broker_sim/test_tls_how_to.py"}
 # tests/interop/test_demo.py sends all.
 RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local)).*")
 RECORDS = 20_000
+# A user waits some seconds for a run of the README, not a minute.
+RECORDS_MAX = 5_000
 # Commands about the protocol, and traces, end at once: each is run here, and what the document shows is what it prints.
 # A line of `...` in the document stands for lines that it leaves out.
 PRINTED_HERE = re.compile(
@@ -194,6 +196,25 @@ def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> N
 def test_every_link_leads_to_a_file(document: Path) -> None:
     targets = LINK.findall(document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+INSTALL = re.compile(r"pip install ([^`\n]*)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
+def test_an_install_is_from_a_checkout_and_quotes_its_brackets(document: Path) -> None:
+    # The package is not on PyPI, and zsh expands brackets without quotes.
+    installs = INSTALL.findall(document.read_text())
+    assert [each for each in installs if "broker-sim" in each or re.search(r"(?<!')\.\[", each)] == []
+
+
+def test_the_runs_of_the_readme_send_few_records() -> None:
+    runs = [line for line in commands(ROOT / "README.md") if RUN_HERE.match(line)]
+    sent = [re.search(r" --records (\d+)", line) for line in runs]
+    assert runs != []
+    assert [
+        line for line, records in zip(runs, sent, strict=True) if not records or int(records[1]) > RECORDS_MAX
+    ] == []
 
 
 def test_the_make_targets_in_documents_exist() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -56,3 +59,28 @@ def test_a_run_without_spark_needs_no_package_of_an_extra(name: str) -> None:
 def test_the_ground_floor_imports_nothing_of_the_rooms_above(name: str) -> None:
     above = ("broker_sim", "broker_client", "broker_scenarios")
     assert [module for module in modules_after_importing(name) if module.startswith(above)] == []
+
+
+CODECS = """
+import json, sys
+before = set(sys.modules)
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.record_batch import RecordBatchBuilder, read_records
+for codec in CompressionCodec:
+    builder = RecordBatchBuilder(codec=codec)
+    builder.append(0, None, b"v" * 100)
+    assert read_records(builder.build())[0].value == b"v" * 100
+print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - before})))
+"""
+
+
+def test_every_codec_needs_only_the_core_install() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", CODECS], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    distributions = packages_distributions()
+    used = {name for module in json.loads(run.stdout) for name in distributions.get(module, [])}
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    core = {re.split(r"[\s<>=!\[;]", requirement, maxsplit=1)[0] for requirement in requirements}
+    assert "cramjam" in used
+    assert sorted(used - core - {"broker-sim"}) == []
