@@ -239,9 +239,9 @@ class Fetch:
             error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         shaped = partition_data(
             result,
-            version=self.version,
-            leader_of=leaders.of,
-            records=[batch.data for batch in batches] if batches else b"",
+            self.version,
+            leaders.of,
+            [batch.data for batch in batches] if batches else b"",
         )
         shaped.error_code = error_code
         if self._has_aborted_list and _was_read(result):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.links.link_states import TABLE, LinkEvent, LinkState
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.links.link_call import LinkCall
-    from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
     from sim_runtime.link import Link as NetworkLink
 
@@ -25,6 +24,7 @@ __all__ = ["Link"]
 
 ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
+_OPEN: Final = LinkState.OPEN
 
 
 class _Cause(Enum):
@@ -69,7 +69,7 @@ class Link:
         self._state = LinkState.OPEN
         self._held_by: dict[_Cause, None] = {}
         self._cut_by: dict[_Cause, None] = {}
-        self._queue: deque[tuple[float, LinkCall, Callable[[], None]]] = deque()
+        self._queue: deque[tuple[float, LinkCall, Callable[[LinkCall, Any], None], Any]] = deque()
         self._timer: IDelayedCall | None = None
         self.source = source
         self.target = target
@@ -156,7 +156,7 @@ class Link:
             lost = list(self._queue)
             self._queue.clear()
             self._changed(self, "cut")
-            for _, call, _ in lost:
+            for _, call, _, _ in lost:
                 call.lose()
 
     def _restore(self, cause: _Cause) -> None:
@@ -167,11 +167,14 @@ class Link:
 
     # Messages.
 
-    def transmit(self, call: LinkCall, deliver: Callable[[], None], message: Message | None = None) -> None:
-        """Bring one message of `call` across: `deliver` is called at its arrival, unless it is lost."""
+    def transmit(self, call: LinkCall, deliver: Callable[[LinkCall, Any], None], payload: Any) -> None:
+        """Bring one message of `call` across: `deliver(call, payload)` is called at its arrival, unless it is lost.
+
+        `payload` is the request, the response, or the reason of a reset.
+        """
         network = self._network_link
-        if network is None and self._state is LinkState.OPEN and not self._queue and self.delay_ms <= 0:
-            deliver()
+        if network is None and self._state is _OPEN and not self._queue and self.delay_ms <= 0:
+            deliver(call, payload)
             return
         if self.cut_off:
             call.lose()
@@ -179,11 +182,11 @@ class Link:
         due_s = self._reactor.seconds() + self.delay_ms / 1000
         if network is not None:
             now_us = round(self._reactor.seconds() * 1e6)
-            size = 0 if network.bandwidth_bytes_per_s is None or message is None else call.size_of(message)
+            size = 0 if network.bandwidth_bytes_per_s is None else call.size_of(payload)
             due_s += (network.arrival_us(now_us, size) - now_us) / 1e6
         if self._queue and self._queue[-1][0] > due_s:
             due_s = self._queue[-1][0]
-        self._queue.append((due_s, call, deliver))
+        self._queue.append((due_s, call, deliver, payload))
         self._schedule()
 
     def drop_calls_of(self, node: int) -> None:
@@ -200,6 +203,7 @@ class Link:
         due_s = self._reactor.seconds() + ROUNDING_S
         try:
             while self._queue and not self.held and self._queue[0][0] <= due_s:
-                self._queue.popleft()[2]()
+                _, call, deliver, payload = self._queue.popleft()
+                deliver(call, payload)
         finally:
             self._schedule()

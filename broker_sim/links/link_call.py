@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from twisted.internet.defer import Deferred
-
 from protocol_specs.framing import encode_request, encode_response
 
 if TYPE_CHECKING:
-    from twisted.internet.interfaces import IDelayedCall
+    from collections.abc import Callable
 
-    from protocol_specs.message import Message
+    from twisted.internet.interfaces import IDelayedCall
 
 __all__ = ["CallOwner", "LinkCall"]
 
@@ -30,12 +28,32 @@ class CallOwner(Protocol):
 
 
 class LinkCall:
-    """`deferred` fires with the response, or fails with LinkFailure. `version` is that of request and response."""
+    """Ends with a call of `on_response` or, with a LinkFailure, of `on_failure`. `version` is that of both messages."""
 
-    __slots__ = ("_owner", "deferred", "id", "request", "source", "target", "timeout_ms", "timer", "version")
+    __slots__ = (
+        "_owner",
+        "id",
+        "on_failure",
+        "on_response",
+        "request",
+        "source",
+        "target",
+        "timeout_ms",
+        "timer",
+        "version",
+    )
 
     def __init__(
-        self, owner: CallOwner, number: int, source: int, target: int, request: Any, version: int, timeout_ms: int
+        self,
+        owner: CallOwner,
+        number: int,
+        source: int,
+        target: int,
+        request: Any,
+        version: int,
+        timeout_ms: int,
+        on_response: Callable[[Any], object],
+        on_failure: Callable[[Exception], object],
     ) -> None:
         self._owner = owner
         self.id = number
@@ -44,7 +62,8 @@ class LinkCall:
         self.request = request
         self.version = version
         self.timeout_ms = timeout_ms
-        self.deferred: Deferred[Any] = Deferred()
+        self.on_response = on_response
+        self.on_failure = on_failure
         self.timer: IDelayedCall | None = None
 
     def respond(self, response: Any) -> None:
@@ -59,8 +78,10 @@ class LinkCall:
         """Fail the call at its source, as a connection does that is closed by the target."""
         self._owner.fail(self, reason)
 
-    def size_of(self, message: Message) -> int:
-        """Return the size of the frame of the request or the response, in bytes."""
-        if message is self.request:
-            return len(encode_request(message, self.version, correlation_id=self.id, client_id=None))
-        return len(encode_response(message, self.version, correlation_id=self.id))
+    def size_of(self, payload: Any) -> int:
+        """Return the size of the frame of the request or the response, in bytes; 0 for a reset, which has none."""
+        if isinstance(payload, str):
+            return 0
+        if payload is self.request:
+            return len(encode_request(payload, self.version, correlation_id=self.id, client_id=None))
+        return len(encode_response(payload, self.version, correlation_id=self.id))

@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
 from broker_sim.control.events import LinkChanged
 from broker_sim.errors import BrokerSimError
 from broker_sim.links.link import Link
@@ -24,8 +27,6 @@ from broker_sim.links.link_call import LinkCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from twisted.internet.defer import Deferred
 
     from broker_sim.control.journal import Journal
     from sim_runtime.interfaces import IReactor
@@ -36,6 +37,8 @@ __all__ = ["CONTROLLER_ID", "LinkFailure", "LinkNode", "NodeLinks"]
 CONTROLLER_ID: Final = 3000
 """The node id under which links reach the active controller."""
 REQUEST_TIMEOUT_MS: Final = 30_000
+
+_log = Logger()
 
 
 class LinkFailure(BrokerSimError):
@@ -125,11 +128,35 @@ class NodeLinks:
         self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
     ) -> Deferred[Any]:
         """Send a request; the Deferred fires with the response, or fails with LinkFailure."""
-        self._next_id += 1
-        call = LinkCall(self, self._next_id, source, target, request, version, timeout_ms)
+        responded: Deferred[Any] = Deferred()
+        self.call(
+            source,
+            target,
+            request,
+            responded.callback,
+            responded.errback,
+            version=version,
+            timeout_ms=timeout_ms,
+        )
+        return responded
+
+    def call(
+        self,
+        source: int,
+        target: int,
+        request: Any,
+        on_response: Callable[[Any], object],
+        on_failure: Callable[[Exception], object],
+        *,
+        version: int = 0,
+        timeout_ms: int = REQUEST_TIMEOUT_MS,
+    ) -> None:
+        """Send a request. `on_response` is called with the response, or `on_failure` with a LinkFailure."""
+        self._next_id = number = self._next_id + 1
+        call = LinkCall(self, number, source, target, request, version, timeout_ms, on_response, on_failure)
         self._calls[call] = None
-        self.link(source, target).transmit(call, lambda: self._arrive(call), request)
-        return call.deferred
+        link = self._links.get((source, target)) or self.link(source, target)
+        link.transmit(call, self._arrive, request)
 
     def stop(self) -> None:
         """Forget every call and timer."""
@@ -143,7 +170,8 @@ class NodeLinks:
     def respond(self, call: LinkCall, response: Any) -> None:
         """Send the response of a call back, unless its source has given up."""
         if call in self._calls:
-            self.link(call.target, call.source).transmit(call, lambda: self._finish(call, response), response)
+            link = self._links.get((call.target, call.source)) or self.link(call.target, call.source)
+            link.transmit(call, self._finish, response)
 
     def lose(self, call: LinkCall) -> None:
         """A message of a call is lost: the call fails after its time-out."""
@@ -155,9 +183,9 @@ class NodeLinks:
         """Fail a call at its source, at once."""
         if call in self._calls:
             self._forget(call)
-            call.deferred.errback(LinkFailure(f"{call.request.NAME} from {call.source} to {call.target}: {reason}"))
+            call.on_failure(LinkFailure(f"{call.request.NAME} from {call.source} to {call.target}: {reason}"))
 
-    def _arrive(self, call: LinkCall) -> None:
+    def _arrive(self, call: LinkCall, _request: Any) -> None:
         node = self._nodes.get(call.target)
         if node is None:
             self._fail_over_link(call, "connection refused")
@@ -165,19 +193,28 @@ class NodeLinks:
             node.receive_call(call)
 
     def _fail_over_link(self, call: LinkCall, reason: str) -> None:
-        self.link(call.target, call.source).transmit(call, lambda: self.fail(call, reason))
+        self.link(call.target, call.source).transmit(call, self.fail, reason)
 
     def _finish(self, call: LinkCall, response: Any) -> None:
         if call in self._calls:
             self._forget(call)
-            call.deferred.callback(response)
+            try:
+                call.on_response(response)
+            except Exception:  # noqa: BLE001 - an error at the source must not fail the responding node
+                _log.failure(
+                    "links: unexpected error in the handler of a response request={request} from={source} to={target}",
+                    request=call.request.NAME,
+                    source=call.source,
+                    target=call.target,
+                )
 
     def _forget(self, call: LinkCall) -> None:
-        self._calls.pop(call, None)
-        self._lost_calls.pop(call, None)
-        if call.timer is not None and call.timer.active():
-            call.timer.cancel()
-        call.timer = None
+        del self._calls[call]
+        if call.timer is not None:
+            self._lost_calls.pop(call, None)
+            if call.timer.active():
+                call.timer.cancel()
+            call.timer = None
 
     def _link_changed(self, link: Link, state: str) -> None:
         self._journal.append(

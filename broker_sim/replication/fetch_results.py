@@ -21,7 +21,6 @@ _MOVED: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH
 
 def partition_data(
     result: PartitionFetchResult,
-    *,
     version: int,
     leader_of: Callable[[TopicPartition], tuple[int, int]],
     records: bytes | list[bytes] = b"",
@@ -40,7 +39,7 @@ def partition_data(
     if result.diverging_epoch is not None:
         epoch, end_offset = result.diverging_epoch
         data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-    if version >= CURRENT_LEADER_LOWEST and result.error_code in _MOVED:
+    if result.error_code and version >= CURRENT_LEADER_LOWEST and result.error_code in _MOVED:
         leader_id, leader_epoch = leader_of(result.topic_partition)
         data.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
     return data

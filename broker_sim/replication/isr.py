@@ -93,7 +93,7 @@ class FollowerState:
             self.last_fetch_ms = now_ms if in_sync else 0
 
     def fetched(
-        self, *, fetch_offset: int, log_start_offset: int, now_ms: int, leader_end_offset: int, broker_epoch: int
+        self, fetch_offset: int, log_start_offset: int, now_ms: int, leader_end_offset: int, broker_epoch: int
     ) -> None:
         """Take in a fetch. One that reaches the end which the fetch before it saw was caught up back then."""
         if fetch_offset >= leader_end_offset:

@@ -275,7 +275,11 @@ class Partition:
         log = self.log
         if batches:
             log.append_as_follower(batches, now_ms=self._host.now_ms())
-        log.high_watermark = max(log.log_start_offset, min(leader_high_watermark, log.log_end_offset))
+        end = log.log_end_offset
+        if log.log_start_offset <= leader_high_watermark <= end:
+            log.high_watermark = leader_high_watermark
+        else:
+            log.high_watermark = max(log.log_start_offset, min(leader_high_watermark, end))
         if leader_log_start_offset > log.log_start_offset:
             log.maybe_increment_log_start_offset(min(leader_log_start_offset, log.high_watermark))
         if self.delayed_fetches:
@@ -362,19 +366,13 @@ class Partition:
     # ISR -----------------------------------------------------------------------------------------------------
 
     def follower_fetched(
-        self, follower: FollowerState, *, fetch_offset: int, log_start_offset: int, broker_epoch: int
+        self, follower: FollowerState, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> None:
         """Note how far a follower is, let it join the ISR, move the high watermark (updateFollowerFetchState)."""
         now_ms = self._host.now_ms()
         before = follower.log_end_offset
         log_start_before = follower.log_start_offset
-        follower.fetched(
-            fetch_offset=fetch_offset,
-            log_start_offset=log_start_offset,
-            now_ms=now_ms,
-            leader_end_offset=self.log.log_end_offset,
-            broker_epoch=broker_epoch,
-        )
+        follower.fetched(fetch_offset, log_start_offset, now_ms, self.log.log_end_offset, broker_epoch)
         if follower.broker_id not in self.isr_state.maximal_isr:
             self._maybe_expand_isr(follower)
         if before != fetch_offset:
@@ -477,9 +475,11 @@ class Partition:
 
         None when its log and this one agree so far; raises OffsetOutOfRange when this log cannot tell.
         """
-        if last_fetched_epoch == NO_EPOCH:
-            return None
         log = self.log
+        if last_fetched_epoch == NO_EPOCH or (
+            last_fetched_epoch == log.epochs.latest_epoch and log.log_start_offset <= fetch_offset <= log.log_end_offset
+        ):
+            return None
         epoch, end_offset = log.epochs.end_offset_for(last_fetched_epoch, log.log_end_offset)
         if epoch == NO_EPOCH or fetch_offset < log.log_start_offset:
             raise OffsetOutOfRange(fetch_offset, log.log_start_offset, log.log_end_offset)

@@ -8,11 +8,13 @@ the next request overtakes it, and the leader answers the parked one at once.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.links.node_links import LinkFailure
 from broker_sim.log.append_results import UNKNOWN_OFFSET
 from broker_sim.replication.follower_truncation import offset_truncation_state, truncation_offset
+from broker_sim.replication.follower_versions import LEADER_EPOCHS_LOWEST, TRUNCATION_ON_FETCH_LOWEST
 from broker_sim.replication.replica_fetch_session import StoredRecords
 from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH
 from broker_sim.topic_partition import TopicPartition
@@ -119,7 +121,7 @@ class ReplicaFetcher:
     def __init__(self, *, host: FetcherHost, leader_id: int) -> None:
         self._host = host
         self.leader_id = leader_id
-        self._states: dict[TopicPartition, _FetchState] = {}
+        self._states: dict[tuple[str, int], _FetchState] = {}
         self._changed: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, bytes] = {}
         self._throttled: dict[TopicPartition, None] = {}
@@ -129,14 +131,15 @@ class ReplicaFetcher:
         self._session_epoch = 0
         self._requests_sent = 0
         self._outstanding = 0
-        self._generation = 0
+        self._first_valid_number = 0
+        """Responses to earlier requests belong to a session that is gone."""
         self._timer: IDelayedCall | None = None
         self._stopped = False
 
     @property
     def partitions(self) -> list[TopicPartition]:
         """What is fetched here."""
-        return list(self._states)
+        return [state.partition.topic_partition for state in self._states.values()]
 
     def add(self, partition: Partition) -> None:
         """Fetch the partition from its log's end, in its current leader epoch."""
@@ -169,7 +172,7 @@ class ReplicaFetcher:
     def stop(self) -> None:
         """Fetch nothing any more."""
         self._stopped = True
-        for topic_partition in list(self._states):
+        for topic_partition in self.partitions:
             self.remove(topic_partition)
         for timer in (self._timer, self._throttle_timer):
             if timer is not None and timer.active():
@@ -188,36 +191,42 @@ class ReplicaFetcher:
     def _send(self) -> None:
         if self._stopped or self._timer is not None:
             return
-        if self._host.replication_quotas.follower.active or self._throttled:
+        host = self._host
+        if self._throttled or host.replication_quotas.follower.active:
             self._set_throttled_aside()
         news = self._changed or self._forgotten
         if (not self._states or len(self._throttled) == len(self._states)) and not news:
             return
         if self._outstanding >= (_REQUESTS_MAX if news else 1):
             return
-        config = self._host.config
-        host = self._host
+        config = host.config
+        broker_id = host.broker_id
         version = host.follower_versions.fetch
-        has_state = version >= REPLICA_STATE_LOWEST
         request = FetchRequest(
-            replica_state=ReplicaState(replica_id=host.broker_id, replica_epoch=host.broker_epoch)
-            if has_state
-            else ReplicaState(),
-            replica_id=NO_REPLICA if has_state else host.broker_id,
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
             session_id=self._session_id,
             session_epoch=self._session_epoch,
-            topics=self._fetch_topics(config.replica_fetch_max_bytes),
-            forgotten_topics_data=self._forgotten_topics() if self._forgotten else [],
+            topics=self._fetch_topics(config.replica_fetch_max_bytes, version),
         )
+        if version >= REPLICA_STATE_LOWEST:
+            request.replica_state = ReplicaState(replica_id=broker_id, replica_epoch=host.broker_epoch)
+        else:
+            request.replica_id = broker_id
+        if self._forgotten:
+            request.forgotten_topics_data = self._forgotten_topics()
         self._session_epoch += 1
-        self._requests_sent += 1
+        self._requests_sent = number = self._requests_sent + 1
         self._outstanding += 1
-        answer: Deferred[FetchResponse] = host.links.send(host.broker_id, self.leader_id, request, version=version)
-        number = (self._generation, self._requests_sent)
-        answer.addCallbacks(self._answered, self._failed, callbackArgs=number, errbackArgs=number)
+        host.links.call(
+            broker_id,
+            self.leader_id,
+            request,
+            partial(self._responded, number),
+            partial(self._failed, number),
+            version=version,
+        )
 
     def _set_throttled_aside(self) -> None:
         """Leave out for now what is throttled, not in sync, and too much. Mirrors RemoteLeaderEndPoint.buildFetch."""
@@ -243,30 +252,31 @@ class ReplicaFetcher:
         self._throttle_timer = None
         self._send()
 
-    def _fetch_topics(self, max_bytes: int) -> list[FetchTopic]:
+    def _fetch_topics(self, max_bytes: int, version: int) -> list[FetchTopic]:
         topics: dict[str, FetchTopic] = {}
-        versions = self._host.follower_versions
+        number = self._requests_sent + 1
         for topic_partition in self._changed:
+            name, index = topic_partition
             state = self._states[topic_partition]
             partition = state.partition
             log = partition.log
-            state.asked(self._requests_sent + 1, log.log_end_offset)
-            state.told_log_start_offset = log.log_start_offset
-            epoch = log.epochs.latest_epoch if versions.truncates_on_fetch else None
-            topic = topics.get(topic_partition.topic)
-            if topic is None:
-                topic = FetchTopic(topic=topic_partition.topic, topic_id=partition.topic_id, partitions=[])
-                topics[topic_partition.topic] = topic
-            topic.partitions.append(
-                FetchPartition(
-                    partition=topic_partition.partition,
-                    current_leader_epoch=self._named_epoch(state),
-                    fetch_offset=log.log_end_offset,
-                    last_fetched_epoch=NO_EPOCH if epoch is None else epoch,
-                    log_start_offset=log.log_start_offset,
-                    partition_max_bytes=max_bytes,
-                )
+            end, start = log.log_end_offset, log.log_start_offset
+            state.asked(number, end)
+            state.told_log_start_offset = start
+            epoch = log.epochs.latest_epoch if version >= TRUNCATION_ON_FETCH_LOWEST else None
+            fetch = FetchPartition(
+                partition=index,
+                current_leader_epoch=partition.leader_epoch if version >= LEADER_EPOCHS_LOWEST else NO_EPOCH,
+                fetch_offset=end,
+                last_fetched_epoch=NO_EPOCH if epoch is None else epoch,
+                log_start_offset=start,
+                partition_max_bytes=max_bytes,
             )
+            topic = topics.get(name)
+            if topic is None:
+                topics[name] = FetchTopic(topic=name, topic_id=partition.topic_id, partitions=[fetch])
+            else:
+                topic.partitions.append(fetch)
             self._in_session[topic_partition] = partition.topic_id
         self._changed = {}
         return list(topics.values())
@@ -286,7 +296,7 @@ class ReplicaFetcher:
 
     def _start_over(self) -> None:
         """The session is gone: the next Fetch names every partition."""
-        self._generation += 1
+        self._first_valid_number = self._requests_sent + 1
         self._outstanding = 0
         self._session_id = 0
         self._session_epoch = 0
@@ -294,24 +304,23 @@ class ReplicaFetcher:
         self._throttled = {}
         self._in_session = {}
         self._changed = {
-            topic_partition: None
-            for topic_partition, state in self._states.items()
+            state.partition.topic_partition: None
+            for state in self._states.values()
             if state.delay is None and not state.resetting
         }
 
     # Responses -----------------------------------------------------------------------------------------------
 
-    def _failed(self, failure: Failure, generation: int, _number: int) -> None:
-        failure.trap(LinkFailure)
-        if generation == self._generation and not self._stopped:
+    def _failed(self, number: int, _failure: Exception) -> None:
+        if number >= self._first_valid_number and not self._stopped:
             self._start_over()
             if self._timer is not None and self._timer.active():
                 self._timer.cancel()
                 self._timer = None
             self._schedule(self._host.config.replica_fetch_backoff_ms)
 
-    def _answered(self, response: FetchResponse, generation: int, number: int) -> None:
-        if generation != self._generation or self._stopped:
+    def _responded(self, number: int, response: FetchResponse) -> None:
+        if number < self._first_valid_number or self._stopped:
             return
         self._outstanding -= 1
         if response.error_code:
@@ -320,26 +329,26 @@ class ReplicaFetcher:
             return
         self._session_id = response.session_id
         for topic in response.responses:
+            name = topic.topic
             for data in topic.partitions:
-                topic_partition = TopicPartition(topic.topic, data.partition_index)
-                state = self._states.get(topic_partition)
+                state = self._states.get((name, data.partition_index))
                 if data.error_code:
-                    self._in_session.pop(topic_partition, None)
+                    self._in_session.pop(TopicPartition(name, data.partition_index), None)
                 if state is not None and number > state.ignored_up_to:
-                    self._take(topic_partition, state, data, number)
+                    self._take(state, data, number)
         self._send()
 
-    def _take(self, topic_partition: TopicPartition, state: _FetchState, data: PartitionData, number: int) -> None:
+    def _take(self, state: _FetchState, data: PartitionData, number: int) -> None:
+        partition = state.partition
+        topic_partition = partition.topic_partition
         if data.error_code:
             self._partition_error(topic_partition, state, ErrorCode(data.error_code))
             return
-        partition = state.partition
         log = partition.log
-        if data.diverging_epoch.epoch >= 0 or data.diverging_epoch.end_offset >= 0:
-            offset = truncation_offset(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-            partition.truncate_to(
-                offset, f"epoch {data.diverging_epoch.epoch} ends at {data.diverging_epoch.end_offset}"
-            )
+        diverging = data.diverging_epoch
+        if diverging.epoch >= 0 or diverging.end_offset >= 0:
+            offset = truncation_offset(log, diverging.epoch, diverging.end_offset)
+            partition.truncate_to(offset, f"epoch {diverging.epoch} ends at {diverging.end_offset}")
             self._changed[topic_partition] = None
             return
         batches = _batches(data)
@@ -347,11 +356,11 @@ class ReplicaFetcher:
             self._changed[topic_partition] = None
             if not state.follows_on(number, batches[0].base_offset):
                 return  # the next Fetch asks again
+            quota = self._host.replication_quotas.follower
+            if quota.active and quota.is_throttled(topic_partition):
+                quota.record(sum(batch.size for batch in batches))
         partition.append_as_follower(batches, data.high_watermark, data.log_start_offset)
         state.leader_high_watermark = data.high_watermark
-        quota = self._host.replication_quotas.follower
-        if batches and quota.active and quota.is_throttled(topic_partition):
-            quota.record(sum(batch.size for batch in batches))
         if log.log_start_offset != state.told_log_start_offset:
             self._changed[topic_partition] = None
 

@@ -376,57 +376,60 @@ class ReplicaManager:
     def read_partition(
         self, params: FetchParams, fetch: PartitionFetch, *, max_bytes: int, at_least_one: bool, update_follower: bool
     ) -> PartitionFetchResult:
-        """Read one partition, for clients and followers alike; `update_follower` notes how far a follower is."""
-        topic_partition = fetch.topic_partition
-        partition = self.get_partition(topic_partition, fetch.topic_id)
+        """Read one partition; with `update_follower` record the offset that a follower has reached."""
+        partition = self.get_partition(fetch.topic_partition, fetch.topic_id)
         if isinstance(partition, ErrorCode):
-            return PartitionFetchResult(topic_partition=topic_partition, error_code=partition)
+            return PartitionFetchResult(fetch.topic_partition, partition)
+        result = self.read_hosted(params, fetch, partition, max_bytes, at_least_one=at_least_one)
+        if update_follower and not result.error_code and result.diverging_epoch is None:
+            follower = partition.followers.get(params.replica_id)
+            if follower is not None:
+                if self._is_of_an_earlier_run(follower.broker_id, params.replica_epoch):
+                    return PartitionFetchResult(fetch.topic_partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                partition.follower_fetched(follower, fetch.fetch_offset, fetch.log_start_offset, params.replica_epoch)
+        return result
+
+    def read_hosted(
+        self, params: FetchParams, fetch: PartitionFetch, partition: Partition, max_bytes: int, *, at_least_one: bool
+    ) -> PartitionFetchResult:
+        """Read a partition that is hosted here, for clients and followers alike. Mirrors Partition.fetchRecords."""
+        topic_partition = fetch.topic_partition
+        is_from_follower = params.replica_id >= 0
         preferred = NO_REPLICA if params.rack_id is None else self._preferred_read_replica(params, fetch, partition)
         error = partition.check_access(fetch.current_leader_epoch, leader_only=params.fetch_only_leader)
         follower = partition.followers.get(params.replica_id)
-        if not error and params.is_from_follower and follower is None:
+        if follower is None and is_from_follower and not error:
             no_epoch = fetch.current_leader_epoch == NO_EPOCH
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER if no_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
         if error:
-            return PartitionFetchResult(topic_partition=topic_partition, error_code=error)
+            return PartitionFetchResult(topic_partition, error)
         log = partition.log
         result = PartitionFetchResult(
-            topic_partition=topic_partition,
-            high_watermark=log.high_watermark,
-            last_stable_offset=log.last_stable_offset,
-            log_start_offset=log.log_start_offset,
-            preferred_read_replica=preferred,
+            topic_partition, _NONE, log.high_watermark, log.last_stable_offset, log.log_start_offset
         )
         if preferred != NO_REPLICA:
+            result.preferred_read_replica = preferred
             return result
         try:
-            result.diverging_epoch = partition.diverging_epoch(fetch.last_fetched_epoch, fetch.fetch_offset)
-            if result.diverging_epoch is not None:
+            diverging = partition.diverging_epoch(fetch.last_fetched_epoch, fetch.fetch_offset)
+            if diverging is not None:
+                result.diverging_epoch = diverging
                 return result
             bound = partition.read_bound(params.isolation)
-            result.batches = log.read(
+            result.batches = batches = log.read(
                 fetch.fetch_offset,
                 max_bytes=max_bytes,
                 up_to=bound,
                 at_least_one=at_least_one,
-                fragment=not params.is_from_follower,
+                fragment=not is_from_follower,
             )
-            result.first_batch_left_out = not result.batches and max_bytes > 0 and fetch.fetch_offset < bound
+            if not batches:
+                result.first_batch_left_out = max_bytes > 0 and fetch.fetch_offset < bound
         except OffsetOutOfRange:
-            return PartitionFetchResult(topic_partition=topic_partition, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
-        if follower is not None and result.batches and self.leader_throttles(partition, follower.broker_id):
+            return PartitionFetchResult(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        quota = self.replication_quotas.leader
+        if follower is not None and quota.active and batches and self.leader_throttles(partition, follower.broker_id):
             result.batches, result.throttled = [], True
-        if update_follower and follower is not None:
-            if self._is_of_an_earlier_run(follower.broker_id, params.replica_epoch):
-                return PartitionFetchResult(
-                    topic_partition=topic_partition, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER
-                )
-            partition.follower_fetched(
-                follower,
-                fetch_offset=fetch.fetch_offset,
-                log_start_offset=fetch.log_start_offset,
-                broker_epoch=params.replica_epoch,
-            )
         return result
 
     def _is_of_an_earlier_run(self, broker_id: int, broker_epoch: int) -> bool:

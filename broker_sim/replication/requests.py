@@ -75,7 +75,7 @@ class EpochEndOffset(NamedTuple):
     end_offset: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class PartitionFetchResult:
     """What one partition of a Fetch gets; the batches are the log's own, whole, up to the reader's bound."""
 
@@ -95,7 +95,10 @@ class PartitionFetchResult:
     @property
     def size_in_bytes(self) -> int:
         """The bytes of all batches."""
-        return sum(batch.size for batch in self.batches)
+        size = 0
+        for batch in self.batches:
+            size += batch.size
+        return size
 
 
 @dataclass(slots=True, kw_only=True)

@@ -61,17 +61,31 @@ class Overheard:
         self.requests: list[tuple[Message, int]] = []
         self.responses: list[tuple[Message, int]] = []
         links = cluster.cluster.links
-        send = links.send
+        call = links.call
 
-        def listening(source: int, target: int, request: Any, *, version: int = 0, **options: Any) -> Any:
-            sent = send(source, target, request, version=version, **options)
+        def recording(
+            source: int,
+            target: int,
+            request: Any,
+            on_response: Any,
+            on_failure: Any,
+            *,
+            version: int = 0,
+            **options: Any,
+        ) -> None:
+            def responded(response: Any) -> None:
+                self.responses.append((response, version))
+                on_response(response)
+
             of_partitions = isinstance(request, FetchRequest | ListOffsetsRequest | OffsetForLeaderEpochRequest)
-            if of_partitions and target != CONTROLLER_ID:
+            recorded = of_partitions and target != CONTROLLER_ID
+            if recorded:
                 self.requests.append((request, version))
-                sent.addCallback(lambda response: self.responses.append((response, version)) or response)
-            return sent
+            call(
+                source, target, request, responded if recorded else on_response, on_failure, version=version, **options
+            )
 
-        links.send = listening
+        links.call = recording
 
     def versions(self) -> dict[str, int]:
         return {request.NAME: version for request, version in self.requests}

@@ -29,16 +29,21 @@ class Recorder:
         self.requests: list[FetchRequest] = []
         self.responses: list[FetchResponse] = []
         links = cluster.cluster.links
-        send = links.send
+        call = links.call
 
-        def recording(sender: int, receiver: int, request: Any, **options: Any) -> Any:
-            sent = send(sender, receiver, request, **options)
-            if (sender, receiver) == (source, target) and isinstance(request, FetchRequest):
+        def recording(
+            sender: int, receiver: int, request: Any, on_response: Any, on_failure: Any, **options: Any
+        ) -> None:
+            def responded(response: Any) -> None:
+                self.responses.append(response)
+                on_response(response)
+
+            recorded = (sender, receiver) == (source, target) and isinstance(request, FetchRequest)
+            if recorded:
                 self.requests.append(request)
-                sent.addCallback(lambda response: self.responses.append(response) or response)
-            return sent
+            call(sender, receiver, request, responded if recorded else on_response, on_failure, **options)
 
-        links.send = recording
+        links.call = recording
 
 
 def test_an_idle_follower_parks_one_fetch_and_is_silent(replicas: Make) -> None:
