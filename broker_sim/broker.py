@@ -176,7 +176,7 @@ class Broker:
         )
         self.link_transport = LinkTransport(self, self.rpc, journal=self.journal, peer_reset=self.peer_reset)
 
-    # State ---------------------------------------------------------------------------------------------------
+    # State.
 
     @property
     def alive(self) -> bool:
@@ -249,7 +249,7 @@ class Broker:
         sent = self.links.send(self.id, CONTROLLER_ID, forwarded, timeout_ms=timeout_ms)
         return sent.addCallback(ForwardedResponse.opened)
 
-    # Start and stop ---------------------------------------------------------------------------------------
+    # Start and stop.
 
     def listen(self) -> None:
         """Open the listeners. For port 0 the system chooses a port, which the broker keeps for all its incarnations."""
@@ -358,7 +358,7 @@ class Broker:
         self._running = None
         self._image_applied()
 
-    # Callbacks of the parts -------------------------------------------------------------------------------
+    # Callbacks of the parts.
 
     def registered(self, broker_epoch: int) -> None:
         """Keep the broker epoch that the controller assigned."""

@@ -113,7 +113,7 @@ class RealDisk:
                 file.seek(synced)
                 file.write(kept_after_power_loss(tail, random))
 
-    # Reports of files -------------------------------------------------------------------------------------
+    # Reports of files.
 
     def opened(self, file: RealFile) -> None:
         """Note that a file is open now: the oldest may have to close."""

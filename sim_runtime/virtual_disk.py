@@ -47,7 +47,7 @@ class VirtualDisk:
         self._faults: dict[str, _Fault] = {}
         self._locked: dict[str, None] = {}
 
-    # Faults --------------------------------------------------------------------------------------------------
+    # Faults.
 
     def fail(self, directory: str, *, after_bytes: int | None = None) -> None:
         """Raise EIO below a directory: for every access, or for writes after a number of bytes."""
@@ -74,7 +74,7 @@ class VirtualDisk:
         """The number of unsynced bytes below a directory."""
         return sum(len(inode.data) - inode.synced for name, inode in self._files.items() if _is_below(name, path))
 
-    # Directories and files -----------------------------------------------------------------------------------
+    # Directories and files.
 
     def make_directory(self, path: str) -> None:
         """Make a directory and its parents; an existing one stays."""
@@ -184,7 +184,7 @@ class VirtualDisk:
         self._locked[path] = None
         return VirtualLock(self._locked, path)
 
-    # Faults, applied -----------------------------------------------------------------------------------------
+    # Faults, applied.
 
     def _inode(self, path: str) -> _Inode:
         self._check(path)

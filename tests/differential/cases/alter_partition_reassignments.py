@@ -159,7 +159,7 @@ def bodies_that_are_wrong(probe: Probe) -> None:
         probe.raw_body(45, 0, body, note=note)
 
 
-# Three brokers ---------------------------------------------------------------------------------------------------
+# Three brokers.
 
 
 @case(brokers=3)
