@@ -121,10 +121,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the results to this file, one JSON line per run"
-    )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to this file as JUnit XML")
+    _add_result_files(parser)
     parser.add_argument("--history", type=Path, help="write the histories (Parquet) to this folder")
     parser.add_argument(
         "--trace",
@@ -135,12 +132,20 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
+def _add_result_files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the results to this file, one JSON line per run"
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to this file as JUnit XML")
+
+
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
     parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
     parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
     parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
     parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
+    _add_result_files(parser)
     parser.set_defaults(run=_sweep)
 
 
@@ -170,7 +175,14 @@ def _sweep(options: argparse.Namespace) -> int:
     scenario = load_scenario(options.scenario)
     if options.records is not None:
         scenario = scenario.with_records(options.records)
-    return sweep(scenario, seeds=options.seeds, first_seed=options.first_seed, processes=options.processes)
+    return sweep(
+        scenario,
+        seeds=options.seeds,
+        first_seed=options.first_seed,
+        processes=options.processes,
+        json=options.json,
+        junit=options.junit,
+    )
 
 
 def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from broker_scenarios.errors import ScenarioError
@@ -14,24 +15,36 @@ if TYPE_CHECKING:
 
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["json_lines", "junit_xml", "write_text"]
+__all__ = ["RunResult", "json_lines", "junit_xml", "run_result", "write_text"]
 
 
-def json_lines(runs: Sequence[RunRecord]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The result of one run as other programs read it; small enough to pass between processes."""
+
+    name: str
+    """The name of the JUnit test case."""
+    seconds: float
+    misses: tuple[str, ...]
+    reproduce: str
+    values: dict[str, Any]
+    """The JSON object."""
+
+
+def json_lines(results: Sequence[RunResult]) -> str:
     """Return one JSON object per run, each on a line of its own."""
-    return "".join(f"{json.dumps(_values(run))}\n" for run in runs)
+    return "".join(f"{json.dumps(result.values)}\n" for result in results)
 
 
-def junit_xml(runs: Sequence[RunRecord]) -> str:
+def junit_xml(results: Sequence[RunResult]) -> str:
     """Return one JUnit test case per run; a run that did not end as expected is a failure."""
-    failures = sum(not run.judgement.met for run in runs)
-    suite = ET.Element("testsuite", name="broker-sim", tests=str(len(runs)), failures=str(failures), errors="0")
-    for run in runs:
-        seconds = (run.verdict.end_us - run.verdict.start_us) / 1e6
-        case = ET.SubElement(suite, "testcase", classname="broker-sim", name=run.name, time=f"{seconds:.3f}")
-        if run.judgement.misses:
-            failure = ET.SubElement(case, "failure", message=run.judgement.misses[0])
-            failure.text = "\n".join((*run.judgement.misses, f"reproduce: {run.reproduce}"))
+    failures = sum(bool(result.misses) for result in results)
+    suite = ET.Element("testsuite", name="broker-sim", tests=str(len(results)), failures=str(failures), errors="0")
+    for result in results:
+        case = ET.SubElement(suite, "testcase", classname="broker-sim", name=result.name, time=f"{result.seconds:.3f}")
+        if result.misses:
+            failure = ET.SubElement(case, "failure", message=result.misses[0])
+            failure.text = "\n".join((*result.misses, f"reproduce: {result.reproduce}"))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -49,7 +62,18 @@ def write_text(path: Path, text: str, option: str) -> None:
         raise ScenarioError(f"cannot write {path} ({option}): {error.strerror}") from error
 
 
-def _values(run: RunRecord) -> dict[str, object]:
+def run_result(run: RunRecord, *, name: str | None = None) -> RunResult:
+    """Return the result of a run; `name` is that of its JUnit test case, by default the scenario's."""
+    return RunResult(
+        name=name or run.name,
+        seconds=(run.verdict.end_us - run.verdict.start_us) / 1e6,
+        misses=tuple(run.judgement.misses),
+        reproduce=run.reproduce,
+        values=_values(run),
+    )
+
+
+def _values(run: RunRecord) -> dict[str, Any]:
     verdict, measured = run.verdict, run.measurements
     return {
         "scenario": run.name,

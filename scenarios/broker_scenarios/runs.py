@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence, judged
 from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import json_lines, junit_xml, write_text
+from broker_scenarios.result_files import json_lines, junit_xml, run_result, write_text
 from broker_scenarios.table import load_progress, print_table
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
         from broker_scenarios.report import write_report
 
         print(f"report: {write_report(options.report or DEFAULT_REPORT, runs)}")
+    results = [run_result(run) for run in runs]
     if options.json is not None:
-        write_text(options.json, json_lines(runs), "--json")
+        write_text(options.json, json_lines(results), "--json")
     if options.junit is not None:
-        write_text(options.junit, junit_xml(runs), "--junit")
+        write_text(options.junit, junit_xml(results), "--junit")
     return 0 if all(run.judgement.met for run in runs) else 1
 
 

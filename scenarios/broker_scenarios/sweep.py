@@ -19,6 +19,7 @@ from twisted.python.runtime import seconds
 
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
+from broker_scenarios.result_files import RunResult, json_lines, junit_xml, run_result, write_text
 from broker_scenarios.table import load_progress
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES
@@ -26,6 +27,7 @@ from broker_scenarios.virtual_run import run_virtually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.verdict import Counts
@@ -43,13 +45,20 @@ class SeedResult:
     seed: int
     counts: Counts
     digest: str
-    misses: tuple[str, ...]
+    result: RunResult
+
+    @property
+    def misses(self) -> tuple[str, ...]:
+        """The expectations that the run did not meet."""
+        return self.result.misses
 
 
 def run_seed(scenario: Scenario, seed: int) -> SeedResult:
     """Run and judge one seed."""
     run = judged(run_virtually(scenario, seed), engine=None)
-    return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], misses=run.judgement.misses)
+    run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=scenario.load.records)
+    result = run_result(run, name=f"{run.name} seed {seed}")
+    return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], result=result)
 
 
 def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1) -> Iterator[SeedResult]:
@@ -63,10 +72,22 @@ def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0, processe
         yield from pool.map(partial(run_seed, scenario), numbers)
 
 
-def sweep(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int | None = None) -> int:
+def sweep(
+    scenario: Scenario,
+    *,
+    seeds: int,
+    first_seed: int = 0,
+    processes: int | None = None,
+    json: Path | None = None,
+    junit: Path | None = None,
+) -> int:
     """Run the seeds and print the results; returns 0 if each seed ended as the file expects, else 1.
 
     By default there is one process per core, and one for sweeps in which the start of processes would not pay off.
+    `json` and `junit` are files for the results of each seed.
+
+    Raises:
+        ScenarioError: a result file cannot be written.
     """
     if processes is None:
         processes = max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
@@ -86,9 +107,13 @@ def sweep(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int
         some = sum(count > 0 for count in counts)
         out.print(f"  {name}: {sum(counts):,} in {plural(some, 'seed')}, most {max(counts):,} (seed {most})")
     for result in missed[:_MISSES_SHOWN_MAX]:
-        again = reproduce_command(scenario.path, where="--virtual", seed=result.seed, records=scenario.load.records)
+        again = result.result.reproduce
         out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {again}", markup=False)
     if len(missed) > _MISSES_SHOWN_MAX:
         out.print(f"... and {plural(len(missed) - _MISSES_SHOWN_MAX, 'more seed')}")
     out.print(f"{len(results) / took_s:.2f} seeds per second ({took_s:.1f} s)")
+    if json is not None:
+        write_text(json, json_lines([each.result for each in results]), "--json")
+    if junit is not None:
+        write_text(junit, junit_xml([each.result for each in results]), "--junit")
     return 1 if missed else 0

@@ -1,4 +1,4 @@
-"""`broker-sim run --json` and `--junit`, and the command that reproduces a run."""
+"""`--json` and `--junit` of `broker-sim run` and `sweep`, and the command that reproduces a run."""
 
 from __future__ import annotations
 
@@ -53,6 +53,22 @@ def test_a_run_that_is_not_as_expected_is_a_failure_with_the_command_that_reprod
     (failure,) = ET.parse(junit).getroot().iter("failure")
     assert failure.get("message") == "acked 20, expected exactly 30"
     assert f"reproduce: {command}" in (failure.text or "")
+
+
+def test_a_sweep_writes_a_result_per_seed(scenario: Path, tmp_path: Path) -> None:
+    results, junit = tmp_path / "results.jsonl", tmp_path / "junit.xml"
+    options = ["--seeds", "2", "--first-seed", "5", "--records", "20", "--json", str(results), "--junit", str(junit)]
+    assert main(["sweep", str(scenario), *options]) == 1
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [(line["facts"]["seed"], line["as_expected"], line["counts"]["acked"]) for line in lines] == [
+        ("5", False, 20),
+        ("6", False, 20),
+    ]
+    command = f"broker-sim run '{scenario}' --virtual --seed 6 --records 20"
+    assert lines[1]["reproduce"] == command
+    suite = ET.parse(junit).getroot()
+    assert [case.get("name") for case in suite.iter("testcase")] == ["my case seed 5", "my case seed 6"]
+    assert [f"reproduce: {command}" in (failure.text or "") for failure in suite.iter("failure")] == [False, True]
 
 
 def test_a_result_file_that_cannot_be_written_is_one_line(
