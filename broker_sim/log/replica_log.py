@@ -369,8 +369,9 @@ class ReplicaLog:
             return found
         for segment in self._segments[self._segment_index(offset) :]:
             batches = segment.batches
+            first = segment.index_of(offset)
             left = max_bytes
-            for index in range(segment.index_of(offset), len(batches)):
+            for index in range(first, len(batches)):
                 batch = batches[index]
                 if batch.base_offset >= up_to:
                     break
@@ -380,7 +381,7 @@ class ReplicaLog:
                         found.append(batch.fragment(left + batch.size))
                     break
                 found.append(batch)
-            if found or segment.index_of(offset) < len(batches):
+            if found or first < len(batches):
                 break
         return found
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.delayed_produce import DelayedProduce
     from broker_sim.replication.isr_proposals import AlteredPartition
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
+    from broker_sim.replication.requests import PartitionFetch
     from broker_sim.topic_partition import TopicPartition
 
 _NOT_RETRIED: Final = frozenset(
@@ -496,6 +497,21 @@ class Partition:
             return self.diverging_epoch(last_fetched_epoch, fetch_offset) is None
         except OffsetOutOfRange:
             return False
+
+    def continues(self, fetch: PartitionFetch) -> bool:
+        """Return True if a follower's fetch meets no error here: not in its epochs, and not in its offset."""
+        log = self.log
+        offset = fetch.fetch_offset
+        if (
+            fetch.current_leader_epoch == self.leader_epoch
+            and fetch.last_fetched_epoch == log.epochs.latest_epoch
+            and self.leader_id == self._host.broker_id
+            and log.log_start_offset <= offset <= log.log_end_offset
+        ):
+            return True  # as for nearly all fetches
+        return not self.check_access(fetch.current_leader_epoch, leader_only=True) and self.agrees_with(
+            fetch.last_fetched_epoch, offset
+        )
 
     def check_fetches(self) -> None:
         """Look at the parked fetches of this partition again."""

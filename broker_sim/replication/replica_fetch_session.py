@@ -191,11 +191,7 @@ class ReplicaFetchSession:
             return
         partition.sessions[self.follower_id] = self
         follower = partition.followers.get(self.follower_id)
-        if (
-            follower is None
-            or partition.check_access(asked.current_leader_epoch, leader_only=True)
-            or not partition.agrees_with(asked.last_fetched_epoch, asked.fetch_offset)
-        ):
+        if follower is None or not partition.continues(asked):
             self.must_answer(topic_partition)
             return
         partition.follower_fetched(follower, asked.fetch_offset, asked.log_start_offset, self._broker_epoch)
@@ -280,9 +276,8 @@ class ReplicaFetchSession:
             if asked is None or partition is None or isinstance(partition, ErrorCode):
                 return False
             if (
-                partition.check_access(asked.current_leader_epoch, leader_only=True)
-                or self.follower_id not in partition.followers
-                or not partition.agrees_with(asked.last_fetched_epoch, asked.fetch_offset)
+                self.follower_id not in partition.followers
+                or not partition.continues(asked)
                 or not self._host.leader_throttles(partition, self.follower_id)
             ):
                 return False

@@ -96,21 +96,13 @@ class _FetchState:
         told = self.leader_high_watermark
         return told is not None and told <= self.partition.log.log_end_offset
 
-    def asked(self, number: int, offset: int) -> None:
-        """Request `number` asks for what begins at `offset`."""
-        self.asked_offset_before = self.asked_offset
-        self.asked_offset = offset
-        self.asked_number = number
+    def skips_a_gap(self, number: int, base_offset: int) -> bool:
+        """Return True if response `number` may begin beyond the log's end: where the leader's compaction made a gap.
 
-    def follows_on(self, number: int, base_offset: int) -> bool:
-        """Whether the batches that response `number` begins with go on where the log ends.
-
-        The answer to a Fetch that was overtaken may repeat bytes, or leave some out. A gap is sound where the leader's
-        compaction has made it: then what was asked for is still the log's end.
+        Then the request was for the log's end. The response to a Fetch that was overtaken may also repeat bytes, or
+        leave some out: those are not appended.
         """
         end = self.partition.log.log_end_offset
-        if base_offset == end:
-            return True
         asked = self.asked_offset if number >= self.asked_number else self.asked_offset_before
         return base_offset > end == asked
 
@@ -261,7 +253,8 @@ class ReplicaFetcher:
             partition = state.partition
             log = partition.log
             end, start = log.log_end_offset, log.log_start_offset
-            state.asked(number, end)
+            state.asked_offset_before, state.asked_offset = state.asked_offset, end
+            state.asked_number = number
             state.told_log_start_offset = start
             epoch = log.epochs.latest_epoch if version >= TRUNCATION_ON_FETCH_LOWEST else None
             fetch = FetchPartition(
@@ -354,7 +347,8 @@ class ReplicaFetcher:
         batches = _batches(data)
         if batches:
             self._changed[topic_partition] = None
-            if not state.follows_on(number, batches[0].base_offset):
+            base_offset = batches[0].base_offset
+            if base_offset != log.log_end_offset and not state.skips_a_gap(number, base_offset):
                 return  # the next Fetch asks again
             quota = self._host.replication_quotas.follower
             if quota.active and quota.is_throttled(topic_partition):

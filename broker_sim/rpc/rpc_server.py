@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from broker_sim.apis.handler_result import RESPONSES, NoResponse
 from broker_sim.rpc.fault_stage import FaultStage
@@ -20,8 +21,6 @@ from broker_sim.rpc.quota_stage import QuotaStage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from twisted.python.failure import Failure
 
     from broker_sim.apis.handler_result import HandlerResult, Response
     from broker_sim.apis.node_apis import NodeApis
@@ -104,8 +103,11 @@ class RpcServer:
             self._leave(result, context, 0)
         else:
             context.local_done_us = self._now_us()
-            result.addCallback(self._respond_late, context)
-            result.addErrback(self._failed_to_respond, context)
+            # One pair of callbacks for each request that waits: every further pair costs as much again.
+            arguments = (context,)
+            result.addCallbacks(
+                self._respond_late, self._failed_to_respond, callbackArgs=arguments, errbackArgs=arguments
+            )
 
     def sent(self, context: RequestContext, size_bytes: int) -> None:
         """Note that a response was given to the transport."""
@@ -152,8 +154,11 @@ class RpcServer:
     # The stages on the way out.
 
     def _respond_late(self, result: Response | NoResponse, context: RequestContext) -> None:
-        context.remote_done_us = self._now_us()
-        self._leave(result, context, 0)
+        try:
+            context.remote_done_us = self._now_us()
+            self._leave(result, context, 0)
+        except Exception:  # noqa: BLE001 - the client of a response that cannot be sent sees a closed connection
+            self._failed_to_respond(Failure(), context)
 
     def _leave(self, result: Any, context: RequestContext, position: int) -> None:
         hooks = self._on_response
