@@ -1,4 +1,4 @@
-"""A leader's proposals to the controller: one request at a time, all partitions that wait in it. Mirrors
+"""A leader's ISR proposals to the controller: one request at a time, for all waiting partitions. Mirrors
 AlterPartitionManager.
 """
 
@@ -30,19 +30,20 @@ FIRST_WITH_BROKER_EPOCHS: Final = 3
 
 
 class IsrManager(Protocol):
-    """How a leader changes an ISR: the answer goes to `partition.proposal_answered`."""
+    """Changes an ISR for its leader, and reports the result to `partition.proposal_finished`."""
 
     def submit(self, partition: Partition, state: IsrState) -> None:
-        """Ask for the ISR that `state` proposes."""
+        """Request the ISR that `state` proposes."""
 
     def stop(self) -> None:
-        """The broker is gone."""
+        """Stop: the broker is gone."""
 
 
 class AlterPartitionManager:
-    """At most one proposal waits per partition; a partition whose state has moved on is not asked for again.
+    """At most one proposal waits per partition; a proposal that a newer state replaces is not sent again.
 
-    `controller_id` says who is asked, negative while nobody is known. What is not answered is asked again.
+    `controller_id` returns the active controller, a negative id while none is known. A request without a response is
+    retried.
     """
 
     def __init__(
@@ -67,12 +68,12 @@ class AlterPartitionManager:
         self._stopped = False
 
     def submit(self, partition: Partition, state: IsrState) -> None:
-        """Propose `state`; the answer goes to `partition.proposal_answered`."""
+        """Propose `state`; the result goes to `partition.proposal_finished`."""
         self._unsent[partition.topic_partition] = (partition, state)
         self._schedule(0)
 
     def stop(self) -> None:
-        """The broker is gone."""
+        """Stop: the broker is gone."""
         self._stopped = True
         self._unsent.clear()
         if self._timer is not None and self._timer.active():
@@ -98,8 +99,8 @@ class AlterPartitionManager:
             broker_epoch=self._broker_epoch(),
             topics=self._proposals(sent),
         )
-        answer = self._links.send(self._broker_id, controller_id, request, version=self._version)
-        answer.addCallbacks(self._answered, self._failed, callbackArgs=(sent,), errbackArgs=(sent,))
+        responded = self._links.send(self._broker_id, controller_id, request, version=self._version)
+        responded.addCallbacks(self._responded, self._failed, callbackArgs=(sent,), errbackArgs=(sent,))
 
     def _proposals(self, sent: list[tuple[Partition, IsrState]]) -> list[TopicData]:
         topics: dict[bytes, TopicData] = {}
@@ -127,20 +128,20 @@ class AlterPartitionManager:
     def _member(self, replica: int, broker_epoch: int) -> BrokerState:
         return BrokerState(broker_id=replica, broker_epoch=broker_epoch)
 
-    def _answered(self, response: AlterPartitionResponse, sent: list[tuple[Partition, IsrState]]) -> None:
+    def _responded(self, response: AlterPartitionResponse, sent: list[tuple[Partition, IsrState]]) -> None:
         self._in_flight = False
         if self._stopped:
             return
         if response.error_code:
             self._retry(sent)
             return
-        answers = {
-            (topic.topic_id, answer.partition_index): answer for topic in response.topics for answer in topic.partitions
+        results = {
+            (topic.topic_id, result.partition_index): result for topic in response.topics for result in topic.partitions
         }
         again = []
         for partition, state in sent:
-            answer = answers.get((partition.topic_id, partition.topic_partition.partition))
-            if answer is None or partition.proposal_finished(state, _altered(partition, answer)):
+            result = results.get((partition.topic_id, partition.topic_partition.partition))
+            if result is None or partition.proposal_finished(state, _altered(partition, result)):
                 again.append((partition, state))
         if self._unsent:
             self._schedule(0)
@@ -159,12 +160,12 @@ class AlterPartitionManager:
         self._schedule(RETRY_BACKOFF_MS)
 
 
-def _altered(partition: Partition, answer: ResponsePartitionData) -> AlteredPartition:
+def _altered(partition: Partition, result: ResponsePartitionData) -> AlteredPartition:
     return AlteredPartition(
         topic_partition=partition.topic_partition,
-        error_code=ErrorCode(answer.error_code),
-        leader=answer.leader_id,
-        leader_epoch=answer.leader_epoch,
-        isr=tuple(answer.isr),
-        partition_epoch=answer.partition_epoch,
+        error_code=ErrorCode(result.error_code),
+        leader=result.leader_id,
+        leader_epoch=result.leader_epoch,
+        isr=tuple(result.isr),
+        partition_epoch=result.partition_epoch,
     )

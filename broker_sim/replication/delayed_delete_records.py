@@ -1,4 +1,4 @@
-"""A DeleteRecords that waits until every live replica's log starts where it asks. Mirrors DelayedDeleteRecords.
+"""A DeleteRecords that waits for every live replica to move its log start. Mirrors DelayedDeleteRecords.
 
 Each partition of the request ends by the first of:
   A. an error on the leader: nothing is deleted, low watermark -1;
@@ -30,7 +30,7 @@ INVALID_LOW_WATERMARK: Final = -1
 
 @dataclass(slots=True, kw_only=True)
 class DeleteResult:
-    """What one partition of a DeleteRecords gets."""
+    """The result of one partition of a DeleteRecords."""
 
     requested_offset: int = -1
     low_watermark: int = INVALID_LOW_WATERMARK
@@ -41,16 +41,16 @@ DeleteResults: TypeAlias = "Mapping[TopicPartition, DeleteResult]"
 
 
 class PartitionsHost(Protocol):
-    """What a deletion needs of the broker's ReplicaManager."""
+    """The parts of the broker's ReplicaManager that a deletion uses."""
 
     config: BrokerConfig
 
     def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None = None) -> Partition | ErrorCode:
-        """The hosted partition, or why there is none."""
+        """Return the hosted partition, or the error for a missing one."""
 
 
 def delete_on_leader(host: PartitionsHost, offsets: Mapping[TopicPartition, int]) -> DeleteResults:
-    """Move the log start offsets here. Mirrors ReplicaManager.deleteRecordsOnLocalLog."""
+    """Move the log start offsets of this broker's logs. Mirrors ReplicaManager.deleteRecordsOnLocalLog."""
     return {
         topic_partition: _delete_on_leader(host, topic_partition, offset) for topic_partition, offset in offsets.items()
     }
@@ -78,7 +78,7 @@ def _delete_on_leader(host: PartitionsHost, topic_partition: TopicPartition, off
 
 
 class DelayedDeleteRecords:
-    """The answers of one DeleteRecords; it is watched by every partition that it waits for."""
+    """The results of one DeleteRecords; every partition that it waits for watches it."""
 
     __slots__ = ("_host", "_waiting", "completed", "deferred", "results")
 
@@ -96,11 +96,11 @@ class DelayedDeleteRecords:
 
     @property
     def waiting_count(self) -> int:
-        """How many partitions it waits for."""
+        """The number of partitions that it waits for."""
         return len(self._waiting)
 
     def try_complete(self) -> bool:
-        """Cases B and C for every partition that waits; true when none is left."""
+        """Apply cases B and C to every partition that waits; return True when none is left."""
         if self.completed:
             return True
         for topic_partition in list(self._waiting):
@@ -117,7 +117,7 @@ class DelayedDeleteRecords:
         return self.completed
 
     def expire(self) -> None:
-        """Case D for every partition that still waits."""
+        """Apply case D to every partition that still waits."""
         for topic_partition in list(self._waiting):
             self._end(topic_partition, ErrorCode.REQUEST_TIMED_OUT, self.results[topic_partition].low_watermark)
         self._complete()

@@ -5,11 +5,11 @@ It completes by the first of:
   B. a leader epoch in the request that is fenced by a newer one;
   C. a fetch offset that has left the log: the log was truncated below it;
   D. `min_bytes` readable in all partitions together, each up to its own `max_bytes`; of one that is throttled for a
-     follower nothing is readable;
+     follower no byte is readable;
   E. a diverging epoch for a follower (KIP-595), which needs no bytes;
   F. the deadline `max_wait_ms`.
-Completing reads every partition anew and answers whatever is there then, errors included: A, B, C and E are only
-reasons to look. Each partition's readable bytes are kept, so that news of one partition never touches the others.
+Completing reads every partition again, and the results may be errors: A, B, C and E are only reasons to read. The
+readable bytes of each partition are kept, so that news of one partition needs no read of the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class DelayedFetch:
-    """One parked Fetch. It keeps the bytes that each partition could give when it was looked at last."""
+    """One parked Fetch, with the readable bytes of each partition at its last check."""
 
     __slots__ = ("_read", "_readable", "_readable_total", "_throttles", "completed", "deferred", "params", "partitions")
 
@@ -49,7 +49,7 @@ class DelayedFetch:
         self._throttles = throttles
 
     def has_enough(self, partition: Partition) -> bool:
-        """Look at one partition; true when the operation should complete."""
+        """Check one partition; return True if the operation should complete."""
         fetch = self.partitions[partition.topic_partition]
         params = self.params
         if partition.check_access(fetch.current_leader_epoch, leader_only=params.fetch_only_leader):
@@ -69,12 +69,12 @@ class DelayedFetch:
         return self._readable_total >= params.min_bytes  # D
 
     def complete(self) -> None:
-        """Answer with what is there; does nothing the second time."""
+        """Complete with the readable records; a second call does nothing."""
         if self.completed:
             return
         self.completed = True
         self.deferred.callback(self._read(self))
 
     def expire(self) -> None:
-        """Case F."""
+        """Complete by case F."""
         self.complete()

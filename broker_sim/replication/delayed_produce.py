@@ -5,7 +5,7 @@ Each partition of the request ends by the first of:
   B. the high watermark has reached the required offset: NONE, or NOT_ENOUGH_REPLICAS_AFTER_APPEND when the maximal
      ISR is below min.insync.replicas by then;
   C. the deadline: REQUEST_TIMED_OUT.
-In every case the answer carries the offsets of the local append. The operation completes with its last partition.
+In every case the response carries the offsets of the local append. The operation completes with its last partition.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DelayedProduce:
-    """The answers of one Produce; `waiting` holds the index of each partition that has not ended."""
+    """The results of one Produce; `waiting` holds the index of each partition that has not ended."""
 
     __slots__ = ("_on_partition", "completed", "deferred", "results", "waiting")
 
@@ -40,20 +40,20 @@ class DelayedProduce:
         self._on_partition = on_partition
 
     def partition_done(self, index: int, error_code: ErrorCode) -> None:
-        """Cases A and B: one partition has its answer."""
+        """Apply case A or B to one partition."""
         del self.waiting[index]
-        self._answer(index, error_code)
+        self._set_result(index, error_code)
         if not self.waiting:
             self._complete()
 
     def expire(self) -> None:
-        """Case C: whatever still waits is out of time."""
+        """Apply case C to every partition that still waits."""
         for index in self.waiting:
-            self._answer(index, ErrorCode.REQUEST_TIMED_OUT)
+            self._set_result(index, ErrorCode.REQUEST_TIMED_OUT)
         self.waiting.clear()
         self._complete()
 
-    def _answer(self, index: int, error_code: ErrorCode) -> None:
+    def _set_result(self, index: int, error_code: ErrorCode) -> None:
         result = self.results[index]
         result.error_code = error_code
         self._on_partition(result)

@@ -1,4 +1,4 @@
-"""One partition of a Fetch's answer, for clients and followers alike. Mirrors the second half of handleFetchRequest."""
+"""One partition of a Fetch response, for clients and followers alike. Mirrors the second half of handleFetchRequest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def partition_data(
     leader_of: Callable[[TopicPartition], tuple[int, int]],
     records: bytes | list[bytes] = b"",
 ) -> PartitionData:
-    """The element of the answer; an error partition has -1 for its offsets and empty, not null, records."""
+    """Return the element of the response; an error partition has -1 for its offsets and empty, not null, records."""
     data = PartitionData(
         partition_index=result.topic_partition.partition,
         error_code=result.error_code,
@@ -46,5 +46,5 @@ def partition_data(
 
 
 def refused_partition(partition: int, error_code: ErrorCode, records: bytes | None = b"") -> PartitionData:
-    """The element for what was not even looked for. Mirrors FetchResponse.partitionResponse."""
+    """Return the element of a partition that was not read. Mirrors FetchResponse.partitionResponse."""
     return PartitionData(partition_index=partition, error_code=error_code, high_watermark=-1, records=records)

@@ -1,4 +1,4 @@
-"""Where a follower cuts its log when the leader's disagrees (KIP-101, KIP-279). Mirrors
+"""The offset at which a follower truncates its log when the leader's log diverges (KIP-101, KIP-279). Mirrors
 AbstractFetcherThread.getOffsetTruncationState.
 """
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class OffsetTruncationState(NamedTuple):
-    """The offset to truncate to; not `completed` when the leader has to be asked again from there."""
+    """The offset to truncate to; if not `completed`, the follower requests the leader's epoch end once more."""
 
     offset: int
     completed: bool
 
 
 def truncation_offset(log: ReplicaLog, leader_epoch: int, leader_end_offset: int) -> int:
-    """The offset to truncate to, given an epoch of the leader and the offset where it ends there."""
+    """Return the offset to truncate to, given an epoch of the leader and the offset where it ends there."""
     return offset_truncation_state(log, leader_epoch, leader_end_offset).offset
 
 
 def offset_truncation_state(log: ReplicaLog, leader_epoch: int, leader_end_offset: int) -> OffsetTruncationState:
-    """The same with whether that is all.
+    """Return the offset to truncate to, and whether the truncation is complete with it.
 
-    When the follower does not know that epoch it cuts to the end of its own next older one, and has to ask again. A
-    leader that tells an offset alone is of the time before KIP-279; one that tells nothing knows no epochs.
+    A follower that does not know the epoch truncates to the end of its own next older one, and requests the leader's
+    epoch end again. A leader that returns an offset alone is older than KIP-279; one without an offset has no epochs.
     """
     log_end_offset = log.log_end_offset
     if leader_end_offset == UNDEFINED_EPOCH_OFFSET:

@@ -1,8 +1,8 @@
-"""In which versions a release's followers ask their leaders. Mirrors MetadataVersion.fetchRequestVersion and its like.
+"""The API versions that a release's followers use. Mirrors MetadataVersion.fetchRequestVersion and similar methods.
 
-What a follower does hangs on them: it cuts its log where a Fetch told it to (KIP-595, Fetch v12), before that where
-OffsetForLeaderEpoch told it to (KIP-101), before that at its own high watermark; leaders know since Fetch v9 in which
-leader epoch a follower thinks they are (KIP-320).
+They decide how a follower truncates its log: at the diverging epoch of a Fetch response (KIP-595, since Fetch v12),
+before that at the offset of an OffsetForLeaderEpoch response (KIP-101), before that at its own high watermark. Since
+Fetch v9 a request carries the leader epoch that the follower expects (KIP-320).
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class FollowerVersions:
 
     @property
     def truncates_on_fetch(self) -> bool:
-        """Whether the answer to a Fetch says where the logs part."""
+        """True if the Fetch response has the diverging epoch (KIP-595)."""
         return self.fetch >= TRUNCATION_ON_FETCH_LOWEST
 
     @property
     def names_leader_epochs(self) -> bool:
-        """Whether a Fetch carries the leader epoch that the follower knows."""
+        """True if a Fetch carries the follower's leader epoch (KIP-320)."""
         return self.fetch >= LEADER_EPOCHS_LOWEST
 
 
 @cache
 def follower_versions(release: str) -> FollowerVersions:
-    """The versions that brokers of one release, and of its protocol, use among themselves: the newest."""
+    """Return the newest versions of a release: its brokers use them among themselves."""
     api_versions = releases.get(release).api_versions
     epochs = api_versions.get(OffsetForLeaderEpochRequest.API_KEY)
     return FollowerVersions(

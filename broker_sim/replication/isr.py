@@ -1,9 +1,9 @@
 """Which replicas count: the ISR as committed and as proposed, and how far each follower is. Mirrors Partition's
 CommittedPartitionState, PendingExpandIsr and PendingShrinkIsr, and Replica with its ReplicaState.
 
-The leader proposes an ISR to the controller (AlterPartition, KIP-497) and must not count on the answer: while an
+The leader proposes an ISR to the controller (AlterPartition, KIP-497) and must not rely on its success: while an
 expansion is pending the high watermark already waits for the newcomer (the maximal ISR), while a shrink is pending
-it still waits for those who are to leave.
+it still waits for the followers that are to leave.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ANY_BROKER_EPOCH: Final = -1
 
 
 class IsrChange(Enum):
-    """What the leader has proposed and the controller has not answered."""
+    """The leader's proposal that waits for the controller's response."""
 
     NONE = auto()
     EXPAND = auto()
@@ -26,39 +26,39 @@ class IsrChange(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IsrState:
-    """One state of the leader's view; a new object for each change, so that a late answer knows whether it is meant."""
+    """One state of the leader's view; each change makes a new object, which identifies the response to its proposal."""
 
     isr: tuple[int, ...]
     """As committed."""
     maximal_isr: tuple[int, ...]
-    """Who the high watermark waits for: the committed ISR, and who is about to join it."""
+    """The replicas that the high watermark waits for: the committed ISR and the replicas about to join it."""
     proposed_isr: tuple[int, ...]
     change: IsrChange
 
     @property
     def in_flight(self) -> bool:
-        """Whether a proposal waits for the controller."""
+        """True if a proposal waits for the controller."""
         return self.change is not IsrChange.NONE
 
 
 def committed(isr: tuple[int, ...]) -> IsrState:
-    """The state without a proposal."""
+    """Return the state without a proposal."""
     return IsrState(isr, isr, isr, IsrChange.NONE)
 
 
 def expanding(isr: tuple[int, ...], newcomer: int) -> IsrState:
-    """The leader has proposed to add one follower."""
+    """Return the state of a proposal to add one follower."""
     larger = (*isr, newcomer)
     return IsrState(isr, larger, larger, IsrChange.EXPAND)
 
 
 def shrinking(isr: tuple[int, ...], leaving: tuple[int, ...]) -> IsrState:
-    """The leader has proposed to remove followers that lag."""
+    """Return the state of a proposal to remove followers that lag."""
     return IsrState(isr, isr, tuple(replica for replica in isr if replica not in leaving), IsrChange.SHRINK)
 
 
 class FollowerState:
-    """What a leader knows of one follower: from its fetch offsets, never from anything it says otherwise."""
+    """A leader's state of one follower, derived from the offsets of its fetches alone."""
 
     __slots__ = (
         "broker_epoch",
@@ -95,7 +95,7 @@ class FollowerState:
     def fetched(
         self, fetch_offset: int, log_start_offset: int, now_ms: int, leader_end_offset: int, broker_epoch: int
     ) -> None:
-        """Take in a fetch. One that reaches the end which the fetch before it saw was caught up back then."""
+        """Record a fetch. One that reaches the log end of the previous fetch's time was caught up at that time."""
         if fetch_offset >= leader_end_offset:
             self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
         elif fetch_offset >= self.last_fetch_leader_end_offset:
@@ -107,7 +107,7 @@ class FollowerState:
         self.broker_epoch = broker_epoch
 
     def is_caught_up(self, leader_end_offset: int, now_ms: int, lag_max_ms: int) -> bool:
-        """Whether it has everything, or had at some moment of the last `lag_max_ms`."""
+        """Return True if the follower has the whole log, or had it within the last `lag_max_ms`."""
         return self.log_end_offset == leader_end_offset or now_ms - self.last_caught_up_ms <= lag_max_ms
 
     def __repr__(self) -> str:

@@ -1,7 +1,4 @@
-"""What a leader says of an ISR to whoever asks the controller for it, and hears of it.
-
-All that goes over the links are the protocol's own messages: AlterPartition (56) is made of these.
-"""
+"""A leader's ISR proposal and its result, apart from the versions of AlterPartition (56) that carry them."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ class IsrProposal:
 
 @dataclass(slots=True, kw_only=True)
 class AlteredPartition:
-    """What became of a proposal; the rest counts with error NONE alone."""
+    """The result of a proposal; the other fields are valid with error NONE alone."""
 
     topic_partition: TopicPartition
     error_code: ErrorCode = ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""What a hosted partition answers to ListOffsets and OffsetForLeaderEpoch. Mirrors Partition.fetchOffsetForTimestamp
+"""Lookups in a hosted partition for ListOffsets and OffsetForLeaderEpoch. Mirrors Partition.fetchOffsetForTimestamp
 and Partition.lastOffsetForLeaderEpoch.
 """
 
@@ -25,9 +25,11 @@ LATEST_TIERED_TIMESTAMP: Final = -5
 
 
 def list_offset(partition: Partition, timestamp: int, isolation: FetchIsolation | None) -> OffsetResult:
-    """Look an offset up. Without tiered storage the local log starts where the log starts, and -5 finds nothing.
+    """Return the offset of a timestamp.
 
-    A new leader whose high watermark has not reached the start of its epoch cannot answer consumers yet.
+    Without tiered storage the local log is the whole log, and -5 finds nothing.
+
+    A new leader whose high watermark has not reached the start of its epoch has no offsets for consumers yet.
     """
     log = partition.log
     bound = log.log_end_offset if isolation is None else partition.read_bound(isolation)
@@ -46,7 +48,7 @@ def list_offset(partition: Partition, timestamp: int, isolation: FetchIsolation 
     try:
         found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
     except RecordBatchError as error:
-        # A compressed batch was kept whose records nobody can read: see protocol_specs/records/partial_reader.py.
+        # The log has a compressed batch whose records cannot be read: see protocol_specs/records/partial_reader.py.
         return OffsetResult(error_code=error.error_code)
     if found is not None and found.offset < bound:
         return OffsetResult(timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch)
@@ -56,7 +58,7 @@ def list_offset(partition: Partition, timestamp: int, isolation: FetchIsolation 
 
 
 def last_offset_for_leader_epoch(partition: Partition, leader_epoch: int) -> EpochEndOffsetResult:
-    """Where an epoch ends in this log (KIP-279: the largest epoch not above the one asked for)."""
+    """Return the end of an epoch in this log (KIP-279: of the largest epoch not above the requested one)."""
     found = partition.log.epochs.end_offset_for(leader_epoch, partition.log.log_end_offset)
     return EpochEndOffsetResult(leader_epoch=found.epoch, end_offset=found.end_offset)
 

@@ -1,4 +1,4 @@
-"""One partition as one broker sees it: its role, its log, its followers, and who waits for it. Mirrors Partition."""
+"""One partition on one broker: its role, log, followers and waiting operations. Mirrors Partition."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _NONE: Final = ErrorCode.NONE
 
 
 class PartitionHost(Protocol):
-    """What a partition needs of its broker."""
+    """The parts of its broker that a partition uses."""
 
     broker_id: int
     broker_epoch: int
@@ -118,7 +118,7 @@ class Partition:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this broker leads the partition, as far as it knows."""
+        """True if this broker leads the partition by its own metadata."""
         return self.leader_id == self._host.broker_id
 
     @property
@@ -134,13 +134,13 @@ class Partition:
 
     @property
     def under_min_isr(self) -> bool:
-        """Whether the committed ISR is too small for acks=all, and for the high watermark to move (KIP-966)."""
+        """True if the committed ISR is too small for acks=all, and for the high watermark to move (KIP-966)."""
         return len(self.isr_state.isr) < self.effective_min_isr
 
-    # Roles -------------------------------------------------------------------------------------------------
+    # Roles.
 
     def make_leader(self, registration: PartitionRegistration) -> bool:
-        """Lead with what the controller has committed; true when this broker did not lead before."""
+        """Lead with the committed registration; return True if this broker did not lead before."""
         if registration.partition_epoch <= self.partition_epoch:
             return False
         new_leader = not self.is_leader
@@ -172,7 +172,7 @@ class Partition:
         return new_leader
 
     def make_follower(self, registration: PartitionRegistration) -> bool:
-        """Follow `registration.leader`, which may be nobody; true when the leader epoch is new."""
+        """Follow `registration.leader`, which may be none; return True if the leader epoch is new."""
         if registration.partition_epoch <= self.partition_epoch:
             return False
         new_epoch = registration.leader_epoch > self.leader_epoch
@@ -188,7 +188,7 @@ class Partition:
         return new_epoch
 
     def role_changed(self, produce_error: ErrorCode | None) -> None:
-        """Let everybody who waits for the partition look again; those who wait for acks get `produce_error`."""
+        """Check all operations that wait for the partition; Produce requests that wait fail with `produce_error`."""
         if produce_error is not None:
             waiting, self._delayed_produces = self._delayed_produces, deque()
             for _, operation, index in waiting:
@@ -198,7 +198,7 @@ class Partition:
         for fetch in list(self.delayed_fetches):
             self._host.wake_fetch(fetch)
         for session in list(self.sessions.values()):
-            session.must_answer(self.topic_partition)
+            session.respond_soon(self.topic_partition)
 
     def _update_followers(self, registration: PartitionRegistration) -> None:
         local = self._host.broker_id
@@ -209,7 +209,7 @@ class Partition:
             if replica != local
         }
 
-    # Appending ---------------------------------------------------------------------------------------------
+    # Appending.
 
     def append_records_to_leader(self, records: bytes | memoryview, required_acks: int) -> PartitionAppend:
         """Append one record set.
@@ -222,7 +222,7 @@ class Partition:
             reason = f"broker {host.broker_id} does not lead {self.topic_partition}"
             raise RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
         log = self.log
-        # What is configured is more than enough most often: the rest is not asked for every batch.
+        # The ISR mostly has min.insync.replicas as configured, and the full test is not needed for every batch.
         few = required_acks == -1 and len(self.isr_state.isr) < log.config.min_insync_replicas
         if few and self.under_min_isr:
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
@@ -246,7 +246,7 @@ class Partition:
             session.appended(self.topic_partition)
 
     def await_high_watermark(self, required_offset: int, operation: DelayedProduce, index: int) -> None:
-        """Tell `operation` when the high watermark has reached `required_offset`."""
+        """Notify `operation` when the high watermark has reached `required_offset`."""
         waiting = self._delayed_produces
         if waiting and waiting[-1][0] > required_offset:
             # A duplicate waits for an offset that lies before what came after the original.
@@ -259,7 +259,7 @@ class Partition:
         waiting.append((required_offset, operation, index))
 
     def enough_replicas_reached(self, required_offset: int) -> ErrorCode | None:
-        """What a Produce with acks=all is told, None while it has to wait. Mirrors checkEnoughReplicasReachOffset."""
+        """Return the result of a Produce with acks=all, None while it waits. Mirrors checkEnoughReplicasReachOffset."""
         if self.leader_id != self._host.broker_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
@@ -272,7 +272,7 @@ class Partition:
     def append_as_follower(
         self, batches: list[StoredBatch], leader_high_watermark: int, leader_log_start_offset: int = 0
     ) -> None:
-        """Take over the leader's batches, its high watermark as far as the own log goes, and its log start."""
+        """Append the leader's batches; adopt its high watermark, up to the end of this log, and its log start."""
         log = self.log
         if batches:
             log.append_as_follower(batches, now_ms=self._host.now_ms())
@@ -286,7 +286,7 @@ class Partition:
         if self.delayed_fetches:
             self.check_fetches()
 
-    # Log start offset ----------------------------------------------------------------------------------------
+    # Log start offset.
 
     @property
     def low_watermark(self) -> int:
@@ -300,19 +300,19 @@ class Partition:
         return low
 
     def log_start_moved(self) -> None:
-        """Let the followers hear of it, with the next bytes or when their Fetch has waited long enough."""
+        """Send the followers the log start, with the next bytes or at the end of their Fetch's wait."""
         for session in self.sessions.values():
             session.log_start_moved(self.topic_partition)
 
     def check_deletes(self) -> None:
-        """Look at the DeleteRecords that wait for this partition again."""
+        """Try to complete the DeleteRecords that wait for this partition."""
         for operation in list(self.delayed_deletes):
             operation.try_complete()
 
-    # High watermark ------------------------------------------------------------------------------------------
+    # High watermark.
 
     def maybe_increment_high_watermark(self, now_ms: int) -> bool:
-        """Move the high watermark to the smallest log end of the maximal ISR and of who is about to join it.
+        """Move the high watermark to the smallest log end of the maximal ISR and of the replicas about to join it.
 
         From 3.7 on not below min.insync.replicas, and never back. Mirrors maybeIncrementLeaderHW.
         """
@@ -364,12 +364,12 @@ class Partition:
                 error = self.enough_replicas_reached(required_offset)
                 operation.partition_done(index, ErrorCode.NONE if error is None else error)
 
-    # ISR -----------------------------------------------------------------------------------------------------
+    # ISR.
 
     def follower_fetched(
         self, follower: FollowerState, fetch_offset: int, log_start_offset: int, broker_epoch: int
     ) -> None:
-        """Note how far a follower is, let it join the ISR, move the high watermark (updateFollowerFetchState)."""
+        """Record a follower's offset, add it to the ISR, move the high watermark. Mirrors updateFollowerFetchState."""
         now_ms = self._host.now_ms()
         before = follower.log_end_offset
         log_start_before = follower.log_start_offset
@@ -418,7 +418,7 @@ class Partition:
         self._host.alter_partition.submit(self, state)
 
     def proposal(self, state: IsrState) -> IsrProposal:
-        """The AlterPartition item for a pending state."""
+        """Return the AlterPartition item for a pending state."""
         members = []
         for replica in state.proposed_isr:
             if replica == self._host.broker_id:
@@ -435,15 +435,15 @@ class Partition:
             new_isr=tuple(members),
         )
 
-    def proposal_finished(self, state: IsrState, answer: AlteredPartition) -> bool:
-        """Take the controller's answer, unless the state has moved on; true when it has to be asked again."""
+    def proposal_finished(self, state: IsrState, result: AlteredPartition) -> bool:
+        """Adopt the controller's result for `state`, if it is the present one; return True if a retry is needed."""
         if self.isr_state is not state:
             return False
-        error = answer.error_code
+        error = result.error_code
         if error is ErrorCode.NONE:
-            if answer.leader_epoch == self.leader_epoch and answer.partition_epoch >= self.partition_epoch:
-                self.isr_state = committed(answer.isr)
-                self.partition_epoch = answer.partition_epoch
+            if result.leader_epoch == self.leader_epoch and result.partition_epoch >= self.partition_epoch:
+                self.isr_state = committed(result.isr)
+                self.partition_epoch = result.partition_epoch
                 self.maybe_increment_high_watermark(self._host.now_ms())
             return False
         if error in (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA):
@@ -451,10 +451,10 @@ class Partition:
             return False
         return error not in _NOT_RETRIED
 
-    # Reading -------------------------------------------------------------------------------------------------
+    # Reading.
 
     def check_access(self, current_leader_epoch: int, *, leader_only: bool) -> ErrorCode:
-        """Whether a reader with this leader epoch (-1: none given) may read here (KIP-320)."""
+        """Return the error for a reader with this leader epoch, -1 for a reader without one (KIP-320)."""
         if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
             if current_leader_epoch < self.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
@@ -464,7 +464,7 @@ class Partition:
         return ErrorCode.NONE
 
     def read_bound(self, isolation: FetchIsolation) -> int:
-        """The offset before which a reader of this isolation sees."""
+        """Return the first offset that a reader of this isolation does not see."""
         if isolation is FetchIsolation.LOG_END:
             return self.log.log_end_offset
         if isolation is FetchIsolation.HIGH_WATERMARK:
@@ -472,9 +472,12 @@ class Partition:
         return self.log.last_stable_offset
 
     def diverging_epoch(self, last_fetched_epoch: int, fetch_offset: int) -> EpochEndOffset | None:
-        """Where a reader that ended in `last_fetched_epoch` at `fetch_offset` must look again (KIP-595).
+        """Return the diverging epoch of a reader at `fetch_offset` after `last_fetched_epoch` (KIP-595).
 
-        None when its log and this one agree so far; raises OffsetOutOfRange when this log cannot tell.
+        None when its log and this one agree so far.
+
+        Raises:
+            OffsetOutOfRange: This log does not have the epoch any more.
         """
         log = self.log
         if last_fetched_epoch == NO_EPOCH or (
@@ -489,7 +492,7 @@ class Partition:
         return None
 
     def agrees_with(self, last_fetched_epoch: int, fetch_offset: int) -> bool:
-        """Whether a reader that is at `fetch_offset` can simply go on here."""
+        """Return True if a reader at `fetch_offset` can continue here without an error and without truncation."""
         log = self.log
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return False
@@ -514,24 +517,24 @@ class Partition:
         )
 
     def check_fetches(self) -> None:
-        """Look at the parked fetches of this partition again."""
+        """Complete the parked fetches of this partition that have enough bytes now."""
         for fetch in list(self.delayed_fetches):
             if not fetch.completed and fetch.has_enough(self):
                 self._host.wake_fetch(fetch)
 
-    # Truncation ----------------------------------------------------------------------------------------------
+    # Truncation.
 
     def truncate_to(self, offset: int, reason: str) -> None:
-        """Cut what the leader does not have."""
+        """Truncate the log to an offset of the leader's log."""
         high_watermark = self.log.high_watermark
-        self._note_truncation(self.log.truncate_to(offset), high_watermark, reason)
+        self._record_truncation(self.log.truncate_to(offset), high_watermark, reason)
 
     def truncate_fully_and_start_at(self, offset: int, reason: str) -> None:
-        """Give up the whole log and go on at the leader's offset."""
+        """Delete the whole log and restart it at the leader's offset."""
         high_watermark = self.log.high_watermark
-        self._note_truncation(self.log.truncate_fully_and_start_at(offset), high_watermark, reason)
+        self._record_truncation(self.log.truncate_fully_and_start_at(offset), high_watermark, reason)
 
-    def _note_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:
+    def _record_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:
         if not done.truncated:
             return
         self._journal.append(

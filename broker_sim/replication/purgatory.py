@@ -1,8 +1,9 @@
-"""Where operations wait for their deadline. Mirrors the timer half of DelayedOperationPurgatory.
+"""The deadlines of delayed operations. Mirrors the timer half of DelayedOperationPurgatory.
 
 The other half of Kafka's purgatory, the watchers by key, is the partition itself: each Partition holds the operations
-that wait for it, so that nothing is ever searched. Here operations with the same delay share a lane, in which
-deadlines only grow: one reactor timer a lane, none per operation, and what completed early costs a `popleft`.
+that wait for it, so that no search is needed. Here operations with the same delay share a lane, in which
+deadlines only grow: one reactor timer per lane, none per operation, and an
+operation that completed early costs a `popleft`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _TIMER_SLACK_S: Final = 5e-7
 
 
 class DelayedOperation(Protocol):
-    """Something that ends once: completed by an event, or expired by its deadline."""
+    """An operation that ends once: completed by an event, or expired by its deadline."""
 
     completed: bool
 
@@ -60,11 +61,11 @@ class ExpirationQueue:
 
     @property
     def operations(self) -> list[DelayedOperation]:
-        """What waits, of each delay the oldest first."""
+        """The waiting operations, per delay the oldest first."""
         return [each for lane in self._lanes.values() for _, each in lane.operations if not each.completed]
 
     def stop(self) -> None:
-        """Forget everything; nothing expires any more."""
+        """Remove all operations; none expires any more."""
         for lane in self._lanes.values():
             if lane.timer is not None and lane.timer.active():
                 lane.timer.cancel()

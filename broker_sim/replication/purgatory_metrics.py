@@ -1,8 +1,8 @@
-"""What waits in a broker's purgatories, under the names of DelayedOperationPurgatory.
+"""The metrics of a broker's purgatories, under the names of DelayedOperationPurgatory.
 
-NumDelayedOperations counts the operations whose time is not up, PurgatorySize what they watch: a key for each
-partition, or topic, that may complete them. Kafka counts what has completed until its reaper comes by; here nothing of
-that stays.
+NumDelayedOperations counts the operations before their deadline, PurgatorySize the keys that they watch: one per
+partition, or topic, that may complete them. Kafka also counts completed operations until its reaper removes them; here
+a completed operation is removed at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRODUCE: Final = "Produce"
 FETCH: Final = "Fetch"
 DELETE_RECORDS: Final = "DeleteRecords"
 TOPIC: Final = "topic"
-"""Of topics that are made, grown or deleted, by a broker that is the controller."""
+"""The changes of topics (created, enlarged or deleted) at a broker that is the controller."""
 
 
 class PurgatoryHost(Protocol):
@@ -41,11 +41,11 @@ class PurgatoryHost(Protocol):
 
     @property
     def delayed_admin_operations(self) -> Sequence[tuple[str, int]]:
-        """The purgatory of each delayed change of topics, and how many keys the change watches."""
+        """The purgatory of each delayed change of topics, and the number of keys that the change watches."""
 
 
 def purgatory_metrics(broker: PurgatoryHost) -> list[Metric]:
-    """Two gauges for each purgatory that the release has; none for 0.8, which had them under other names."""
+    """Return two gauges per purgatory of the release; none for 0.8, which had them under other names."""
     made = []
     for name, watched in _purgatories(broker).items():
         for gauge, value in (("PurgatorySize", sum(watched)), ("NumDelayedOperations", len(watched))):
@@ -63,7 +63,7 @@ def purgatory_metrics(broker: PurgatoryHost) -> list[Metric]:
 
 
 def _purgatories(broker: PurgatoryHost) -> dict[str, list[int]]:
-    """By purgatory, how much each operation watches."""
+    """Return the number of keys that each operation watches, by purgatory."""
     behaviour = broker.config.behaviour
     purgatories: dict[str, list[int]] = {name: [] for name in behaviour.purgatories}
     if behaviour.zookeeper and ApiKey.CREATE_TOPICS in broker.release.api_versions:

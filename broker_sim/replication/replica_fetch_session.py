@@ -1,11 +1,11 @@
 """A leader's side of one follower's fetching: an incremental fetch session (KIP-227) that parks one Fetch.
 
-Mirrors FetchSession, ReplicaManager.fetchMessages and DelayedFetch for followers. The session knows which partitions
-have news (`_news`); what is idle costs nothing, neither per request nor per time. Bytes, errors and diverging epochs
-are answered at once, that is in the broker's next flush, so that one response carries what one turn of the reactor
-has appended. A moved high watermark alone waits, as in Kafka, for the end of replica.fetch.wait.max.ms: the parked
-Fetch stands for the empty ones that Kafka would exchange meanwhile. While the follower is outside of an ISR that beat
-is kept, because only a fetch lets it back in.
+Mirrors FetchSession, ReplicaManager.fetchMessages and DelayedFetch for followers. The session records which
+partitions have news (`_news`); an idle partition costs nothing, neither per request nor per time. Bytes, errors and
+diverging epochs complete the Fetch at once, that is in the broker's next flush, so that one response carries all
+appends of one loop iteration. A moved high watermark alone waits, as in Kafka, for the end of
+replica.fetch.wait.max.ms: the parked Fetch stands for the empty ones that Kafka would exchange meanwhile. While the
+follower is outside of an ISR the fetch wait timer runs too, because only a fetch lets the follower back in.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 TOPIC_IDS_LOWEST: Final = 13
 _batch_data = attrgetter("data")
-_BEAT_SLACK: Final = 1e-6
-"""Microseconds that floats lose in half a second: a beat that is due is not put off for them."""
+_WAIT_SLACK: Final = 1e-6
+"""Microseconds that floats lose in half a second; a timer that is early by less counts as due."""
 
 
 class StoredRecords(list[bytes]):
@@ -60,7 +60,7 @@ class StoredRecords(list[bytes]):
 
 
 class SessionHost(Protocol):
-    """What a session needs of the leader's broker."""
+    """The parts of the leader's broker that a session uses."""
 
     follower_versions: FollowerVersions
     reactor: IReactor
@@ -76,13 +76,13 @@ class SessionHost(Protocol):
         """Read one hosted partition for a Fetch."""
 
     def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
-        """Whether a follower gets nothing of a partition now."""
+        """Return True if the quota lets a follower read nothing of a partition now."""
 
     def current_leader(self, topic_partition: TopicPartition) -> tuple[int, int]:
-        """Leader id and leader epoch as this broker knows them."""
+        """Return the leader id and the leader epoch of this broker's metadata."""
 
     def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None) -> Partition | ErrorCode:
-        """The hosted partition, or why there is none."""
+        """Return the hosted partition, or the error for a missing one."""
 
     def wake_session(self, session: ReplicaFetchSession) -> None:
         """Call `session.complete` soon."""
@@ -103,13 +103,13 @@ class _SessionPartition(PartitionFetch):
         self.log_start_offset = fetch.log_start_offset
         self.max_bytes = fetch.partition_max_bytes
 
-    def was_told(self, log: ReplicaLog) -> bool:
-        """Whether the follower knows the leader's watermark and log start."""
+    def has_sent(self, log: ReplicaLog) -> bool:
+        """Return True if the follower has received the leader's high watermark and log start."""
         return self.sent_high_watermark == log.high_watermark and self.sent_log_start_offset == log.log_start_offset
 
 
 class ReplicaFetchSession:
-    """What one follower replicates from this broker."""
+    """The partitions that one follower replicates from this broker."""
 
     def __init__(self, *, host: SessionHost, follower_id: int, session_id: int) -> None:
         self._host = host
@@ -126,20 +126,20 @@ class ReplicaFetchSession:
         self._broker_epoch = -1
         self._params: FetchParams | None = None
         self._request: FetchRequest | None = None
-        self._beat: IDelayedCall | None = None
+        self._wait_timer: IDelayedCall | None = None
 
     @property
     def parked(self) -> bool:
-        """Whether a Fetch waits here: the follower is alive and has what it was sent."""
+        """True if a Fetch waits here: the follower is alive and has received the previous response."""
         return self._parked is not None
 
     @property
     def partition_count(self) -> int:
-        """How many partitions are in the session."""
+        """The number of partitions in the session."""
         return len(self._partitions)
 
     def fetch(self, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
-        """Take the follower's next Fetch; it overtakes one that is still parked, which is answered then."""
+        """Process the follower's next Fetch. One that is still parked completes, because the next one overtakes it."""
         if request.session_epoch != self._next_epoch or (
             request.session_epoch and request.session_id != self.session_id
         ):
@@ -157,7 +157,7 @@ class ReplicaFetchSession:
         for fetch_topic in request.topics:
             name, topic_id = fetch_topic.topic, fetch_topic.topic_id
             for fetch in fetch_topic.partitions:
-                # A plain tuple is found under the same key, at a fraction of the cost of a TopicPartition.
+                # A plain tuple finds the same entry, at a fraction of the cost of a TopicPartition.
                 known = self._partitions.get((name, fetch.partition))
                 if known is None or known.topic_id != topic_id:
                     topic_partition = TopicPartition(name, fetch.partition)
@@ -170,120 +170,120 @@ class ReplicaFetchSession:
         self._parked_at_s = self._host.reactor.seconds()
         self._broker_epoch = request.replica_state.replica_epoch  # -1, any, before v15 (KIP-903)
         for topic_partition in touched:
-            self._look(topic_partition)
+            self._process_fetch(topic_partition)
         if self._urgent:
             self._host.wake_session(self)
         else:
-            self._keep_beat()
+            self._start_wait_timer()
         if overtaken is not None and response is not None:
             # Last of all: over a link without delay the follower's next Fetch comes out of this very call.
             overtaken.callback(response)
         return parked
 
-    def _look(self, topic_partition: TopicPartition) -> None:
-        """Take in where the follower is with one partition, and whether there is something to say of it."""
-        asked = self._partitions.get(topic_partition)
-        if asked is None:
+    def _process_fetch(self, topic_partition: TopicPartition) -> None:
+        """Record the follower's offset in one partition, and whether the partition has news for it."""
+        requested = self._partitions.get(topic_partition)
+        if requested is None:
             return
-        partition = self._host.get_partition(topic_partition, asked.topic_id)
+        partition = self._host.get_partition(topic_partition, requested.topic_id)
         if isinstance(partition, ErrorCode):
-            self.must_answer(topic_partition)
+            self.respond_soon(topic_partition)
             return
         partition.sessions[self.follower_id] = self
         follower = partition.followers.get(self.follower_id)
-        if follower is None or not partition.continues(asked):
-            self.must_answer(topic_partition)
+        if follower is None or not partition.continues(requested):
+            self.respond_soon(topic_partition)
             return
-        partition.follower_fetched(follower, asked.fetch_offset, asked.log_start_offset, self._broker_epoch)
+        partition.follower_fetched(follower, requested.fetch_offset, requested.log_start_offset, self._broker_epoch)
         if self.follower_id not in partition.isr_state.isr:
             self._joining[topic_partition] = None
         log = partition.log
-        if asked.fetch_offset < log.log_end_offset:
+        if requested.fetch_offset < log.log_end_offset:
             self._news[topic_partition] = None
             self._urgent = True
-        elif not asked.was_told(log):
+        elif not requested.has_sent(log):
             self._news[topic_partition] = None
 
-    # News ----------------------------------------------------------------------------------------------------
+    # News.
 
     def appended(self, topic_partition: TopicPartition) -> None:
-        """The leader's log has grown."""
+        """Complete the Fetch soon: the leader's log has grown."""
         self._news[topic_partition] = None
         if not self._urgent:
             self._urgent = True
             if self._parked is not None:
                 self._host.wake_session(self)
 
-    def must_answer(self, topic_partition: TopicPartition) -> None:
-        """The follower has to hear of this partition now: an error, another leader, a diverging epoch."""
+    def respond_soon(self, topic_partition: TopicPartition) -> None:
+        """Complete the Fetch soon: the partition has an error, another leader or a diverging epoch for the follower."""
         self.appended(topic_partition)
 
     def high_watermark_moved(self, topic_partition: TopicPartition) -> None:
-        """The follower will hear of it with the next bytes, or when its Fetch has waited long enough."""
+        """Include the high watermark in the next response: with the next bytes, or at the end of the Fetch's wait."""
         self._news[topic_partition] = None
-        self._keep_beat()
+        self._start_wait_timer()
 
     def log_start_moved(self, topic_partition: TopicPartition) -> None:
-        """As with the high watermark: nobody is woken for it."""
+        """Include the log start in the next response, as with the high watermark."""
         self.high_watermark_moved(topic_partition)
 
     def left_isr(self, topic_partition: TopicPartition) -> None:
         """The controller has taken the follower out of the ISR; its next fetches may bring it back."""
         self._joining[topic_partition] = None
-        self._keep_beat()
+        self._start_wait_timer()
 
-    def _keep_beat(self) -> None:
-        if self._parked is None or self._beat is not None or self._urgent or not (self._news or self._joining):
+    def _start_wait_timer(self) -> None:
+        if self._parked is None or self._wait_timer is not None or self._urgent or not (self._news or self._joining):
             return
-        self._beat = self._host.reactor.callLater(self._to_next_beat_s(), self._beat_due)
+        self._wait_timer = self._host.reactor.callLater(self._remaining_wait_s(), self._wait_ended)
 
-    def _to_next_beat_s(self) -> float:
-        """Until the parked Fetch, or one of those that it stands for, has waited its time."""
+    def _remaining_wait_s(self) -> float:
+        """Return the seconds until the parked Fetch, or one that it stands for, has waited for `max_wait_ms`."""
         assert self._request is not None
         wait_s = self._request.max_wait_ms / 1000
         if wait_s <= 0:
             return 0.0
         waited_s = self._host.reactor.seconds() - self._parked_at_s
-        return max(0.0, (math.floor(waited_s / wait_s + _BEAT_SLACK) + 1) * wait_s - waited_s)
+        return max(0.0, (math.floor(waited_s / wait_s + _WAIT_SLACK) + 1) * wait_s - waited_s)
 
-    def _beat_due(self) -> None:
-        self._beat = None
+    def _wait_ended(self) -> None:
+        self._wait_timer = None
         if self._parked is None or not (self._news or self._joining):
             return
         # The timer is not moved when another Fetch is parked meanwhile: it then fires early, and is set anew.
         assert self._request is not None
         wait_s = self._request.max_wait_ms / 1000
-        if self._host.reactor.seconds() - self._parked_at_s < wait_s * (1 - _BEAT_SLACK):
-            self._keep_beat()
+        if self._host.reactor.seconds() - self._parked_at_s < wait_s * (1 - _WAIT_SLACK):
+            self._start_wait_timer()
         else:
-            self._answer()
+            self._respond()
 
-    # Answering -----------------------------------------------------------------------------------------------
+    # Responses.
 
     def complete(self) -> None:
-        """Answer the parked Fetch with all there is to say now, unless all of that is throttled."""
+        """Respond to the parked Fetch with all news, unless the quota throttles every partition with news."""
         if self._host.replication_quotas.leader.active and self._has_throttled_news_alone():
             self._urgent = False
-            self._keep_beat()
+            self._start_wait_timer()
         else:
-            self._answer()
+            self._respond()
 
     def _has_throttled_news_alone(self) -> bool:
-        """Whether nothing may be said before its time: then the Fetch waits. Mirrors DelayedFetch.tryComplete."""
+        """Return True if every partition with news is throttled. Mirrors DelayedFetch.tryComplete."""
         for topic_partition in self._news:
-            asked = self._partitions.get(topic_partition)
-            partition = None if asked is None else self._host.get_partition(topic_partition, asked.topic_id)
-            if asked is None or partition is None or isinstance(partition, ErrorCode):
+            requested = self._partitions.get(topic_partition)
+            partition = None if requested is None else self._host.get_partition(topic_partition, requested.topic_id)
+            if requested is None or partition is None or isinstance(partition, ErrorCode):
                 return False
             if (
                 self.follower_id not in partition.followers
-                or not partition.continues(asked)
+                or not partition.continues(requested)
                 or not self._host.leader_throttles(partition, self.follower_id)
             ):
                 return False
         return bool(self._news)
 
-    def _answer(self) -> None:
+    def _respond(self) -> None:
         parked, self._parked = self._parked, None
         if parked is not None:
             parked.callback(self._response())
@@ -299,17 +299,17 @@ class ReplicaFetchSession:
         topics: dict[str, FetchableTopicResponse] = {}
         left = request.max_bytes
         for topic_partition in news:
-            asked = self._partitions.get(topic_partition)
-            if asked is None:
+            requested = self._partitions.get(topic_partition)
+            if requested is None:
                 continue
-            data, size = self._read(params, asked, left)
+            data, size = self._read(params, requested, left)
             if size < 0:
                 # Too much for this response, but there is more at once.
                 self._news[topic_partition] = None
                 self._urgent = True
             if data is None:
                 if size == 0:
-                    # Asked before this broker led, looked at only now: the next Fetch counts for it.
+                    # The Fetch arrived before this broker led, and its offset is known only now: the next Fetch counts.
                     self._joining[topic_partition] = None
                 continue
             left -= size
@@ -318,7 +318,7 @@ class ReplicaFetchSession:
             topic = topics.get(name)
             if topic is None:
                 topics[name] = FetchableTopicResponse(
-                    topic=name, topic_id=asked.topic_id or ZERO_UUID, partitions=[data]
+                    topic=name, topic_id=requested.topic_id or ZERO_UUID, partitions=[data]
                 )
             else:
                 topic.partitions.append(data)
@@ -337,25 +337,27 @@ class ReplicaFetchSession:
             isolation=FetchIsolation.LOG_END,
         )
 
-    def _read(self, params: FetchParams, asked: _SessionPartition, left: int) -> tuple[PartitionData | None, int]:
-        """What to say of one partition, and its bytes; -1 bytes when they are too many for this response."""
-        host, topic_partition = self._host, asked.topic_partition
+    def _read(self, params: FetchParams, requested: _SessionPartition, left: int) -> tuple[PartitionData | None, int]:
+        """Return the response data of one partition and its bytes; -1 bytes when they exceed the response's limit."""
+        host, topic_partition = self._host, requested.topic_partition
         version = host.follower_versions.fetch
         image = host.image
         by_id = version >= TOPIC_IDS_LOWEST
         topic = (
-            image.topics_by_id.get(asked.topic_id or ZERO_UUID) if by_id else image.topics.get(topic_partition.topic)
+            image.topics_by_id.get(requested.topic_id or ZERO_UUID)
+            if by_id
+            else image.topics.get(topic_partition.topic)
         )
         if topic is None or topic_partition.partition >= len(topic.partitions):
             self._remove(topic_partition)
             unknown = ErrorCode.UNKNOWN_TOPIC_ID if topic is None and by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return refused_partition(topic_partition.partition, unknown), 0
-        partition = host.get_partition(topic_partition, asked.topic_id)
+        partition = host.get_partition(topic_partition, requested.topic_id)
         if isinstance(partition, ErrorCode):
             result = PartitionFetchResult(topic_partition, partition)
         else:
-            limit = asked.max_bytes if asked.max_bytes < left else left  # noqa: FURB136 - a call costs more
-            result = host.read_hosted(params, asked, partition, limit, at_least_one=left == params.max_bytes)
+            limit = requested.max_bytes if requested.max_bytes < left else left  # noqa: FURB136 - a call costs more
+            result = host.read_hosted(params, requested, partition, limit, at_least_one=left == params.max_bytes)
         if result.error_code or isinstance(partition, ErrorCode):
             # The follower drops a partition with an error from the session, and so does the leader.
             self._remove(topic_partition)
@@ -365,12 +367,12 @@ class ReplicaFetchSession:
             self._news[topic_partition] = None
         batches = result.batches
         if not batches and result.diverging_epoch is None:
-            if asked.fetch_offset < log.log_end_offset and not result.throttled:
+            if requested.fetch_offset < log.log_end_offset and not result.throttled:
                 return None, -1
-            if asked.was_told(log):
+            if requested.has_sent(log):
                 return None, 0
-        asked.sent_high_watermark = log.high_watermark
-        asked.sent_log_start_offset = log.log_start_offset
+        requested.sent_high_watermark = log.high_watermark
+        requested.sent_log_start_offset = log.log_start_offset
         data = partition_data(result, version, host.current_leader, StoredRecords.of(batches))
         return data, batches[0].size if len(batches) == 1 else result.size_in_bytes
 
@@ -384,11 +386,11 @@ class ReplicaFetchSession:
             del partition.sessions[self.follower_id]
 
     def close(self) -> None:
-        """The follower is gone or has started over: nothing is parked, nothing is noted any more."""
+        """End the session: the follower is gone or has begun a new session."""
         self._parked = None
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
+        if self._wait_timer is not None:
+            self._wait_timer.cancel()
+            self._wait_timer = None
         for topic_partition in [known.topic_partition for known in self._partitions.values()]:
             self._remove(topic_partition)
 

@@ -1,9 +1,9 @@
-"""A follower's side of replication: one fetcher for each leader. Mirrors ReplicaFetcherThread.
+"""A follower's side of replication: one fetcher per leader. Mirrors ReplicaFetcherThread.
 
 One Fetch is outstanding; it names only the partitions whose fetch state has changed (KIP-227). It carries the epoch
-of the last record that the follower has (KIP-595): a leader whose log disagrees answers where that epoch ends there,
-and the follower truncates and asks again. A partition that is new to the fetcher does not wait for a parked Fetch:
-the next request overtakes it, and the leader answers the parked one at once.
+of the last record that the follower has (KIP-595): a leader whose log disagrees responds with the end of that epoch in
+its own log, and the follower truncates and fetches again. A partition that is new to the fetcher does not wait for a
+parked Fetch: the next request overtakes it, and the leader responds to the parked one at once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _REQUESTS_MAX: Final = 2
 
 
 class FetcherHost(Protocol):
-    """What a fetcher needs of the follower's broker."""
+    """The parts of the follower's broker that a fetcher uses."""
 
     broker_id: int
     broker_epoch: int
@@ -65,16 +65,16 @@ class _FetchState:
     """One partition that is being fetched in one leader epoch."""
 
     __slots__ = (
-        "asked_number",
-        "asked_offset",
-        "asked_offset_before",
         "delay",
         "ignored_up_to",
         "leader_epoch",
         "leader_high_watermark",
         "partition",
+        "requested_number",
+        "requested_offset",
+        "requested_offset_before",
         "resetting",
-        "told_log_start_offset",
+        "sent_log_start_offset",
         "truncated",
     )
 
@@ -85,26 +85,26 @@ class _FetchState:
         self.delay: IDelayedCall | None = None
         self.resetting = False
         self.truncated = True
-        self.told_log_start_offset = UNKNOWN_OFFSET
+        self.sent_log_start_offset = UNKNOWN_OFFSET
         self.leader_high_watermark: int | None = None
-        self.asked_number = 0
-        self.asked_offset = self.asked_offset_before = UNKNOWN_OFFSET
+        self.requested_number = 0
+        self.requested_offset = self.requested_offset_before = UNKNOWN_OFFSET
 
     @property
     def is_in_sync(self) -> bool:
-        """Whether it has all that its leader has told to be committed. Mirrors PartitionFetchState.isReplicaInSync."""
-        told = self.leader_high_watermark
-        return told is not None and told <= self.partition.log.log_end_offset
+        """True if the log reaches the leader's high watermark. Mirrors PartitionFetchState.isReplicaInSync."""
+        high_watermark = self.leader_high_watermark
+        return high_watermark is not None and high_watermark <= self.partition.log.log_end_offset
 
-    def skips_a_gap(self, number: int, base_offset: int) -> bool:
+    def may_skip_a_gap(self, number: int, base_offset: int) -> bool:
         """Return True if response `number` may begin beyond the log's end: where the leader's compaction made a gap.
 
         Then the request was for the log's end. The response to a Fetch that was overtaken may also repeat bytes, or
         leave some out: those are not appended.
         """
         end = self.partition.log.log_end_offset
-        asked = self.asked_offset if number >= self.asked_number else self.asked_offset_before
-        return base_offset > end == asked
+        requested = self.requested_offset if number >= self.requested_number else self.requested_offset_before
+        return base_offset > end == requested
 
 
 class ReplicaFetcher:
@@ -130,7 +130,7 @@ class ReplicaFetcher:
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """What is fetched here."""
+        """The partitions that are fetched here."""
         return [state.partition.topic_partition for state in self._states.values()]
 
     def add(self, partition: Partition) -> None:
@@ -148,7 +148,7 @@ class ReplicaFetcher:
             self._schedule(0)
 
     def remove(self, topic_partition: TopicPartition) -> None:
-        """Stop fetching the partition; what is on its way for it is ignored."""
+        """Stop fetching the partition; responses in flight are ignored for it."""
         state = self._states.pop(topic_partition, None)
         if state is None:
             return
@@ -162,7 +162,7 @@ class ReplicaFetcher:
             self._schedule(0)
 
     def stop(self) -> None:
-        """Fetch nothing any more."""
+        """Stop fetching, and cancel the timers."""
         self._stopped = True
         for topic_partition in self.partitions:
             self.remove(topic_partition)
@@ -170,7 +170,7 @@ class ReplicaFetcher:
             if timer is not None and timer.active():
                 timer.cancel()
 
-    # Requests ------------------------------------------------------------------------------------------------
+    # Requests.
 
     def _schedule(self, delay_ms: float) -> None:
         if not self._stopped and self._timer is None:
@@ -185,7 +185,7 @@ class ReplicaFetcher:
             return
         host = self._host
         if self._throttled or host.replication_quotas.follower.active:
-            self._set_throttled_aside()
+            self._exclude_throttled()
         news = self._changed or self._forgotten
         if (not self._states or len(self._throttled) == len(self._states)) and not news:
             return
@@ -220,8 +220,11 @@ class ReplicaFetcher:
             version=version,
         )
 
-    def _set_throttled_aside(self) -> None:
-        """Leave out for now what is throttled, not in sync, and too much. Mirrors RemoteLeaderEndPoint.buildFetch."""
+    def _exclude_throttled(self) -> None:
+        """Leave out throttled partitions that are not in sync while the quota is exceeded.
+
+        Mirrors RemoteLeaderEndPoint.buildFetch.
+        """
         quota = self._host.replication_quotas.follower
         exceeded = quota.active and quota.is_exceeded
         self._changed = {**self._throttled, **self._changed}
@@ -235,12 +238,12 @@ class ReplicaFetcher:
                 if topic_id is not None:
                     self._forgotten[topic_partition] = topic_id
         if self._throttled and self._throttle_timer is None:
-            # Kafka looks again with each Fetch, or after its back-off when there is nothing at all to fetch.
+            # Kafka checks the quota with each Fetch, or after its back-off when it has no partition to fetch.
             config = self._host.config
             wait_ms = config.replica_fetch_wait_max_ms if self._in_session else config.replica_fetch_backoff_ms
-            self._throttle_timer = self._host.reactor.callLater(wait_ms / 1000, self._look_at_throttled)
+            self._throttle_timer = self._host.reactor.callLater(wait_ms / 1000, self._retry_throttled)
 
-    def _look_at_throttled(self) -> None:
+    def _retry_throttled(self) -> None:
         self._throttle_timer = None
         self._send()
 
@@ -253,9 +256,9 @@ class ReplicaFetcher:
             partition = state.partition
             log = partition.log
             end, start = log.log_end_offset, log.log_start_offset
-            state.asked_offset_before, state.asked_offset = state.asked_offset, end
-            state.asked_number = number
-            state.told_log_start_offset = start
+            state.requested_offset_before, state.requested_offset = state.requested_offset, end
+            state.requested_number = number
+            state.sent_log_start_offset = start
             epoch = log.epochs.latest_epoch if version >= TRUNCATION_ON_FETCH_LOWEST else None
             fetch = FetchPartition(
                 partition=index,
@@ -288,7 +291,7 @@ class ReplicaFetcher:
         return list(topics.values())
 
     def _start_over(self) -> None:
-        """The session is gone: the next Fetch names every partition."""
+        """Begin a new session: the next Fetch names every partition."""
         self._first_valid_number = self._requests_sent + 1
         self._outstanding = 0
         self._session_id = 0
@@ -302,7 +305,7 @@ class ReplicaFetcher:
             if state.delay is None and not state.resetting
         }
 
-    # Responses -----------------------------------------------------------------------------------------------
+    # Responses.
 
     def _failed(self, number: int, _failure: Exception) -> None:
         if number >= self._first_valid_number and not self._stopped:
@@ -348,21 +351,21 @@ class ReplicaFetcher:
         if batches:
             self._changed[topic_partition] = None
             base_offset = batches[0].base_offset
-            if base_offset != log.log_end_offset and not state.skips_a_gap(number, base_offset):
-                return  # the next Fetch asks again
+            if base_offset != log.log_end_offset and not state.may_skip_a_gap(number, base_offset):
+                return  # the next Fetch requests it again
             quota = self._host.replication_quotas.follower
             if quota.active and quota.is_throttled(topic_partition):
                 quota.record(sum(batch.size for batch in batches))
         partition.append_as_follower(batches, data.high_watermark, data.log_start_offset)
         state.leader_high_watermark = data.high_watermark
-        if log.log_start_offset != state.told_log_start_offset:
+        if log.log_start_offset != state.sent_log_start_offset:
             self._changed[topic_partition] = None
 
     def _partition_error(self, topic_partition: TopicPartition, state: _FetchState, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._reset_offset(topic_partition, state)
         elif error is ErrorCode.FENCED_LEADER_EPOCH and state.leader_epoch == state.partition.leader_epoch:
-            # Newer metadata is on its way; until it comes there is nothing to ask for.
+            # The next metadata names the leader; until then no Fetch can succeed.
             del self._states[topic_partition]
             self._changed.pop(topic_partition, None)
             self._throttled.pop(topic_partition, None)
@@ -382,15 +385,15 @@ class ReplicaFetcher:
 
         state.delay = self._host.reactor.callLater(self._host.config.replica_fetch_backoff_ms / 1000, again)
 
-    # An offset that the leader does not have -----------------------------------------------------------------
+    # An offset that the leader does not have.
 
     def _reset_offset(self, topic_partition: TopicPartition, state: _FetchState) -> None:
-        """Cut to the leader's end, or start anew at its start. Mirrors fetchOffsetAndTruncate."""
+        """Truncate to the leader's log end, or restart at its log start. Mirrors fetchOffsetAndTruncate."""
         state.resetting = True
         self._list_offset(topic_partition, state, LATEST_TIMESTAMP)
 
     def _list_offset(self, topic_partition: TopicPartition, state: _FetchState, timestamp: int) -> None:
-        asked = ListOffsetsPartition(
+        partition = ListOffsetsPartition(
             partition_index=topic_partition.partition,
             current_leader_epoch=self._named_epoch(state),
             timestamp=timestamp,
@@ -398,20 +401,20 @@ class ReplicaFetcher:
         )
         request = ListOffsetsRequest(
             replica_id=self._host.broker_id,
-            topics=[ListOffsetsTopic(name=topic_partition.topic, partitions=[asked])],
+            topics=[ListOffsetsTopic(name=topic_partition.topic, partitions=[partition])],
         )
         host = self._host
-        answer: Deferred[ListOffsetsResponse] = host.links.send(
+        responded: Deferred[ListOffsetsResponse] = host.links.send(
             host.broker_id, self.leader_id, request, version=host.follower_versions.list_offsets
         )
-        answer.addCallbacks(
+        responded.addCallbacks(
             self._offset_listed,
-            self._not_told,
+            self._lookup_failed,
             callbackArgs=(topic_partition, state, timestamp),
             errbackArgs=(topic_partition, state),
         )
 
-    def _not_told(self, failure: Failure, topic_partition: TopicPartition, state: _FetchState) -> None:
+    def _lookup_failed(self, failure: Failure, topic_partition: TopicPartition, state: _FetchState) -> None:
         failure.trap(LinkFailure)
         state.resetting = False
         if self._states.get(topic_partition) is state:
@@ -422,14 +425,14 @@ class ReplicaFetcher:
     ) -> None:
         if self._states.get(topic_partition) is not state or self._stopped:
             return
-        answer = response.topics[0].partitions[0]
+        listed = response.topics[0].partitions[0]
         log = state.partition.log
-        if answer.error_code:
+        if listed.error_code:
             state.resetting = False
             self._delay(topic_partition, state)
             return
         # v0 has a list of offsets.
-        offset = answer.old_style_offsets[0] if answer.old_style_offsets else answer.offset
+        offset = listed.old_style_offsets[0] if listed.old_style_offsets else listed.offset
         if timestamp == LATEST_TIMESTAMP and offset >= log.log_end_offset:
             self._list_offset(topic_partition, state, EARLIEST_TIMESTAMP)
             return
@@ -441,10 +444,10 @@ class ReplicaFetcher:
         self._changed[topic_partition] = None
         self._send()
 
-    # Where the logs part, before Fetch v12 could tell ----------------------------------------------------------
+    # Truncation before Fetch v12, whose response has no diverging epoch.
 
     def _truncate_first(self, topic_partition: TopicPartition, state: _FetchState) -> None:
-        """Ask the leader where the newest epoch of this log ends there. Mirrors AbstractFetcherThread.maybeTruncate."""
+        """Request the end of this log's newest epoch from the leader. Mirrors AbstractFetcherThread.maybeTruncate."""
         host, partition = self._host, state.partition
         version = host.follower_versions.offset_for_leader_epoch
         epoch = partition.log.epochs.latest_epoch
@@ -454,26 +457,26 @@ class ReplicaFetcher:
             self._truncated(topic_partition, state)
             return
         state.resetting = True
-        asked = OffsetForLeaderPartition(
+        requested = OffsetForLeaderPartition(
             partition=topic_partition.partition,
             current_leader_epoch=self._named_epoch(state),
             leader_epoch=epoch,
         )
         request = OffsetForLeaderEpochRequest(
             replica_id=host.broker_id,
-            topics=[OffsetForLeaderTopic(topic=topic_partition.topic, partitions=[asked])],
+            topics=[OffsetForLeaderTopic(topic=topic_partition.topic, partitions=[requested])],
         )
-        answer: Deferred[OffsetForLeaderEpochResponse] = host.links.send(
+        responded: Deferred[OffsetForLeaderEpochResponse] = host.links.send(
             host.broker_id, self.leader_id, request, version=version
         )
-        answer.addCallbacks(
-            self._epoch_end_told,
-            self._not_told,
+        responded.addCallbacks(
+            self._epoch_end_received,
+            self._lookup_failed,
             callbackArgs=(topic_partition, state),
             errbackArgs=(topic_partition, state),
         )
 
-    def _epoch_end_told(
+    def _epoch_end_received(
         self, response: OffsetForLeaderEpochResponse, topic_partition: TopicPartition, state: _FetchState
     ) -> None:
         if self._states.get(topic_partition) is not state or self._stopped:

@@ -112,11 +112,11 @@ class ReplicaManager:
         return self._metadata_cache.image
 
     def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
-        """Become leader or follower of what changed, drop what was deleted, start and stop fetchers."""
+        """Become leader or follower of changed partitions, drop deleted ones, start and stop fetchers."""
         self.roles.apply_image(old, new)
 
     def stop(self) -> None:
-        """The process is gone: nothing waits, fetches or expires any more; Deferreds that wait never fire."""
+        """Stop with the process: no operation fetches or expires any more, and waiting Deferreds never fire."""
         self._stopped = True
         self._expirations.stop()
         self.roles.stop()
@@ -127,18 +127,18 @@ class ReplicaManager:
             self._flush_call.cancel()
             self._flush_call = None
 
-    # Partitions ----------------------------------------------------------------------------------------------
+    # Partitions.
 
     def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None = None) -> Partition | ErrorCode:
-        """The hosted partition, or the error that Kafka has for the lack of it. Mirrors getPartitionOrError."""
+        """Return the hosted partition, or Kafka's error for a missing one. Mirrors getPartitionOrError."""
         partition = self.partitions.get(topic_partition)
         if partition is not None:
             if topic_id is not None and topic_id != partition.topic_id:
                 return ErrorCode.INCONSISTENT_TOPIC_ID
             return partition
-        return self._lack_of(topic_partition)
+        return self._missing_partition_error(topic_partition)
 
-    def _lack_of(self, topic_partition: TopicPartition) -> ErrorCode:
+    def _missing_partition_error(self, topic_partition: TopicPartition) -> ErrorCode:
         if topic_partition in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if self.image.partition(*topic_partition) is not None:
@@ -147,14 +147,14 @@ class ReplicaManager:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def current_leader(self, topic_partition: TopicPartition) -> tuple[int, int]:
-        """Leader id and leader epoch as this broker knows them, (-1, -1) for an unknown partition (KIP-951)."""
+        """Return the leader id and epoch of this broker's metadata, (-1, -1) for an unknown partition (KIP-951)."""
         partition = self.partitions.get(topic_partition)
         if partition is not None:
             return partition.leader_id, partition.leader_epoch
         registration = self.image.partition(*topic_partition)
         return (-1, -1) if registration is None else (registration.leader, registration.leader_epoch)
 
-    # Appends -------------------------------------------------------------------------------------------------
+    # Appends.
 
     def append_records(
         self,
@@ -242,7 +242,9 @@ class ReplicaManager:
 
     def _not_appended(self, topic_partition: TopicPartition, partition: Partition | None) -> PartitionAppend:
         """Return the result of a partition that is not here, or of null records, which the log does not take."""
-        missing = self._lack_of(topic_partition) if partition is None else ErrorCode.UNKNOWN_SERVER_ERROR
+        missing = (
+            self._missing_partition_error(topic_partition) if partition is None else ErrorCode.UNKNOWN_SERVER_ERROR
+        )
         return PartitionAppend(topic_partition, missing)
 
     def _refused(self, partition: Partition, refused: RecordsRefused) -> PartitionAppend:
@@ -278,7 +280,7 @@ class ReplicaManager:
             if not result.error_code:
                 partition = self.partitions.get(result.topic_partition)
                 if partition is None:
-                    result.error_code = self._lack_of(result.topic_partition)
+                    result.error_code = self._missing_partition_error(result.topic_partition)
                 else:
                     reached = partition.enough_replicas_reached(result.last_offset + 1)
                     if reached is None:
@@ -304,15 +306,15 @@ class ReplicaManager:
 
     @property
     def delayed_operations(self) -> list[DelayedOperation]:
-        """What waits here for followers, for records, or for its time to be up."""
+        """The operations that wait here for followers, for records, or for their deadline."""
         return self._expirations.operations
 
-    # Fetches -------------------------------------------------------------------------------------------------
+    # Fetches.
 
     def fetch(
         self, *, params: FetchParams, partitions: Sequence[PartitionFetch]
     ) -> list[PartitionFetchResult] | Deferred[list[PartitionFetchResult]]:
-        """Read, for a consumer or (params.replica_id >= 0) a follower; answer in the order of `partitions`.
+        """Read, for a consumer or (params.replica_id >= 0) a follower; the results are in the order of `partitions`.
 
         Each partition once. A plain list when there is enough, an error, a diverging epoch or nothing to wait for;
         else a Deferred that fires when `min_bytes` are there, a role changes, or `max_wait_ms` have passed.
@@ -433,14 +435,14 @@ class ReplicaManager:
         return result
 
     def _is_of_an_earlier_run(self, broker_id: int, broker_epoch: int) -> bool:
-        """Whether a follower's Fetch was sent before it registered as it is known now (KIP-903)."""
+        """Return True if a follower sent its Fetch before its present registration (KIP-903)."""
         if broker_epoch == NO_EPOCH:
             return False
         known = self.image.brokers.get(broker_id)
         return known is not None and not known.fenced and known.epoch > broker_epoch
 
     def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
-        """Whether a follower gets nothing now: throttled, not in sync, quota used up. Mirrors shouldLeaderThrottle."""
+        """Return True if the exceeded quota throttles a follower that is not in sync. Mirrors shouldLeaderThrottle."""
         quota = self.replication_quotas.leader
         return (
             quota.active
@@ -450,7 +452,7 @@ class ReplicaManager:
         )
 
     def _preferred_read_replica(self, params: FetchParams, fetch: PartitionFetch, partition: Partition) -> int:
-        """Where the leader sends a consumer (KIP-392), NO_REPLICA for nowhere."""
+        """Return the replica that a consumer should read from (KIP-392), NO_REPLICA for the leader."""
         if self.replica_selector is None or params.rack_id is None or not partition.is_leader:
             return NO_REPLICA
         return self.replica_selector.select(
@@ -461,7 +463,7 @@ class ReplicaManager:
             local_id=self.broker_id,
         )
 
-    # Offsets -------------------------------------------------------------------------------------------------
+    # Offsets.
 
     def list_offset(
         self,
@@ -494,7 +496,7 @@ class ReplicaManager:
             EpochEndOffsetResult(error_code=error) if error else last_offset_for_leader_epoch(partition, leader_epoch)
         )
 
-    # Log start offsets ---------------------------------------------------------------------------------------
+    # Log start offsets.
 
     def delete_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout_ms: int
@@ -511,12 +513,12 @@ class ReplicaManager:
         return operation.deferred
 
     def log_start_moved(self, topic_partition: TopicPartition) -> None:
-        """The log start offset has moved here: a leader's followers are to hear of it."""
+        """Notify the followers of a leader whose log start offset has moved."""
         partition = self.partitions.get(topic_partition)
         if partition is not None:
             partition.log_start_moved()
 
-    # Waking --------------------------------------------------------------------------------------------------
+    # Waking.
 
     def wake_fetch(self, operation: DelayedFetch) -> None:
         """Complete a parked fetch in the next flush."""

@@ -1,6 +1,6 @@
-"""What this broker leads and follows, as its metadata says: partitions, fetchers, followers' sessions.
+"""The roles of this broker by its metadata: hosted partitions, fetchers, sessions of followers.
 
-Mirrors ReplicaManager.applyDelta with ReplicaFetcherManager, and the answers to what other brokers ask.
+Mirrors ReplicaManager.applyDelta with ReplicaFetcherManager, and serves the Fetch requests of other brokers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ReplicaRoles:
-    """Owns the manager's `partitions`: nobody else adds or removes one."""
+    """Owns the manager's `partitions`: no other class adds or removes one."""
 
     def __init__(self, manager: ReplicaManager, storage: ReplicaStorage) -> None:
         self._manager = manager
@@ -43,11 +43,11 @@ class ReplicaRoles:
         )
 
     def start(self) -> None:
-        """Begin to look for followers that lag."""
+        """Begin to check periodically for followers that lag."""
         self._isr_expiration.start()
 
     def stop(self) -> None:
-        """Fetch, answer and check nothing any more."""
+        """Stop the fetchers, the sessions and the checks."""
         self._isr_expiration.stop()
         for fetcher in self.fetchers.values():
             fetcher.stop()
@@ -56,10 +56,10 @@ class ReplicaRoles:
         self.fetchers.clear()
         self._sessions.clear()
 
-    # Metadata ------------------------------------------------------------------------------------------------
+    # Metadata.
 
     def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
-        """Bring partitions and fetchers from one image to the next; what is the same object is not looked at."""
+        """Bring partitions and fetchers from one image to the next; identical objects are skipped."""
         for name, topic in old.topics.items():
             replacement = new.topics.get(name)
             if replacement is topic:
@@ -97,14 +97,14 @@ class ReplicaRoles:
             self.take_role(partition, registration, fetch_from=registration.leader)
 
     def host(self, topic_partition: TopicPartition, topic_id: bytes, configs: Mapping[str, str]) -> Partition:
-        """Host a partition, with the log that is there or a new one; it has no role yet."""
+        """Host a partition, with its existing log or a new one; it has no role yet."""
         manager = self._manager
         log = self._storage.get_or_create(topic_partition, topic_id, configs, manager.now_ms())
         partition = manager.partitions[topic_partition] = Partition(topic_partition, topic_id, log, manager)
         return partition
 
     def take_role(self, partition: Partition, registration: PartitionRegistration, *, fetch_from: int) -> None:
-        """Lead, or follow: from `fetch_from`, which is nobody while the leader is not known to be there."""
+        """Lead or follow; `fetch_from` is NO_LEADER while the leader is not known to be alive."""
         if registration.leader == self._manager.broker_id:
             partition.make_leader(registration)
             self.stop_fetching(partition.topic_partition)
@@ -116,7 +116,7 @@ class ReplicaRoles:
             self._fetcher(fetch_from).add(partition)
 
     def take_offline(self, topic_partition: TopicPartition) -> None:
-        """The partition's log directory has failed. Mirrors markPartitionOffline."""
+        """Stop hosting a partition whose log directory has failed. Mirrors markPartitionOffline."""
         self.stop_fetching(topic_partition)
         partition = self._manager.partitions.pop(topic_partition)
         self._manager.offline[topic_partition] = None
@@ -124,7 +124,7 @@ class ReplicaRoles:
         partition.role_changed(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def drop(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
-        """Host the partition no more; its log is gone, and who waits for it gets `error`."""
+        """Stop hosting the partition and delete its log; operations that wait for it end with `error`."""
         self._manager.offline.pop(topic_partition, None)
         self.stop_fetching(topic_partition)
         partition = self._manager.partitions.pop(topic_partition, None)
@@ -133,11 +133,11 @@ class ReplicaRoles:
             partition.role_changed(error)
         self._storage.delete(topic_partition)
 
-    # Following -----------------------------------------------------------------------------------------------
+    # Following.
 
     @property
     def sessions(self) -> list[ReplicaFetchSession]:
-        """What other brokers replicate from here."""
+        """The sessions of the brokers that replicate from here."""
         return list(self._sessions.values())
 
     def _fetcher(self, leader_id: int) -> ReplicaFetcher:
@@ -147,14 +147,14 @@ class ReplicaRoles:
         return fetcher
 
     def stop_fetching(self, topic_partition: TopicPartition) -> None:
-        """Replicate the partition from nobody."""
+        """Remove the partition from its fetcher."""
         for fetcher in self.fetchers.values():
             fetcher.remove(topic_partition)
 
-    # Leading -------------------------------------------------------------------------------------------------
+    # Leading.
 
     def replica_fetch(self, request: FetchRequest, follower_id: int) -> FetchResponse | Deferred[FetchResponse]:
-        """A follower's Fetch over its link. Session epoch 0 begins a new session (KIP-227)."""
+        """Serve a follower's Fetch. Session epoch 0 begins a new session (KIP-227)."""
         session = self._sessions.get(follower_id)
         if request.session_epoch == 0:
             if session is not None:
@@ -167,7 +167,7 @@ class ReplicaRoles:
         return session.fetch(request)
 
     def follower_gone(self, follower_id: int) -> None:
-        """The follower's connection is reset: what it had parked here is void."""
+        """Close the follower's session: its connection was reset."""
         session = self._sessions.pop(follower_id, None)
         if session is not None:
             session.close()

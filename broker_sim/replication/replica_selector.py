@@ -1,4 +1,4 @@
-"""Which replica a consumer should read from: the leader, unless replica.selector.class says otherwise (KIP-392).
+"""The replica that a consumer should read from: the leader, unless replica.selector.class is set (KIP-392).
 
 Mirrors ReplicaManager.findPreferredReadReplica, ReplicaView and RackAwareReplicaSelector.
 """
@@ -22,21 +22,21 @@ RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 class ReplicaSelector(Protocol):
-    """Chooses among the leader and those of its followers that have what is asked for."""
+    """Chooses among the leader and those of its followers that have the requested offset."""
 
     def select(
         self, partition: Partition, *, rack_id: str, fetch_offset: int, image: MetadataImage, local_id: int
     ) -> int:
-        """The follower to read from, NO_REPLICA for the leader itself."""
+        """Return the follower to read from, NO_REPLICA for the leader itself."""
 
 
 class RackAwareReplicaSelector:
-    """The leader when it stands in the client's rack, else the follower there that is the furthest."""
+    """Selects the leader if it is in the client's rack, else the most advanced follower in that rack."""
 
     def select(
         self, partition: Partition, *, rack_id: str, fetch_offset: int, image: MetadataImage, local_id: int
     ) -> int:
-        """Look at followers in the ISR alone: a client would be sent to a lagging one again and again."""
+        """Consider followers in the ISR alone: a client would be sent to a lagging one again and again."""
         brokers = image.brokers
         if not rack_id or _rack(image, local_id) == rack_id:
             return NO_REPLICA
@@ -55,7 +55,11 @@ class RackAwareReplicaSelector:
 
 
 def replica_selector(config: BrokerConfig) -> ReplicaSelector | None:
-    """The broker's selector, None (every consumer reads from leaders) where none is configured."""
+    """Return the broker's selector, None (every consumer reads from leaders) where none is configured.
+
+    Raises:
+        ConfigError: The class cannot run here.
+    """
     name = config["replica.selector.class"]
     if name is None:
         return None

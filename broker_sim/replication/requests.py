@@ -1,4 +1,4 @@
-"""What the APIs ask of a ReplicaManager, and what it answers, partition by partition.
+"""The requests of the APIs to a ReplicaManager and their results, per partition.
 
 Mirrors FetchParams, FetchPartitionData, LogReadResult and EpochEndOffset.
 """
@@ -24,7 +24,7 @@ EARLIEST_TIMESTAMP: Final = -2
 
 
 class FetchIsolation(IntEnum):
-    """How far a reader sees: a follower to the log end, a consumer to the high watermark or the LSO."""
+    """The bound of a reader: a follower reads to the log end, a consumer to the high watermark or the LSO."""
 
     LOG_END = 0
     HIGH_WATERMARK = 1
@@ -33,9 +33,9 @@ class FetchIsolation(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchParams:
-    """What holds for a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392).
+    """The parameters of a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392).
 
-    With `hard_max_bytes` (Fetch up to v2) a first batch that is larger than what was asked for is not sent. `rack_id`
+    With `hard_max_bytes` (Fetch up to v2) a first batch that exceeds the requested bytes is not sent. `rack_id`
     is the consumer's where the broker has a replica selector, else None.
     """
 
@@ -51,7 +51,7 @@ class FetchParams:
 
     @property
     def is_from_follower(self) -> bool:
-        """Whether a broker asks, to replicate."""
+        """True if a broker sent the Fetch, to replicate."""
         return self.replica_id >= 0
 
 
@@ -77,7 +77,7 @@ class EpochEndOffset(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionFetchResult:
-    """What one partition of a Fetch gets; the batches are the log's own, whole, up to the reader's bound."""
+    """The result of one partition of a Fetch; the batches are the log's own, whole, up to the reader's bound."""
 
     topic_partition: TopicPartition
     error_code: ErrorCode = ErrorCode.NONE
@@ -88,9 +88,9 @@ class PartitionFetchResult:
     batches: list[StoredBatch] = field(default_factory=list)
     preferred_read_replica: int = -1
     throttled: bool = False
-    """Whether there would be more for a follower that is not throttled."""
+    """True if the quota has withheld batches from the follower."""
     first_batch_left_out: bool = False
-    """Whether nothing was read because the first batch is larger than what was left of the limits."""
+    """True if no batch was read because the first one exceeds the rest of the limits."""
 
     @property
     def size_in_bytes(self) -> int:
@@ -103,7 +103,7 @@ class PartitionFetchResult:
 
 @dataclass(slots=True, kw_only=True)
 class OffsetResult:
-    """What one partition of a ListOffsets gets; timestamp, offset and epoch are -1 when nothing was found."""
+    """The result of one partition of a ListOffsets; timestamp, offset and epoch are -1 when nothing was found."""
 
     error_code: ErrorCode = ErrorCode.NONE
     timestamp: int = -1
@@ -113,7 +113,7 @@ class OffsetResult:
 
 @dataclass(slots=True, kw_only=True)
 class EpochEndOffsetResult:
-    """What one partition of an OffsetForLeaderEpoch gets."""
+    """The result of one partition of an OffsetForLeaderEpoch."""
 
     error_code: ErrorCode = ErrorCode.NONE
     leader_epoch: int = NO_EPOCH

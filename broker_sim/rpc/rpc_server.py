@@ -1,4 +1,4 @@
-"""One node's spine: every request passes the same stages in the same order, whatever transport brought it.
+"""One node's spine: every request passes the same stages in the same order, over every transport.
 
 `stages` is the table of contents. On arrival and before the handler the stages are passed from the first to the last,
 on the response from the last to the first. Only hooks that do something are called: the lists of active hooks are made

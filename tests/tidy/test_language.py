@@ -57,6 +57,8 @@ FOLDERS: Final = (
     "broker_sim/metrics",
     "broker_sim/quorum",
     "broker_sim/quotas",
+    "broker_sim/replication",
+    "broker_sim/rpc",
     "broker_sim/zookeeper",
     "client",
     "docs/design/[!l]*.md",
