@@ -86,7 +86,7 @@ class ControllerListener(ServerFactory):
             if self.listening is None:
                 return None
             server = controller.open(self)
-            server.acceptor.is_bound_to(self.listening)
+            server.acceptor.set_bound_port(self.listening)
         return server.acceptor.buildProtocol(addr)
 
 

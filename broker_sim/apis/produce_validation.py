@@ -1,8 +1,8 @@
-"""What KafkaApis checks of a Produce's record sets before the log sees them. Mirrors ProduceRequest.validateRecords.
+"""Validates the record sets of a Produce request before the append. Mirrors ProduceRequest.validateRecords.
 
-A record set is looked at by its batch headers only. Some problems belong to one partition; others, because Kafka meets
-them while it looks at all partitions at once, refuse the whole request (RequestUtils.hasTransactionalRecords, and
-the search for producer ids in ReplicaManager.handleProduceAppend since 4.0).
+Only the batch headers of a record set are read. Some errors belong to one partition. Others refuse the whole request,
+because Kafka finds them while it reads all partitions (RequestUtils.hasTransactionalRecords, and since 4.0 the search
+for producer ids in ReplicaManager.handleProduceAppend).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INTERNAL_TOPICS: Final = frozenset(
 TOPIC_IDS_LOWEST: Final = 13
 VALID_ACKS: Final = (-1, 0, 1)
 LOG_OVERHEAD: Final = 12
-"""Offset and size come before what the size counts."""
+"""Bytes of the offset and size fields, which the size does not count."""
 HEADER_SIZE_UP_TO_MAGIC: Final = 17
 RECORD_OVERHEAD_V0: Final = 14
 RECORD_BATCH_OVERHEAD: Final = 61
@@ -54,7 +54,7 @@ ZSTD: Final = 4
 CODEC_MASK: Final = 0x07
 TRANSACTIONAL: Final = 0x10
 TRANSACTIONAL_ZSTD_OR_BEYOND: Final = TRANSACTIONAL | ZSTD
-"""Codecs end with zstd, whose number is a bit of its own."""
+"""Matches zstd and all higher codecs: zstd's number, the highest one, is a single bit."""
 ZSTD_LOWEST_PRODUCE: Final = 7
 BATCHES_LOWEST_PRODUCE: Final = 3
 
@@ -65,7 +65,7 @@ _PRODUCER_ID: Final = struct.Struct(">q")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRefused:
-    """Why no partition of the request is appended to; `message` is the answer's text."""
+    """The error that refuses a whole request; `message` is the error text of the response."""
 
     error_code: ErrorCode
     message: str | None = None
@@ -85,7 +85,7 @@ class _Corrupt:
 
 
 def is_plain_batch(records: memoryview | bytes | None) -> bool:
-    """Whether this is one v2 batch, neither transactional nor zstd or beyond: nothing here can be wrong with it."""
+    """True for a single v2 batch, neither transactional nor zstd or beyond: it passes every check of this module."""
     if records is None:
         return False
     length = len(records)
@@ -99,10 +99,9 @@ def is_plain_batch(records: memoryview | bytes | None) -> bool:
 
 
 def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCode:
-    """The error of one partition's record set. Null passes: it fails later, or never answers.
+    """Return the error of one partition's record set. Null passes: it fails later, or never gets a response.
 
-    UNKNOWN_SERVER_ERROR is no error of the partition: looking for zstd, Kafka stumbles over a codec that it does not
-    know, and with it over the whole request.
+    UNKNOWN_SERVER_ERROR refuses the whole request: the check for zstd fails in Kafka on a codec that it does not know.
     """
     if records is None or version < BATCHES_LOWEST_PRODUCE:
         return ErrorCode.NONE
@@ -121,14 +120,14 @@ def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCo
 
 
 def is_unreadable(request: ProduceRequest, version: int, behaviour: ReleaseBehaviour) -> bool:
-    """Whether brokers before 2.8 give up while they read the request: some record set is not as its version wants it.
+    """True if a broker before 2.8 fails to read the request, because a record set violates the request's version.
 
     Mirrors ProduceRequest's constructor from a Struct.
     """
     for topic in request.topic_data:
         for partition in topic.partition_data:
             records = partition.records
-            assert not isinstance(records, list)  # only an encoder takes lists
+            assert not isinstance(records, list)  # only an encoder accepts lists
             if records is None:
                 return True
             if version < BATCHES_LOWEST_PRODUCE:
@@ -146,7 +145,7 @@ def is_unreadable(request: ProduceRequest, version: int, behaviour: ReleaseBehav
 
 
 def whole_request_error(request: ProduceRequest) -> RequestRefused | None:
-    """What refuses the whole request: a first batch without a header, or a transaction without its id."""
+    """Return the error that refuses the whole request: an invalid first batch, or a transaction without its id."""
     for topic in request.topic_data:
         for partition in topic.partition_data:
             records = partition.records
@@ -163,7 +162,7 @@ def whole_request_error(request: ProduceRequest) -> RequestRefused | None:
 
 
 def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
-    """Whether each first batch is long enough to hold a producer id; 4.x fails the whole request otherwise."""
+    """True if each first batch is long enough to hold a producer id; otherwise 4.x fails the whole request."""
     return all(
         not isinstance(first := _batch_at(records, 0), _Batch) or first.size >= END_OF_PRODUCER_ID
         for records in record_sets
@@ -171,7 +170,7 @@ def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
 
 
 def is_transactional(records: memoryview | bytes | None) -> bool:
-    """Whether the first batch belongs to some producer's transaction; without a producer id nobody verifies it."""
+    """True if the first batch belongs to a producer's transaction; Kafka does not verify one without a producer id."""
     first = None if records is None else _batch_at(records, 0)
     if records is None or not isinstance(first, _Batch) or first.magic != MAGIC_V2 or first.size < END_OF_PRODUCER_ID:
         return False
@@ -180,7 +179,7 @@ def is_transactional(records: memoryview | bytes | None) -> bool:
 
 
 def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt | None:
-    """The header of a whole batch, None for the end or a truncated tail. Mirrors ByteBufferLogInputStream."""
+    """Return the header of a complete batch; None at the end or for a torn write. Mirrors ByteBufferLogInputStream."""
     remaining = len(records) - position
     if remaining < LOG_OVERHEAD:
         return None
@@ -194,7 +193,7 @@ def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt |
         return _Corrupt(message=f"Invalid magic found in record: {magic}")
     whole = size + LOG_OVERHEAD
     if whole > INT32_MAX:
-        # Java's sum is negative, and so would be the slice.
+        # Java's sum overflows to a negative size, and the slice fails.
         return _Corrupt(message=None, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     if remaining < whole:
         return None

@@ -31,7 +31,7 @@ class LeaderEpochCache:
     def __init__(self) -> None:
         self._entries: list[EpochEntry] = []
         self.latest_epoch: int | None = None
-        """The newest epoch, None in an empty cache."""
+        """The latest epoch, None in an empty cache."""
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:

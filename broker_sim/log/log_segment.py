@@ -1,8 +1,8 @@
-"""One segment of a log: its batches in order, and when a new one must follow. Mirrors LogSegment.
+"""One segment of a log: its batches in order, and the conditions for a roll to a new one. Mirrors LogSegment.
 
-Segments matter to readers: one fetch never crosses from one to the next. They matter to retention too, which deletes
-whole ones, and to compaction, which rewrites whole ones. The indexes exist only as far as they make a segment full: an
-entry of each for every `index.interval.bytes`, as many as `segment.index.bytes` hold.
+Segments are visible to clients: a fetch never crosses a segment boundary, retention deletes whole segments, and
+compaction rewrites whole segments. The indexes are modelled only as a limit of the segment's size: each has one entry
+per `index.interval.bytes`, and at most as many as `segment.index.bytes` holds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TIME_INDEX_ENTRY_BYTES: Final = 12
 
 
 class LogSegment:
-    """Batches from `base_offset` on. `last_offsets` runs beside `batches`, to search in."""
+    """Batches from `base_offset` on. `last_offsets` has the last offset of each one, for binary search."""
 
     __slots__ = (
         "_index_at",
@@ -59,7 +59,7 @@ class LogSegment:
         roll_jitter_ms: int = 0,
         producer_snapshot: Mapping[int, ProducerStateEntry] | None = None,
     ) -> None:
-        """Make an empty segment; `producer_snapshot` is what the log knew of producers where the segment begins."""
+        """Make an empty segment; `producer_snapshot` has the log's producer states at the start of the segment."""
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.modified_ms = created_ms
@@ -69,11 +69,11 @@ class LogSegment:
         self._clear()
 
     def configure(self, config: TopicConfig) -> None:
-        """Index from now on as the configuration says."""
+        """Use the index limits of a configuration from now on."""
         self.age_timestamp_min = config.age_timestamp_min
         self._index_interval_bytes = config.index_interval_bytes
         self._index_entries_max = config.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES
-        # The time index keeps its last entry for the moment when the segment is closed.
+        # The time index reserves its last entry for the roll.
         self._time_entries_max = config.segment_index_bytes // TIME_INDEX_ENTRY_BYTES - 1
 
     def _clear(self) -> None:
@@ -85,34 +85,34 @@ class LogSegment:
         self._index_entries = 0
         self._time_entries = 0
         self._last_indexed_timestamp = NO_TIMESTAMP
-        self._see_whether_indexes_are_full()
+        self._update_indexes_full()
 
     @property
     def largest_timestamp(self) -> int:
-        """The largest timestamp of its records, the time of the last change where they have none that counts."""
+        """The largest timestamp of the records; the time of the last append if the records have no valid timestamp."""
         return self.max_timestamp if self.max_timestamp >= self.age_timestamp_min else self.modified_ms
 
     @property
     def first_timestamp(self) -> int:
-        """The max timestamp of its first batch, -1 in an empty segment."""
+        """The max timestamp of the first batch, -1 in an empty segment."""
         return self.batches[0].max_timestamp if self.batches else NO_TIMESTAMP
 
     @property
     def offset_index_bytes(self) -> int:
-        """What its entries take in the offset index."""
+        """The size of the offset index."""
         return self._index_entries * OFFSET_INDEX_ENTRY_BYTES
 
     @property
     def time_index_bytes(self) -> int:
-        """What its entries take in the time index."""
+        """The size of the time index."""
         return self._time_entries * TIME_INDEX_ENTRY_BYTES
 
     def should_roll(self, config: TopicConfig, batch: StoredBatch, now_ms: int) -> bool:
-        """Whether a batch must go to a new segment: no room, too much time, full indexes, or too far an offset."""
+        """True if a batch needs a new segment: segment.bytes, segment.ms, an index or the relative offset is full."""
         if self.size > config.segment_bytes - batch.size:
             return True
         if self.size:
-            # By record time when the first batch has one that counts (not its age then), else by the clock.
+            # Record time if the first batch has a valid timestamp, else the age of the segment.
             first = self.batches[0].max_timestamp
             waited_ms = batch.max_timestamp - first if first >= self.age_timestamp_min else now_ms - self.created_ms
             if waited_ms > config.max_segment_ms - self._roll_jitter_ms:
@@ -135,19 +135,19 @@ class LogSegment:
         if self.max_timestamp > self._last_indexed_timestamp:
             self._last_indexed_timestamp = self.max_timestamp
             self._time_entries += 1
-        self._see_whether_indexes_are_full()
+        self._update_indexes_full()
 
-    def _see_whether_indexes_are_full(self) -> None:
+    def _update_indexes_full(self) -> None:
         self.indexes_full = (
             self._index_entries >= self._index_entries_max or self._time_entries >= self._time_entries_max
         )
 
     def index_of(self, offset: int) -> int:
-        """The index of the first batch that ends at or after an offset; the number of batches if none does."""
+        """Return the index of the first batch that ends at or after an offset; the number of batches if none does."""
         return bisect_left(self.last_offsets, offset)
 
     def truncate_to(self, offset: int) -> list[StoredBatch]:
-        """Remove the batches that end at or after an offset, and answer them."""
+        """Remove and return the batches that end at or after an offset."""
         index = self.index_of(offset)
         kept, removed = self.batches[:index], self.batches[index:]
         if removed:

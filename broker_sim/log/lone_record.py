@@ -1,8 +1,8 @@
 """Fast path that validates a produced batch of one plain record: uncompressed, of CreateTime, without a transaction.
 
-With one record per request the validation is the largest part of an append. A batch that has only zeros where larger
-ones differ (attributes, last offset delta) and one timestamp needs few checks. Every other batch is left to
-`batch_validation`. docs/design/fast-paths.md has the measured gain.
+With one record per request the validation is the largest part of an append. A batch with one timestamp, and with zeros
+for attributes and last offset delta, needs few checks. `batch_validation` validates every other batch.
+docs/design/fast-paths.md has the measured gain.
 """
 
 from __future__ import annotations

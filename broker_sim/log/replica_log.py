@@ -1,7 +1,7 @@
 """The log of one replica on one broker. Mirrors UnifiedLog with its LocalLog.
 
-Batches are immutable and shared: a follower appends the very objects that it read from the leader. Offsets,
-leader epochs and producer states are each replica's own.
+Batches are immutable and shared: a follower appends the same objects that it has read from the leader. Each replica has
+its own offsets, leader epochs and producer states.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ __all__ = [
 UNBOUNDED: Final = 2**63 - 1
 _CLIENT: Final = AppendOrigin.CLIENT
 _new: Final = object.__new__
-"""Makes a result in half the time that its constructor takes."""
+"""Creates a result in half the time of its constructor."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TruncationInfo:
-    """What a truncation did. `removed` is empty and the two ends are equal when there was nothing to cut."""
+    """The result of a truncation: the old and new log end offset and the removed batches."""
 
     old_log_end_offset: int
     new_log_end_offset: int
@@ -71,7 +71,7 @@ class TruncationInfo:
 
     @property
     def truncated(self) -> bool:
-        """Whether the log's end moved."""
+        """True if the log end offset has changed."""
         return self.new_log_end_offset != self.old_log_end_offset
 
 
@@ -113,7 +113,7 @@ class ReplicaLog:
         self.log_end_offset = 0
         self.high_watermark = 0
         self.first_dirty_offset: int | None = None
-        """Where compaction goes on: the log cleaner's checkpoint, None before its first round."""
+        """The offset at which compaction continues: the log cleaner's checkpoint, None before its first round."""
         self._random = random
         self._behaviour = broker_config.behaviour
         self.epochs = LeaderEpochCache()
@@ -129,35 +129,35 @@ class ReplicaLog:
         self._segments = [self._new_segment(0, now_ms)]
 
     def set_config(self, config: TopicConfig) -> None:
-        """The topic's configuration is this one from now on."""
+        """Use a changed configuration of the topic from now on."""
         self.config = config
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where a read_committed consumer sees: the high watermark while no transaction is open."""
+        """The end of the log for read_committed consumers: the high watermark while no transaction is open."""
         return self.high_watermark
 
     @property
     def size_in_bytes(self) -> int:
-        """The bytes of all batches."""
+        """The size of all batches."""
         return sum(segment.size for segment in self._segments)
 
     @property
     def segments(self) -> Sequence[LogSegment]:
-        """All segments, oldest first; the last one is the active one, and there always is one."""
+        """All segments, oldest first; the last one is the active segment, which always exists."""
         return self._segments
 
     @property
     def segment_base_offsets(self) -> list[int]:
-        """Where each segment starts, oldest first; the first one not before the log start offset."""
+        """The base offset of each segment, oldest first; for the first one at least the log start offset."""
         return [max(segment.base_offset, self.log_start_offset) for segment in self._segments]
 
     def batches(self) -> Iterator[StoredBatch]:
-        """All batches, oldest first."""
+        """Iterate over all batches, oldest first."""
         for segment in self._segments:
             yield from segment.batches
 
-    # Appending -------------------------------------------------------------------------------------------
+    # Appends.
 
     def append_as_leader(
         self,
@@ -166,13 +166,14 @@ class ReplicaLog:
         now_ms: int,
         origin: AppendOrigin = _CLIENT,
     ) -> PartitionAppend:
-        """Validate a record set, give it its offset and leader epoch, append it.
+        """Validate a record set, assign its offset and leader epoch, and append it.
 
-        A record set without a whole batch, which only old versions of Produce may carry, has offset -1. A retry of one
-        of the producer's five newest batches is not stored again: its result says where it is.
+        A record set without a complete batch, which only old versions of Produce allow, has offset -1 in the result. A
+        retry of one of the producer's five latest batches is not stored again: the result has the stored batch's
+        offset.
 
         Raises:
-            RecordsRefused: The log does not take the records.
+            RecordsRefused: The records are invalid for this log or for their producer's state.
         """
         offset = self.log_end_offset
         config = self.config
@@ -193,12 +194,12 @@ class ReplicaLog:
             )
             if batch is None:
                 return PartitionAppend(self.topic_partition, log_start_offset=self.log_start_offset)
-        # Kafka notes the epoch before it looks at the producer: a refused batch leaves this trace too.
+        # As in Kafka the epoch is assigned before the producer's state is checked: even if the batch is refused.
         if self.epochs.latest_epoch != leader_epoch:
             self.epochs.assign(leader_epoch, offset)
         segment = self._segments[-1]
         if segment.should_roll(config, batch, now_ms):
-            self._expect_room_for(batch)
+            self._check_segment_bytes(batch)
             segment = self.roll(offset, now_ms)
         if batch.producer_id >= 0:
             duplicate = self._check_producer(batch, origin, now_ms)
@@ -222,7 +223,7 @@ class ReplicaLog:
         return result
 
     def _append_messages(self, records: bytes | memoryview, *, now_ms: int, origin: AppendOrigin) -> PartitionAppend:
-        """Append to a log of magic 0 or 1: the messages of one record set never part, and know no leader epoch."""
+        """Append to a log of magic 0 or 1: the messages of one record set stay together, without a leader epoch."""
         from broker_sim.log.message_set_assignment import assign_message_set
 
         config = self.config
@@ -238,7 +239,7 @@ class ReplicaLog:
         if appended is None:
             return PartitionAppend(self.topic_partition, log_start_offset=self.log_start_offset)
         whole, messages = appended
-        self._expect_room_for(whole)
+        self._check_segment_bytes(whole)
         segment = self._segment_for(whole, now_ms)
         for message in messages:
             segment.append(message)
@@ -255,7 +256,7 @@ class ReplicaLog:
             batches=messages,
         )
 
-    def _expect_room_for(self, batch: StoredBatch) -> None:
+    def _check_segment_bytes(self, batch: StoredBatch) -> None:
         if batch.size > self.config.segment_bytes:
             reason = (
                 f"Message batch size is {batch.size} bytes in append to partition {self.topic_partition}, "
@@ -285,7 +286,11 @@ class ReplicaLog:
         )
 
     def append_as_follower(self, batches: Sequence[StoredBatch], *, now_ms: int) -> None:
-        """Append the leader's own batches; each must start at or after the log's end."""
+        """Append the leader's batches.
+
+        Raises:
+            UnexpectedAppendOffset: A batch starts below the log end offset.
+        """
         for batch in batches:
             if batch.base_offset < self.log_end_offset:
                 raise UnexpectedAppendOffset(batch.base_offset, self.log_end_offset)
@@ -319,25 +324,25 @@ class ReplicaLog:
     def _make_segment(
         self, base_offset: int, now_ms: int, *, roll_jitter_ms: int, producer_snapshot: Mapping[int, ProducerStateEntry]
     ) -> LogSegment:
-        """An empty segment; a log that has files makes one that has too."""
+        """Return an empty segment; a log with files overrides this method."""
         return LogSegment(
             base_offset, now_ms, self.config, roll_jitter_ms=roll_jitter_ms, producer_snapshot=producer_snapshot
         )
 
     def roll(self, base_offset: int, now_ms: int) -> LogSegment:
-        """Close the active segment and begin a new one; an empty one that begins there is replaced."""
+        """Close the active segment and start a new one; an active segment with the same base offset is replaced."""
         segment = self._new_segment(base_offset, now_ms)
         if self._segments[-1].base_offset == base_offset:
             self._segments.pop()
         self._segments.append(segment)
         return segment
 
-    # Segments ------------------------------------------------------------------------------------------------
+    # Segments.
 
     def delete_segments(self, count: int, now_ms: int) -> int:
-        """Delete the oldest segments and move the log start offset up; a new one follows when none would be left.
+        """Delete the oldest segments and move the log start offset forward; roll a new one before the last is deleted.
 
-        Mirrors UnifiedLog.deleteSegments, which answers as many as were asked for.
+        Mirrors UnifiedLog.deleteSegments, which returns the requested number of segments.
         """
         if not count:
             return 0
@@ -348,19 +353,22 @@ class ReplicaLog:
         return count
 
     def replace_segments(self, replacement: LogSegment, old: Sequence[LogSegment]) -> None:
-        """Put a compacted segment in the place of its sources, which lie side by side."""
+        """Replace adjacent segments with the compacted segment that was made of them."""
         first = self._segments.index(old[0])
         self._segments[first : first + len(old)] = [replacement]
 
-    # Reading ---------------------------------------------------------------------------------------------
+    # Reads.
 
     def read(
         self, offset: int, *, max_bytes: int, up_to: int = UNBOUNDED, at_least_one: bool = True, fragment: bool = False
     ) -> list[StoredBatch]:
-        """Whole batches of one segment from the one that holds `offset` on, below `up_to`, by reference.
+        """Return complete batches of one segment: the one that holds `offset` and later ones that start below `up_to`.
 
-        At most `max_bytes`; with `at_least_one` the first batch comes even when it is larger. With `fragment` the
-        beginning of the next batch fills what is left of `max_bytes`, as consumers of a real broker get it.
+        They have at most `max_bytes`; with `at_least_one` the first batch is returned even if it is larger. With
+        `fragment` the beginning of the next batch fills the rest of `max_bytes`, as in responses of a real broker.
+
+        Raises:
+            OffsetOutOfRange: `offset` is below the log start offset or above the log end offset.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
@@ -386,7 +394,7 @@ class ReplicaLog:
         return found
 
     def batch_at(self, offset: int) -> StoredBatch | None:
-        """The batch that holds an offset, None where the log has none."""
+        """Return the batch that holds an offset, None if the log has none."""
         if not self.log_start_offset <= offset < self.log_end_offset:
             return None
         segment = self._segments[self._segment_index(offset)]
@@ -396,24 +404,24 @@ class ReplicaLog:
         return segment.batches[index]
 
     def earliest_offset(self) -> TimestampAndOffset:
-        """The log start offset and its leader epoch (-1 when the epoch cache does not reach it)."""
+        """Return the log start offset and its leader epoch (-1 if the epoch cache does not cover it)."""
         entries = self.epochs.entries
         known = bool(entries) and entries[0].start_offset <= self.log_start_offset
         return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, entries[0].epoch if known else -1)
 
     def latest_offset(self) -> TimestampAndOffset:
-        """The log end offset and the latest leader epoch (-1 when there is none)."""
+        """Return the log end offset and the latest leader epoch (-1 if there is none)."""
         epoch = self.epochs.latest_epoch
         return TimestampAndOffset(NO_TIMESTAMP, self.log_end_offset, -1 if epoch is None else epoch)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
-        """The first record that is not older than a timestamp (>= 0), None when there is none."""
+        """Return the first record that is not older than a timestamp (>= 0), None if there is none."""
         return first_at_or_after(self._segments, timestamp, self.log_start_offset)
 
     def max_timestamp_offset(self) -> TimestampAndOffset | None:
-        """The first record with the largest timestamp, None in a log without timestamps.
+        """Return the first record with the largest timestamp, None in a log without timestamps.
 
-        3.7 answers the last record of that record's batch, and the log's latest epoch.
+        For 3.7 return the last record of that record's batch, with the log's latest epoch.
         """
         if self._behaviour.max_timestamp_offset_is_the_records:
             return first_with_max_timestamp(self._segments)
@@ -427,10 +435,14 @@ class ReplicaLog:
             return len(segments) - 1
         return max(0, bisect_right(segments, offset, key=_base_offset) - 1)
 
-    # Moving the ends ---------------------------------------------------------------------------------------
+    # Changes of the log start and log end offset.
 
     def maybe_increment_log_start_offset(self, offset: int) -> bool:
-        """Move the log start offset forward (DeleteRecords, or the leader's own); answers whether it moved."""
+        """Move the log start offset forward, to that of DeleteRecords or of the leader; return True if it moved.
+
+        Raises:
+            OffsetOutOfRange: The offset is above the high watermark.
+        """
         if offset <= self.log_start_offset:
             return False
         if offset > self.high_watermark:
@@ -440,7 +452,7 @@ class ReplicaLog:
         return True
 
     def truncate_to(self, offset: int) -> TruncationInfo:
-        """Cut everything from `offset` on: records, epochs, producers; the high watermark follows."""
+        """Remove everything from `offset` on: records, epochs, producer states; lower the high watermark."""
         old = self.log_end_offset
         if offset >= old:
             self.epochs.truncate_from_end(offset)
@@ -457,22 +469,22 @@ class ReplicaLog:
         self.epochs.truncate_from_end(offset)
         last = self._segments[-1]
         self.producers.reload(last.producer_snapshot, last.batches)
-        self._forget_cleaning_beyond(offset)
+        self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
 
     def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
-        """Drop everything and go on at another offset, which may lie beyond the old end."""
+        """Remove everything and continue at another offset, which may be beyond the old end."""
         old = self.log_end_offset
         removed = list(self.batches())
         self.producers.reload({}, ())
         self._segments = [self._new_segment(offset, self._segments[-1].created_ms)]
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.epochs.clear()
-        self._forget_cleaning_beyond(offset)
+        self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
 
-    def _forget_cleaning_beyond(self, offset: int) -> None:
-        """Mirrors LogCleaner.maybeTruncateCheckpoint."""
+    def _truncate_dirty_offset(self, offset: int) -> None:
+        """Lower the log cleaner's checkpoint to an offset. Mirrors LogCleaner.maybeTruncateCheckpoint."""
         if self.first_dirty_offset is not None and self.first_dirty_offset > offset:
             self.first_dirty_offset = offset
 

@@ -1,8 +1,9 @@
-"""A listener: accepts connections, checks quotas, hands each to a Processor in turn. Mirrors SocketServer's Acceptor.
+"""A listener: accepts connections, checks quotas, assigns each to a Processor. Mirrors SocketServer's Acceptor.
 
-What makes Kafka's Acceptor thread wait (`max.connections`, `max.connection.creation.rate`, Processors whose queues of
-new connections are full) makes the first newcomer wait here and all others behind it: the kernel has accepted them, but
-nobody reads them. As many as socket.listen.backlog.size may wait, further ones are closed.
+Kafka's Acceptor thread waits for `max.connections`, for `max.connection.creation.rate` and for Processors whose queues
+of new connections are full. Here the first new connection waits for them, and all others wait behind it: the kernel has
+accepted them, but the broker does not read from them. At most socket.listen.backlog.size connections wait; further ones
+are closed.
 """
 
 from __future__ import annotations
@@ -64,23 +65,23 @@ class Acceptor(ServerFactory):
         self.processors: list[Processor] = []
         self.set_processors(processors)
         self.waiting: deque[KafkaChannel] = deque()
-        """Accepted connections that nobody reads; the first is the one that the Acceptor has in its hands."""
+        """Accepted connections that are not read yet; the quotas are checked for the first one."""
         self.throttled: dict[KafkaChannel, IDelayedCall] = {}
-        """Connections of addresses that connect too fast; each is closed when its address has waited."""
+        """Connections of addresses that connect too fast; each is closed at the end of its throttle time."""
         self._limit_bytes = server.node.config.socket_request_max_bytes
         self._next_processor = 0
         self._next_index = 0
         self._port: IListeningPort | None = None
         self._local = ""
         self._paced = False
-        """Whether the first newcomer is counted into the rates already."""
+        """True when the first waiting connection is already counted in the creation rates."""
         self._paced_until_s = 0.0
         self._pace: IDelayedCall | None = None
         self._admitting = False
         self._blocked_us = 0
         self._blocked_since_us = -1
         self._factory: ServerFactory = self
-        """What makes a connection's protocol: this Acceptor, or TLS around what it makes."""
+        """Builds the protocol of a connection: this Acceptor, or a TLS factory that wraps it."""
         self.ssl: ListenerEngines | None = None
         if endpoint.security_protocol == "SSL":
             from broker_sim.network.ssl_listener import with_tls
@@ -88,13 +89,13 @@ class Acceptor(ServerFactory):
             self._factory, self.ssl = with_tls(self, server.node.config)
 
     def listen(self) -> None:
-        """Bind and listen; the port that the system chose for 0 stays the listener's."""
+        """Bind and listen; the listener keeps the port that the system chooses for port 0."""
         endpoint = self.endpoint
         self._port = self.server.reactor.listenTCP(endpoint.port, self._factory, self.backlog, endpoint.host)
-        self.is_bound_to(self._port)
+        self.set_bound_port(self._port)
 
-    def is_bound_to(self, port: IListeningPort) -> None:
-        """Take the address of the socket that listens, somebody else's perhaps."""
+    def set_bound_port(self, port: IListeningPort) -> None:
+        """Store the address of the listening socket, which another component may own."""
         address: Any = port.getHost()
         self._local = f"{address.host}:{address.port}"
         self.endpoint.port = int(address.port)
@@ -120,13 +121,17 @@ class Acceptor(ServerFactory):
     # Processors.
 
     def resize_processors(self, size: int) -> None:
-        """Change num.network.threads: new Processors take new connections, the last ones go with theirs."""
+        """Change num.network.threads: new Processors get new connections, removed ones close theirs.
+
+        Raises:
+            ConfigError: The size is below 1, below half or above double the current size.
+        """
         check_resize("num.network.threads", len(self.processors), size)
         self.set_processors(size)
-        self.go_on()
+        self.admit_waiting()
 
     def set_processors(self, size: int) -> None:
-        """Have as many Processors, by whatever step."""
+        """Add or remove Processors until there are `size`; the size of the step is not checked."""
         while len(self.processors) < size:
             self.processors.append(self._processor_type(self.server, self.server.next_processor_id(), self))
         removed = self.processors[size:]
@@ -135,7 +140,7 @@ class Acceptor(ServerFactory):
             processor.close(abort=False, reason="its Processor is removed (num.network.threads)")
 
     def blocked_us(self) -> int:
-        """How long the Acceptor has waited in all for a Processor with room (AcceptorBlockedPercent)."""
+        """Return the total time in which the Acceptor has waited for a Processor with room (AcceptorBlockedPercent)."""
         if self._blocked_since_us < 0:
             return self._blocked_us
         return self._blocked_us + self.server.node.journal.now_us() - self._blocked_since_us
@@ -143,22 +148,22 @@ class Acceptor(ServerFactory):
     # Connections.
 
     def connection_made(self, channel: KafkaChannel) -> None:
-        """Hand a connection to a Processor, or let it wait for its turn."""
-        if not self.waiting and self._may_go_on():
+        """Assign a connection to a Processor, or queue it behind those that wait."""
+        if not self.waiting and self._may_admit_first():
             self._admit(channel)
         elif len(self.waiting) < self.backlog:
             channel.transport.pauseProducing()
             self.waiting.append(channel)
         else:
-            self._turn_away(channel, "the Acceptor waits, and so do socket.listen.backlog.size connections")
+            self._reject(channel, "the Acceptor waits, and so do socket.listen.backlog.size connections")
 
     def connection_closed(self, channel: KafkaChannel) -> None:
-        """A counted connection is gone: one that waits for its place, at any listener, is read now."""
+        """Release a closed connection's quota, and admit a connection that waits for it, at any listener."""
         self.quotas.decrement(self.listener, channel.info.client_host)
-        self.server.go_on()
+        self.server.admit_waiting()
 
-    def go_on(self) -> None:
-        """Something that newcomers wait for may have come: room, time, a Processor."""
+    def admit_waiting(self) -> None:
+        """Admit waiting connections, oldest first, while the quotas and the Processors allow it."""
         if self._admitting:
             return
         self._admitting = True
@@ -167,7 +172,7 @@ class Acceptor(ServerFactory):
                 channel = self.waiting[0]
                 if channel.disconnected:
                     self.waiting.popleft()
-                elif self._may_go_on():
+                elif self._may_admit_first():
                     self.waiting.popleft()
                     channel.transport.resumeProducing()
                     self._admit(channel)
@@ -177,7 +182,7 @@ class Acceptor(ServerFactory):
             self._admitting = False
 
     def close_waiting(self) -> None:
-        """Reset the connections that nobody reads yet."""
+        """Reset the connections that are not read yet."""
         if self._pace is not None:
             self._pace.cancel()
             self._pace = None
@@ -188,8 +193,8 @@ class Acceptor(ServerFactory):
             channel.abort("the broker has stopped")
         self.throttled.clear()
 
-    def _may_go_on(self) -> bool:
-        """Whether the first newcomer may pass now; its arrival is counted once. Mirrors waitForConnectionSlot."""
+    def _may_admit_first(self) -> bool:
+        """True if the first connection may be admitted; counts its arrival once. Mirrors waitForConnectionSlot."""
         reactor = self.server.reactor
         now_s = reactor.seconds()
         if not self._paced:
@@ -197,7 +202,7 @@ class Acceptor(ServerFactory):
             self._paced = True
             self._paced_until_s = now_s + throttle_ms / 1000
             if throttle_ms > 0:
-                self._pace = reactor.callLater(throttle_ms / 1000, self._pace_is_over)
+                self._pace = reactor.callLater(throttle_ms / 1000, self._creation_delay_ended)
         if now_s < self._paced_until_s - ROUNDING_S:
             return False
         if not self.quotas.slot_available(self.listener):
@@ -210,10 +215,10 @@ class Acceptor(ServerFactory):
             self._blocked_since_us = self.server.node.journal.now_us()
         return False
 
-    def _pace_is_over(self) -> None:
+    def _creation_delay_ended(self) -> None:
         self._pace = None
         self._paced_until_s = 0.0
-        self.go_on()
+        self.admit_waiting()
 
     def _admit(self, channel: KafkaChannel) -> None:
         self._paced = False
@@ -222,12 +227,12 @@ class Acceptor(ServerFactory):
         except ConnectionThrottled as error:
             self._throttle(channel, error)
         except TooManyConnections as error:
-            self._turn_away(channel, str(error))
+            self._reject(channel, str(error))
         else:
             self._assign(channel)
 
     def _assign(self, channel: KafkaChannel) -> None:
-        """The next Processor in turn that has room takes it."""
+        """Assign a connection to the next Processor with room, round robin."""
         processors = self.processors
         while True:
             processor = processors[self._next_processor % len(processors)]
@@ -240,20 +245,20 @@ class Acceptor(ServerFactory):
         channel.processor = processor
         processor.add_connection(channel)
         if self.quotas.excess:
-            # It has come by the listener of other brokers, which max.connections does not hold up.
+            # It has arrived at the inter-broker listener, where max.connections does not apply.
             self.server.close_excess_connections()
 
     def _throttle(self, channel: KafkaChannel, error: ConnectionThrottled) -> None:
-        """Not counted, not read, closed when the delay is over. Mirrors DelayedCloseSocket."""
+        """Close a connection after its delay; until then it is neither counted nor read. Mirrors DelayedCloseSocket."""
         channel.transport.pauseProducing()
 
         def close() -> None:
             del self.throttled[channel]
-            self._turn_away(channel, str(error))
+            self._reject(channel, str(error))
 
         self.throttled[channel] = self.server.reactor.callLater(error.throttle_ms / 1000, close)
 
-    def _turn_away(self, channel: KafkaChannel, reason: str) -> None:
+    def _reject(self, channel: KafkaChannel, reason: str) -> None:
         info = channel.info
         _log.warn(
             "broker {broker_id}: closing connection {connection_id}: {reason}",

@@ -1,8 +1,8 @@
-"""One client connection: bytes in, frames, the mute state, bytes out. Mirrors KafkaChannel and its part of Selector.
+"""One client connection: received bytes, frames, mute state, sent bytes. Mirrors KafkaChannel and its part of Selector.
 
-Frames that arrive while a request is in the broker wait here undecoded. When they pass MUTED_BUFFER_LIMIT_BYTES the
-transport is paused, so that a client which pipelines without end meets TCP's back-pressure as with Kafka. A channel
-whose peer has gone is kept until the requests that had arrived are served, one by one.
+Frames that arrive while a request is in the broker wait here undecoded. When they exceed MUTED_BUFFER_LIMIT_BYTES the
+transport is paused, so that TCP's back-pressure stops a client that pipelines without limit, as with Kafka. A channel
+whose peer has disconnected is kept until the requests that have arrived are served, one by one.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 """Responses to pipelined requests of one read are sent together up to this size."""
 
 _TLS_HANDSHAKE: Final = b"\x16\x03"
-# What is asked for each request: an enum's members are looked up slowly.
+# Constants that each request needs, because looking up a member of an enum is slow.
 _OPEN: Final = ChannelState.OPEN
 _GATHERING: Final = WriteState.GATHERING
 _NOT_MUTED: Final = MuteState.NOT_MUTED
-# A request mutes the channel and is pending in one step; a sent response unmutes it: the usual two, looked up once.
+# The two usual changes, precomputed: a request mutes the channel and is pending, a sent response unmutes it.
 _AFTER_REQUEST: Final = TABLE.next(TABLE.next(_NOT_MUTED, MuteEvent.MUTE), MuteEvent.REQUEST_RECEIVED)
 _AFTER_RESPONSE: Final = TABLE.next(TABLE.next(_AFTER_REQUEST, MuteEvent.RESPONSE_SENT), MuteEvent.UNMUTE)
 
 
 class KafkaChannel(Protocol):
-    """A connection of one Processor, which decides; this object only keeps, reads and writes."""
+    """A connection of one Processor: holds its state, reads and writes; the Processor takes the decisions."""
 
     transport: IChannelTransport
 
@@ -73,11 +73,11 @@ class KafkaChannel(Protocol):
         self.client_id: str | None = None
         self._throttle: IDelayedCall | None = None
         self.unsent: tuple[RequestContext, int, int] | None = None
-        """The request whose response waits in the transport, the response's size, and since when."""
+        """The request whose response waits in the transport, the response's size, and the start of the wait."""
 
     @property
     def closed(self) -> bool:
-        """Whether the broker has closed the connection."""
+        """True when the broker has closed the connection."""
         return self.state in (ChannelState.CLOSING, ChannelState.CLOSED)
 
     @property
@@ -87,11 +87,11 @@ class KafkaChannel(Protocol):
 
     @property
     def disconnected(self) -> bool:
-        """Whether the transport is gone."""
+        """True when the transport is disconnected."""
         return self.state in (ChannelState.PEER_GONE, ChannelState.CLOSED)
 
     def connectionMade(self) -> None:  # noqa: N802
-        """Read in large pieces, write at once."""
+        """Configure the socket and pass the connection to the Acceptor."""
         transport = self.transport
         self._pace = ReadPace(transport)
         transport.setTcpNoDelay(True)
@@ -100,7 +100,7 @@ class KafkaChannel(Protocol):
         self.acceptor.connection_made(self)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
-        """Split into frames and have them served, unless a request of this channel is in the broker."""
+        """Split the bytes into frames and serve them, unless a request of this channel is in the broker."""
         if self.state is not _OPEN and self.closed:
             return
         reader = self._reader
@@ -108,7 +108,7 @@ class KafkaChannel(Protocol):
             frames = reader.receive(data)
         except FrameError as error:
             if not self._frames and self.mute_state is _NOT_MUTED:
-                self.processor.refuse(self, _told(data, error))
+                self.processor.refuse(self, _format_frame_error(data, error))
             return
         pace = self._pace
         assert pace is not None
@@ -125,7 +125,7 @@ class KafkaChannel(Protocol):
                 self.transport.pauseProducing()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
-        """The peer is gone, or we have closed; what it had sent is still served."""
+        """The peer has disconnected, or the broker has closed; requests that have arrived are still served."""
         self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.PEER_LOST)
         self._writer = None
         if not self.close_reason:
@@ -133,10 +133,10 @@ class KafkaChannel(Protocol):
         self._drained()
         self.forget_when_served()
 
-    # What the Processor calls.
+    # Methods for the Processor.
 
     def serve_frames(self) -> None:
-        """Pass waiting frames on until a request stays in the broker; then send the responses that came meanwhile."""
+        """Pass waiting frames to the Processor until a request stays in the broker; then send gathered responses."""
         frames = self._frames
         processor = self.processor
         if self._write_state is WriteState.DIRECT:
@@ -147,13 +147,13 @@ class KafkaChannel(Protocol):
                 if self._waiting_bytes:
                     self._waiting_bytes -= len(frame) + 4
                 processor.receive(self, frame)
-        except Exception:  # noqa: BLE001 - our own mistake costs this connection, not the turn of all others
+        except Exception:  # noqa: BLE001 - an error of the simulator closes this connection, other channels go on
             processor.close_after_error(self)
         finally:
             if self._write_state is WriteState.GATHERING:
                 self._write_state = WriteState.DIRECT
                 if self._outgoing and not self._flush() and self.mute_state is _NOT_MUTED:
-                    # Every request has its response, but not all are gone: the channel is muted until they are.
+                    # Some responses are not sent yet: the channel stays muted until they are.
                     self.mute_state = _AFTER_REQUEST
                     self._write_state = WriteState.BLOCKED
         if frames:
@@ -169,7 +169,7 @@ class KafkaChannel(Protocol):
         self.mute_state = _AFTER_REQUEST
 
     def response_sent(self) -> None:
-        """The request in the broker has its response, or needs none: read on, unless throttled."""
+        """The response is sent, or the request needs none: resume reading, unless throttled."""
         if self.mute_state is _AFTER_REQUEST:
             self.mute_state = _AFTER_RESPONSE
         else:
@@ -178,7 +178,7 @@ class KafkaChannel(Protocol):
             self.wake()
 
     def mute(self, event: MuteEvent) -> None:
-        """Take any event of the table; a channel that is then plain MUTED is unmuted."""
+        """Apply an event of the table; a channel that is then plain MUTED is unmuted."""
         self.mute_state = TABLE.next(self.mute_state, event)
         if self.mute_state is MuteState.MUTED:
             self.mute_state = TABLE.next(self.mute_state, MuteEvent.UNMUTE)
@@ -202,14 +202,14 @@ class KafkaChannel(Protocol):
             self._throttle = None
 
     def wake(self) -> None:
-        """Serve what waits, in the server's own time; and read again."""
+        """Serve waiting frames in an iteration of the SocketServer; without any, resume reading."""
         if self._frames:
             self.processor.server.wake(self)
         else:
             self._read_on()
 
     def send(self, frame: bytes) -> bool:
-        """Send a response; False when `Processor.complete_send` will say that it is gone."""
+        """Send a response. Returns False if it waits in the transport: `Processor.complete_send` then follows."""
         if self.state is not _OPEN:
             return True
         self._outgoing.append(frame)
@@ -222,14 +222,14 @@ class KafkaChannel(Protocol):
         return False
 
     def silence(self) -> None:
-        """Send what is ready; nothing that follows reaches the client, as if the network had lost a response."""
+        """Send the gathered responses and drop all later ones, as if the network had lost a response."""
         if self._outgoing:
             self._flush()
         if self._writer is not None:
             self._writer = LOST
 
     def abandon(self) -> None:
-        """The request in the broker never gets a response: serve nothing more, and leave the connection open."""
+        """Leave the request in the broker without a response: serve no further request, keep the connection open."""
         self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.ABANDON)
         self.forget_when_served()
 
@@ -240,7 +240,7 @@ class KafkaChannel(Protocol):
             self.close(reason)
 
     def close(self, reason: str) -> None:
-        """Close the connection: responses that are ready are still sent, requests that wait are not served."""
+        """Close the connection: gathered responses are still sent, waiting requests are not served."""
         if self.closed:
             return
         self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.CLOSE)
@@ -270,7 +270,7 @@ class KafkaChannel(Protocol):
             self.transport.abortConnection()
 
     def forget_when_served(self) -> None:
-        """A channel whose peer has gone leaves its Processor when nothing of it is left to serve."""
+        """Remove a disconnected channel from its Processor once all its requests are served."""
         state = self.state
         if state is ChannelState.CLOSED or (
             state is ChannelState.PEER_GONE and not self._frames and self.mute_state is _NOT_MUTED
@@ -297,7 +297,7 @@ class KafkaChannel(Protocol):
             self.transport.resumeProducing()
 
     def _read_on(self) -> None:
-        """Nothing waits and nothing is pending: read again, and meet the bad size after the last good frame."""
+        """Resume reading when no frame waits and no request is pending; refuse a bad size after the last frame."""
         self._waiting_bytes = 0
         if not self._reading:
             self._resume_reading()
@@ -308,8 +308,8 @@ class KafkaChannel(Protocol):
             self.forget_when_served()
 
 
-def _told(data: bytes, error: FrameError) -> str:
-    """What is wrong with the bytes, and whether they are those of TLS."""
+def _format_frame_error(data: bytes, error: FrameError) -> str:
+    """Describe bytes that are no frame; a TLS handshake is named as such."""
     if not data.startswith(_TLS_HANDSHAKE):
         return str(error)
     return f"the client speaks TLS, and the listener does not: its security.protocol must be PLAINTEXT ({error})"

@@ -2,11 +2,11 @@
 
 A connection has at most one request in the broker: the Processor mutes the channel when it takes a request and
 unmutes it when the response is sent, so requests of one connection are served one by one and in order although
-many handlers serve the queue. Quotas (KIP-219) answer first and keep the channel muted for the throttle time: the
-throttle may end before or after the response is sent, hence two states in which it is throttled. Only a channel that
-is plain MUTED may be unmuted.
+many handlers serve the queue. When a quota is violated (KIP-219) the broker sends the response first and keeps the
+channel muted for the throttle time. The throttle may end before or after the response is sent, hence the two throttled
+states. Only a channel that is plain MUTED may be unmuted.
 
-Kafka mutes and unmutes by methods that are not events of its table; here MUTE and UNMUTE are events like the others.
+Kafka mutes and unmutes by methods that are not events of its table; here MUTE and UNMUTE are events too.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ __all__ = ["TABLE", "TRANSITIONS", "MuteEvent", "MuteState"]
 
 
 class MuteState(IntEnum):
-    """Whether a channel reads, and what keeps it from reading."""
+    """The mute states of a channel. Mirrors ChannelMuteState."""
 
     NOT_MUTED = 0
-    """Reads; no request of this channel is in the broker."""
+    """The channel reads; none of its requests is in the broker."""
     MUTED = 1
-    """Does not read, for no reason that still holds: unmuted next."""
+    """The channel does not read; no reason remains, so the next event unmutes it."""
     MUTED_AND_RESPONSE_PENDING = 2
     """A request is in the broker; its response is not sent yet."""
     MUTED_AND_THROTTLED = 3
-    """The response is sent; a quota keeps the channel from reading."""
+    """The response is sent; the throttle time has not ended."""
     MUTED_AND_THROTTLED_AND_RESPONSE_PENDING = 4
-    """A quota was violated; neither is its delay over nor the response sent."""
+    """A quota is violated: the throttle time has not ended and the response is not sent yet."""
 
 
 class MuteEvent(IntEnum):
-    """What changes a channel's mute state."""
+    """The events that change a channel's mute state. Mirrors ChannelMuteEvent."""
 
     MUTE = 0
     REQUEST_RECEIVED = 1

@@ -1,7 +1,7 @@
-"""The life of a connection, and how its responses leave. Mirrors what KafkaChannel, Selector and Processor keep of it.
+"""The states of a connection, and of its writes. Mirrors the state that KafkaChannel, Selector and Processor keep.
 
-A channel whose peer has gone is kept until the requests that had arrived are served; one that the broker closes is kept
-until the transport says that it is gone.
+A channel whose peer has disconnected is kept until the requests that have arrived are served. A channel that the broker
+closes is kept until the transport reports the end of the connection.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __all__ = ["CHANNEL_TABLE", "CHANNEL_TRANSITIONS", "ChannelEvent", "ChannelState
 
 
 class ChannelState(Enum):
-    """Who has ended the connection, if anyone."""
+    """The states of a connection: open, or ended by the broker, by the peer or by both."""
 
     OPEN = auto()
     ABANDONED = auto()
-    """A request in the broker will never get a response: nothing more is served, the connection stays."""
+    """A request in the broker never gets a response: no further request is served, the connection stays open."""
     CLOSING = auto()
-    """The broker has closed it; the transport has not said that it is gone."""
+    """The broker has closed the connection; the transport has not reported its end yet."""
     PEER_GONE = auto()
-    """The peer has gone; requests that had arrived may still be served."""
+    """The peer has disconnected; requests that have arrived may still be served."""
     CLOSED = auto()
-    """Gone, and nothing of it is served."""
+    """The connection has ended and no request of it is served."""
 
 
 class ChannelEvent(Enum):
-    """What changes a channel's state."""
+    """The events that change a channel's state."""
 
     ABANDON = auto()
     CLOSE = auto()
@@ -57,11 +57,11 @@ CHANNEL_TABLE: Final = StateTable("ChannelState", CHANNEL_TRANSITIONS)
 
 
 class WriteState(Enum):
-    """Where the next response of a channel goes."""
+    """The destination of a channel's next response."""
 
     DIRECT = auto()
-    """Into the transport, at once."""
+    """The response is written to the transport immediately."""
     GATHERING = auto()
-    """Beside the other responses to the requests that arrived together: they leave in one write."""
+    """The response joins those of other requests that arrived together: one write sends them all."""
     BLOCKED = auto()
-    """Nowhere yet: the transport still holds the last one."""
+    """The transport still holds the last response; the channel waits for it."""

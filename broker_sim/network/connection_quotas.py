@@ -1,12 +1,12 @@
-"""How many connections a broker accepts, and how fast: in all, per listener and per address. Mirrors ConnectionQuotas.
+"""Limits for the number and rate of connections, per broker, listener and address. Mirrors ConnectionQuotas.
 
-- `max.connections` (broker and listener): a newcomer waits until another connection closes.
-- `max.connection.creation.rate` (broker and listener): the Acceptor waits, and everybody behind the newcomer with it.
-- `max.connections.per.ip` (and its overrides): the newcomer is closed at once.
-- `connection_creation_rate` of an address (a client quota of an ip entity, KIP-612): the newcomer is closed when the
-  address has waited; it is not counted for broker and listener.
+- `max.connections` (broker and listener): a new connection waits until another one closes.
+- `max.connection.creation.rate` (broker and listener): the Acceptor waits, and delays all later connections too.
+- `max.connections.per.ip` (and its overrides): the new connection is closed immediately.
+- `connection_creation_rate` of an address (a client quota of an ip entity, KIP-612): the new connection is closed at
+  the end of the throttle time; broker and listener do not count it.
 
-The inter-broker listener is protected when there are others: broker-wide limits do not hold it up.
+The inter-broker listener is protected when there are others: broker-wide limits do not apply to it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["ConnectionQuotas", "ConnectionThrottled", "TooManyConnections", "app
 
 CONNECTION_RATE: Final = "connection_creation_rate"
 INT_MAX: Final = 2**31 - 1
-"""The default of every limit here: none."""
+"""The default of every limit here: unlimited."""
 ADDRESSES_MAX: Final = 10_000
-"""So many addresses have a rate of their own at a time; the one that has not been counted longest goes first."""
+"""The maximum number of addresses with a rate of their own; the least recently counted one is removed first."""
 
 
 class TooManyConnections(BrokerSimError):
-    """An address has as many connections as it may have. Mirrors TooManyConnectionsException."""
+    """An address has reached its maximum number of connections. Mirrors TooManyConnectionsException."""
 
     def __init__(self, address: str, limit: int) -> None:
         super().__init__(address, limit)
@@ -46,7 +46,7 @@ class TooManyConnections(BrokerSimError):
 
 
 class ConnectionThrottled(BrokerSimError):
-    """An address connects too fast. Mirrors ConnectionThrottledException."""
+    """An address exceeds its connection creation rate. Mirrors ConnectionThrottledException."""
 
     def __init__(self, address: str, throttle_ms: int) -> None:
         super().__init__(address, throttle_ms)
@@ -67,7 +67,7 @@ class _Listener:
 
 
 class ConnectionQuotas:
-    """Counts connections by listener and by client address; an Acceptor asks before it hands a connection on."""
+    """Counts connections per listener and per client address; an Acceptor checks it before it assigns a connection."""
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class ConnectionQuotas:
         self._rate_by_address: dict[str, Rate] = {}
 
     def add_listener(self, name: str, *, max_connections: int = INT_MAX, max_creation_rate: int = INT_MAX) -> None:
-        """Count a listener's connections; its own limits hold beside the broker's."""
+        """Count a listener's connections; its own limits apply in addition to the broker's."""
         self._listeners[name] = _Listener(max_connections, self._new_rate(max_creation_rate))
 
-    # Counting ------------------------------------------------------------------------------------------------
+    # Counting.
 
     def slot_available(self, listener: str) -> bool:
-        """Whether `max.connections` leaves room for one more at a listener."""
+        """True if `max.connections` allows one more connection at a listener."""
         quota = self._listeners[listener]
         if quota.count >= quota.max_connections:
             return False
@@ -110,18 +110,23 @@ class ConnectionQuotas:
 
     @property
     def excess(self) -> int:
-        """How many connections there are more than `max.connections`, after that was lowered."""
+        """The number of connections above `max.connections`, after the limit was lowered."""
         return max(0, self.total - self.max_connections)
 
     def creation_throttle_ms(self, listener: str, now_ms: int) -> int:
-        """Count a newcomer into the rates of broker and listener; how long its Acceptor has to wait for them."""
+        """Count a new connection in the rates of broker and listener; return the time that its Acceptor has to wait."""
         throttle_ms = 0
         if not self.is_protected(listener):
             throttle_ms = self._record(self._rate, now_ms)
         return max(throttle_ms, self._record(self._listeners[listener].rate, now_ms))
 
     def increment(self, listener: str, address: str, now_ms: int) -> None:
-        """Count a connection; raises ConnectionThrottled or TooManyConnections, and then nothing is counted."""
+        """Count a connection. A refused one is not counted.
+
+        Raises:
+            ConnectionThrottled: The address exceeds its `connection_creation_rate`.
+            TooManyConnections: The address has `max.connections.per.ip` connections.
+        """
         self._check_ip_rate(listener, address, now_ms)
         count = self._by_address.get(address, 0)
         limit = self.overrides.get(address, self.max_connections_per_ip)
@@ -142,33 +147,33 @@ class ConnectionQuotas:
         self.total -= 1
 
     def count(self, address: str) -> int:
-        """Connections of one address now."""
+        """Return the number of open connections of one address."""
         return self._by_address.get(address, 0)
 
     def listener_count(self, listener: str) -> int:
-        """Connections of one listener now."""
+        """Return the number of open connections of one listener."""
         return self._listeners[listener].count
 
-    # Limits that change while the broker runs ----------------------------------------------------------------
+    # Limits that change while the broker runs.
 
     def set_max_creation_rate(self, rate: int, *, listener: str | None = None) -> None:
-        """`max.connection.creation.rate` of the broker, or of a listener."""
+        """Set `max.connection.creation.rate` of the broker, or of a listener."""
         quota = self._rate if listener is None else self._listeners[listener].rate
         quota.bound = _bound(rate)
 
     def set_listener_max_connections(self, listener: str, limit: int) -> None:
-        """`max.connections` of a listener."""
+        """Set `max.connections` of a listener."""
         self._listeners[listener].max_connections = limit
 
     def set_ip_rates(self, default: float | None, rates: Mapping[str, float]) -> None:
-        """The quotas `connection_creation_rate`: that of every address, and those of single ones."""
+        """Set the `connection_creation_rate` quotas: the default, and those of single addresses."""
         self._default_ip_rate = UNBOUNDED if default is None else _bound(default)
         self._ip_rates = {address: _bound(rate) for address, rate in rates.items()}
         for address, rate in self._rate_by_address.items():
             rate.bound = self.ip_rate(address)
 
     def ip_rate(self, address: str) -> float:
-        """How many connections a second an address may open."""
+        """Return the number of connections per second that an address may open."""
         return self._ip_rates.get(address, self._default_ip_rate)
 
     def _check_ip_rate(self, listener: str, address: str, now_ms: int) -> None:
@@ -197,19 +202,19 @@ class ConnectionQuotas:
         return Rate(bound=_bound(rate), samples=self._window_num, window_ms=self._window_ms)
 
     def is_protected(self, listener: str) -> bool:
-        """Whether broker-wide limits leave a listener alone: that of other brokers, when there is another one."""
+        """True for the inter-broker listener, if there are others: broker-wide limits do not apply to it."""
         return listener == self._protected_listener and len(self._listeners) > 1
 
 
 def apply_ip_rates(quotas: ConnectionQuotas, image: ClientQuotasImage) -> None:
-    """Take the quotas `connection_creation_rate` of addresses from the metadata. Mirrors ClientQuotaMetadataManager."""
+    """Apply the `connection_creation_rate` quotas of the metadata. Mirrors ClientQuotaMetadataManager."""
     default: float | None = None
     rates: dict[str, float] = {}
     for entity, values in image.items():
         names = entity.names
         if IP not in names or CONNECTION_RATE not in values:
             continue
-        # As Java's Double.toInt: an address with a rate that is no number opens no connection.
+        # As Java's Double.toInt: an address with a rate of NaN opens no connection.
         value = values[CONNECTION_RATE]
         rate = 0 if math.isnan(value) else int(value)
         address = names[IP]

@@ -1,8 +1,8 @@
 """The request handlers as slots on one reactor. Mirrors KafkaRequestHandlerPool (num.io.threads).
 
-A handler that answers at once costs a plain call. A modelled service time, or a fault that holds the handler, occupies
-its slot meanwhile, so that an exhausted pool and head-of-line blocking can be produced on purpose. A request that waits
-in a purgatory occupies none.
+A handler that returns its result immediately costs one function call. A modelled service time, or a fault that holds
+the handler, occupies its slot, so that a scenario can exhaust the pool or cause head-of-line blocking. A request that
+waits in a purgatory occupies no slot.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _OPEN: Final = ChannelState.OPEN
 _log = Logger()
 
 ServiceTime: TypeAlias = "Callable[[RequestContext], float]"
-"""How long, in milliseconds, a handler is busy with a request before it is applied; 0 for not at all."""
+"""Returns the time in milliseconds for which a handler is busy before it applies a request; 0 for none."""
 
 
 class HandlerPool:
-    """`size` handlers; `busy` of them are occupied now. `service_time` models what handling costs."""
+    """`size` handlers, `busy` of them occupied. `service_time` models the cost of handling."""
 
     __slots__ = (
         "_held_since_us",
@@ -61,11 +61,11 @@ class HandlerPool:
         self._rpc = rpc
         self._serving = False
         self.held_us = 0
-        """How long slots were held beyond their handlers' return."""
+        """The total time in which slots were held after their handlers returned."""
         self._held_since_us: dict[RequestContext, int] = {}
 
     def offer(self, context: RequestContext, processor: Processor) -> None:
-        """Run a request on an idle handler; if there is none, or others wait, the RequestChannel takes it."""
+        """Run a request on an idle handler; if there is none, or others wait, queue it in the RequestChannel."""
         if self.busy < self.size and not self.request_channel.queue:
             self.run(context)
         else:
@@ -80,13 +80,13 @@ class HandlerPool:
             self._handle(context)
 
     def resize(self, size: int) -> None:
-        """Have more handlers, or fewer: those that are busy end with their requests."""
+        """Change the number of handlers; busy handlers that are removed finish their requests first."""
         self.size = size
         if self.request_channel.queue:
             self._serve_queue()
 
     def release(self, context: RequestContext) -> None:
-        """A held handler is free again."""
+        """Free a held handler."""
         if context.slot_taken:
             context.slot_taken = False
             self.busy -= 1
@@ -94,18 +94,18 @@ class HandlerPool:
             self._serve_queue()
 
     def call_back(self, callback: CallbackRequest) -> None:
-        """Do the rest of a request on a handler: at once when one is idle."""
+        """Run the rest of a request on a handler: immediately if one is idle."""
         if self.busy < self.size:
             self._run_callback(callback)
         else:
             self.request_channel.send_callback_request(callback)
 
     def _run_callback(self, callback: CallbackRequest) -> None:
-        """A handler dies of no error: it goes to the log, and the handler takes the next request."""
+        """Run a callback; an error is logged, and the handler takes the next request."""
         self.busy += 1
         try:
             callback.function()
-        except Exception:  # noqa: BLE001 - Kafka's handler too survives whatever a callback raises
+        except Exception:  # noqa: BLE001 - Kafka's handler too catches every error of a callback
             _log.failure("Unexpected error in a callback of {context!r}", context=callback.context)
         finally:
             self.busy -= 1
@@ -127,7 +127,7 @@ class HandlerPool:
             self._serve_queue()
 
     def _serve_queue(self) -> None:
-        """Idle handlers take what waits; a loop, not a recursion, however many requests are answered at once."""
+        """Run waiting requests on idle handlers: a loop, because many immediate results would overflow a recursion."""
         if self._serving:
             return
         self._serving = True

@@ -1,4 +1,4 @@
-"""Which connections of a Processor are idle, and when the next one expires. Mirrors Selector.IdleExpiryManager."""
+"""Closes the idle connections of a Processor. Mirrors Selector.IdleExpiryManager."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["IdleConnections", "last_active_us"]
 
 POLL_MS: Final = 300
-"""How long a Processor waits in its Selector when nothing happens."""
+"""The time for which Kafka's Processor waits in `Selector.poll` when no socket is ready."""
 
 
 class IdleConnections:
-    """Closes the least recently used channel when it has been idle for connections.max.idle.ms, one per poll."""
+    """Closes the least recently used channel after connections.max.idle.ms, one per poll."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class IdleConnections:
         self._channels = channels
         self._timer: IDelayedCall | None = None
         self.expired = 0
-        """How many connections were closed because they were idle."""
+        """The number of connections that were closed because they were idle."""
 
     def watch(self, pause_us: int = 0) -> None:
-        """Plan the next check: when the oldest connection expires, and not before the pause is over."""
+        """Schedule the next check: when the oldest connection expires, but not before the pause ends."""
         limit_ms = self._limit_ms()
         if self._timer is None and limit_ms >= 0 and self._channels:
             idle_since_us = min(channel.last_active_us for channel in self._channels)
@@ -46,13 +46,13 @@ class IdleConnections:
             self._timer = self._reactor.callLater(max(pause_us, delay_us) / 1_000_000, self._close_oldest)
 
     def stop(self) -> None:
-        """Watch nothing."""
+        """Cancel the next check."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _close_oldest(self) -> None:
-        """Mirrors Selector.maybeCloseOldestConnection: one connection per poll, which ends after POLL_MS."""
+        """Close one connection per poll of POLL_MS. Mirrors Selector.maybeCloseOldestConnection."""
         self._timer = None
         limit_ms = self._limit_ms()
         now_us = self._now_us()
@@ -67,5 +67,5 @@ class IdleConnections:
 
 
 def last_active_us(channel: KafkaChannel) -> int:
-    """When the channel was last used, in microseconds."""
+    """Return the time of the channel's last use, in microseconds."""
     return channel.last_active_us

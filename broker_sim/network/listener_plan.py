@@ -1,8 +1,8 @@
-"""Which broker of a cluster listens where, when its file has listeners. Mirrors nothing: Kafka has a file a broker.
+"""Assigns listener addresses to the brokers of a cluster. Kafka has no counterpart: it has one file per broker.
 
-One text serves all brokers of a machine: each port of `listeners` and `advertised.listeners` that is not 0 is broker
-1's, and broker 2 has the next one, as with `--port`. What is given to a broker of its own (`2:listeners`) is taken as
-it is.
+One text configures all brokers of a machine: each port of `listeners` and `advertised.listeners` that is not 0 belongs
+to broker 1, and broker 2 has the next one, as with `--port`. The value of a single broker (`2:listeners`) is used
+unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _PORT: Final = re.compile(r":([0-9]+)(?=\s*(?:,|$))")
 
 
 class ListenerPlan:
-    """`given` is the cluster's configuration as it was written; on `one_machine` all brokers share the ports."""
+    """The addresses of all brokers. `given` is the cluster's configuration as the user wrote it; with `one_machine` all
+    brokers share the ports of one host.
+    """
 
     def __init__(
         self,
@@ -58,10 +60,14 @@ class ListenerPlan:
         self._bound: dict[tuple[str, int], int] = {}
 
     def file_of(self, broker_id: int, config: BrokerConfig) -> BrokerConfig:
-        """A broker's configuration with the ports that are its own, where it shares the text with broker 1."""
+        """Return a broker's configuration with its own ports where it shares the text with broker 1.
+
+        Raises:
+            ConfigError: A port would exceed the last port.
+        """
         offset = broker_id - 1 if self._one_machine else 0
         texts = {
-            name: _counted_on(config.static[name], offset)
+            name: _with_ports_shifted(config.static[name], offset)
             for name in _WITH_PORTS
             if offset and name in config.static and f"{broker_id}:{name}" not in self._given
         }
@@ -76,7 +82,12 @@ class ListenerPlan:
         )
 
     def of(self, broker_id: int, config: BrokerConfig) -> BrokerListeners:
-        """A broker's listeners: PLAINTEXT alone when its file has no word of them."""
+        """Return a broker's listeners: a single PLAINTEXT listener if its configuration defines none.
+
+        Raises:
+            ConfigError: The listeners are invalid, contradict `--port`, bind an address twice, or need TLS on virtual
+                time.
+        """
         host = self._host if isinstance(self._host, str) else self._host(broker_id)
         port = 0 if self._ports is None else self._ports[broker_id - 1]
         if config.static.keys().isdisjoint(_OF_LISTENERS):
@@ -104,7 +115,7 @@ class ListenerPlan:
 
 
 def _check_repeatable(listeners: BrokerListeners) -> None:
-    """What runs on virtual time is a function of its seed, and TLS is none: OpenSSL draws keys of its own."""
+    """Refuse TLS on virtual time: the run must depend on its seed alone, and OpenSSL draws its own random numbers."""
     for each in listeners.all:
         if each.security_protocol != "PLAINTEXT":
             raise ConfigError(
@@ -114,13 +125,17 @@ def _check_repeatable(listeners: BrokerListeners) -> None:
             )
 
 
-def _counted_on(text: str, offset: int) -> str:
-    """Return the endpoints with each port that is not 0 higher by `offset`. Raises ConfigError past the last port."""
+def _with_ports_shifted(text: str, offset: int) -> str:
+    """Return the endpoints with each port that is not 0 higher by `offset`.
 
-    def count_on(port: re.Match[str]) -> str:
+    Raises:
+        ConfigError: A port would exceed the last port.
+    """
+
+    def shifted(port: re.Match[str]) -> str:
         number = int(port[1]) + offset
         if number > PORT_MAX and int(port[1]):
             raise ConfigError(f"{text!r}: broker {offset + 1} would have port {number}; the last port is {PORT_MAX}")
         return f":{number}" if int(port[1]) else port[0]
 
-    return _PORT.sub(count_on, text)
+    return _PORT.sub(shifted, text)

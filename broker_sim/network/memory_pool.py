@@ -1,9 +1,9 @@
-"""How many bytes of requests may be in the broker (`queued.max.request.bytes`). Mirrors SimpleMemoryPool.
+"""Limits the bytes of requests in the broker (`queued.max.request.bytes`). Mirrors SimpleMemoryPool.
 
-A request of an API whose message keeps its bytes (records, group metadata ...) holds them until a handler has had it;
-of all others the bytes are free as soon as they are parsed. While nothing is left nobody reads, at any listener; what
-is answered still leaves, and new connections are registered. As in Kafka the last request may take more than is left.
-Used only where the option is set: Processors are then of the kinds made here.
+A request whose message refers to its bytes (records, group metadata ...) holds them until a handler has served it; the
+bytes of all others are free as soon as they are parsed. While the pool is empty no listener reads requests; responses
+are still sent, and new connections are registered. As in Kafka the last request may take more bytes than are available.
+Used only if the option is set: the Processors are then PooledProcessors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUEUED_MAX_BYTES: Final = "queued.max.request.bytes"
 
 
 def memory_pool(config: BrokerConfig) -> MemoryPool:
-    """The pool that a broker's file asks for, into which every request fits."""
+    """Return the pool that a broker's configuration defines; every request fits into it."""
     size = config[QUEUED_MAX_BYTES]
     assert isinstance(size, int)
     assert size >= config.socket_request_max_bytes, "a broker does not start with less"
@@ -34,7 +34,7 @@ def memory_pool(config: BrokerConfig) -> MemoryPool:
 
 
 class MemoryPool:
-    """`available` may be below 0: only an empty pool refuses."""
+    """`size` bytes, `available` of them free. `available` may be below 0: only an empty pool stops reading."""
 
     __slots__ = ("_held", "available", "size")
 
@@ -45,23 +45,23 @@ class MemoryPool:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing can be read."""
+        """True if no byte is available: no request can be read."""
         return self.available <= 0
 
     def hold(self, context: RequestContext) -> None:
-        """Take a request's bytes."""
+        """Reserve a request's bytes."""
         self._held[context] = context.size_bytes
         self.available -= context.size_bytes
 
     def release(self, context: RequestContext) -> bool:
-        """Give a request's bytes back, once; whether the pool was empty until then."""
+        """Release a request's bytes, once; return True if the pool was empty and is no longer."""
         size = self._held.pop(context, 0)
         was_empty = self.is_empty
         self.available += size
         return was_empty and not self.is_empty
 
     def held_by(self, channel: KafkaChannel) -> list[RequestContext]:
-        """The requests of a connection that hold bytes."""
+        """Return the requests of a connection that hold bytes."""
         return [context for context in self._held if context.origin is channel]
 
 
@@ -79,56 +79,56 @@ class PooledProcessor(Processor):
 
     @property
     def accepts_connections(self) -> bool:
-        """Whether an Acceptor may hand over one more: an empty pool keeps nobody from registering."""
+        """True if an Acceptor may add one more connection: an empty pool does not prevent registration."""
         return not self._waits_for_room or len(self.new_connections) < CONNECTION_QUEUE_SIZE
 
     def add_connection(self, channel: KafkaChannel) -> None:
-        """Take a new connection."""
+        """Register a new connection, or queue it while a request waits for the RequestChannel."""
         if self._waits_for_room:
             super().add_connection(channel)
         else:
             self._register(channel)
 
     def block(self) -> None:
-        """A request waits for room in the RequestChannel."""
+        """Stop reading: a request waits for room in the RequestChannel."""
         self._waits_for_room = True
         super().block()
 
     def resume(self) -> None:
-        """The RequestChannel has room again; there may still be no memory."""
+        """Resume reading when the RequestChannel has room again, unless the pool is empty."""
         super().resume()
         self._waits_for_room = False
         if self._waits_for_memory:
             self.blocked = True
 
-    def starve(self) -> None:
-        """The pool is empty: read nothing."""
+    def pause_for_memory(self) -> None:
+        """Stop reading: the pool is empty."""
         self._waits_for_memory = True
         self.blocked = True
 
-    def feed(self) -> None:
-        """The pool is no longer empty: read on."""
+    def resume_after_memory(self) -> None:
+        """Resume reading: the pool is no longer empty."""
         self._waits_for_memory = False
         if not self._waits_for_room:
             self.blocked = False
-            self._go_on()
+            self._serve_waiting()
 
     def blocked_us(self) -> int:
-        """How long it has been blocked; waiting for memory is waiting in `poll`, which counts as idle."""
+        """Return the total blocked time; a wait for memory is a wait in `poll`, which counts as idle."""
         return super().blocked_us() if self._waits_for_room else self._blocked_us
 
     def send(self, context: RequestContext, response: Response) -> None:
-        """A request that a fault rule has ended, which no handler has served, is free too."""
+        """Send a response; releases the bytes of a request that a fault rule has ended before a handler served it."""
         self._release(context)
         super().send(context, response)
 
     def finish(self, context: RequestContext, outcome: NoResponse) -> None:
-        """As `send`."""
+        """End a request without a response; releases its bytes as `send` does."""
         self._release(context)
         super().finish(context, outcome)
 
     def forget(self, channel: KafkaChannel) -> None:
-        """A connection is gone, and the requests that it had in the queue."""
+        """Remove a closed connection, and release the bytes of its queued requests."""
         for context in self._memory.held_by(channel):
             self._release(context)
         super().forget(channel)
@@ -139,10 +139,10 @@ class PooledProcessor(Processor):
             if self._memory.is_empty:
                 for processor in self.server.processors:
                     if isinstance(processor, PooledProcessor):
-                        processor.starve()
+                        processor.pause_for_memory()
 
     def _handled(self, context: RequestContext, result: HandlerResult) -> None:
-        """A handler has served the request: its bytes are free."""
+        """Release the bytes of a request that a handler has served."""
         self._release(context)
         self._rpc.respond(context, result)
 
@@ -150,11 +150,11 @@ class PooledProcessor(Processor):
         if self._memory.release(context):
             for processor in self.server.processors:
                 if isinstance(processor, PooledProcessor):
-                    processor.feed()
+                    processor.resume_after_memory()
 
 
 def pooled(processor_type: type[Processor]) -> type[Processor]:
-    """The kind of Processor that heeds the pool, on top of another kind."""
+    """Return a subclass of a Processor type that respects the pool."""
     if processor_type is Processor:
         return PooledProcessor
     return type(f"Pooled{processor_type.__name__}", (PooledProcessor, processor_type), {})

@@ -1,8 +1,8 @@
 """Request headers as brokers before 2.4 read them. Mirrors RequestHeader before KIP-482, and RequestChannel.Request of
 0.8 and 0.9.
 
-No header has tags yet, whatever version is named in it. Before 0.10 nobody looks at that version either: a request of
-one that came later is read, and answered, as the newest that the broker knows.
+These headers have no tags, independent of the version that they name. Before 0.10 the broker does not check that
+version either: it reads a request of a later version as its own newest version, and responds in that one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _KEY_AND_VERSION: Final = struct.Struct(">hh")
 def read_old_header(
     frame: Buffer, enabled: Mapping[ApiKey, range], *, versions_are_checked: bool
 ) -> tuple[RequestHeader, int]:
-    """The header and the position of the body; without a look at versions the header names one that is served.
+    """Return the header and the position of the body; without a check, the version is set to the nearest served one.
 
-    Raises MessageDecodeError.
+    Raises:
+        MessageDecodeError: The header is truncated or malformed.
     """
     if len(frame) >= _KEY_AND_VERSION.size and _KEY_AND_VERSION.unpack_from(frame) == (ApiKey.CONTROLLED_SHUTDOWN, 0):
         return decode_request_header(frame)

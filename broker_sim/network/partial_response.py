@@ -1,4 +1,4 @@
-"""A response of which a fault rule sends a part alone, or first."""
+"""Sends a response in parts, as fault rules require."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _log = Logger()
 
 
 def send_in_parts(context: RequestContext, frame: bytes, interception: Interception | None) -> bool:
-    """Return False for a frame that is sent as a whole, by the caller.
+    """Send a frame in parts if a fault rule requires it; return False for a frame that the caller sends as a whole.
 
-    The first part (half of it, or what CUT says) is sent; then the rest follows after the wait, or the connection is
-    closed, or (DROP_RESPONSE) nothing follows.
+    The first part is half of the frame, or the length that CUT gives. After the wait the rest follows, or the
+    connection is closed, or (DROP_RESPONSE) nothing follows.
     """
     channel: KafkaChannel = context.origin
     if context.cut_bytes >= 0:

@@ -1,7 +1,7 @@
-"""What it costs to make records durable, modelled: `persist.time.ms` is the time of one write. Mirrors AutoMQ's WAL.
+"""Models the time that makes records durable: one write takes `persist.time.ms`. Mirrors AutoMQ's WAL.
 
-In the pipelined model requests that wait share the next write, and no handler waits with them. In the classic model the
-handler that appends makes its own write and is busy meanwhile, as Kafka's handler appends to the log itself.
+In the pipelined model waiting requests share the next write, and no handler waits with them. In the classic model the
+handler that appends makes its own write and stays busy, because Kafka's handler appends to the log itself.
 Only the time is modelled: the records are in the log when the handler has appended them.
 """
 
@@ -27,7 +27,7 @@ __all__ = ["GroupedPersistence", "PersistingHandlerPool"]
 
 
 class GroupedPersistence:
-    """One write at a time; whoever comes while it lasts shares the next one."""
+    """One write at a time; all requests that arrive during a write share the next one."""
 
     __slots__ = ("_reactor", "_time_ms", "_timer", "_waiting", "requests", "writes")
 
@@ -40,7 +40,7 @@ class GroupedPersistence:
         self.requests = 0
 
     def persist(self) -> Deferred[None]:
-        """Fires when a write that began after this call is done."""
+        """Return a Deferred that fires when a write is done that began after this call."""
         done: Deferred[None] = Deferred()
         self._waiting.append(done)
         self.requests += 1
@@ -49,7 +49,7 @@ class GroupedPersistence:
         return done
 
     def stop(self) -> None:
-        """The broker is gone, and who waits with it."""
+        """Cancel the write and drop the waiting requests: the broker has stopped."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -69,7 +69,7 @@ class GroupedPersistence:
 
 
 class PersistingHandlerPool(HandlerPool):
-    """Handlers of the classic model that write what they append, each by itself."""
+    """Handlers of the classic model: each one writes the records that it appends."""
 
     __slots__ = ("_time_ms",)
 
@@ -80,7 +80,7 @@ class PersistingHandlerPool(HandlerPool):
         self._time_ms = time_ms
 
     def run(self, context: RequestContext) -> None:
-        """Occupy a slot with a request, for the time of its write too."""
+        """Occupy a slot with a request for its service time and the time of its write."""
         self.busy += 1
         delay_ms = 0.0 if self.service_time is None else self.service_time(context)
         if context.api_key is ApiKey.PRODUCE:

@@ -1,8 +1,7 @@
-"""A connection with many requests in the broker, answered in their order. Mirrors AutoMQ's ChannelContext.
+"""A connection with many requests in the broker, whose responses keep their order. Mirrors AutoMQ's ChannelContext.
 
-It is muted while as many as REQUESTS_MAX are unanswered, and by a throttle; a request that a fault rule keeps from
-being parsed mutes it too, as bytes that are late do. Kafka's table of mute states is not used: more than one request
-is pending.
+It is muted while REQUESTS_MAX requests are pending, and for a throttle time. A request whose parsing a fault rule
+delays mutes it too. Kafka's table of mute states is not used, because more than one request is pending.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["REQUESTS_MAX", "MuteReason", "PipelinedChannel"]
 
 REQUESTS_MAX: Final = 64
-"""So many unanswered requests mute a connection. Mirrors MaxInflightRequestsPerConnection."""
+"""The number of pending requests that mutes a connection. Mirrors MaxInflightRequestsPerConnection."""
 
 
 class MuteReason(IntFlag):
-    """Why a channel is not read."""
+    """The reasons for which a channel is not read."""
 
     NONE = 0
     THROTTLED = 1
@@ -39,50 +38,50 @@ class MuteReason(IntFlag):
 
 
 class PipelinedChannel(KafkaChannel):
-    """`unanswered` are its requests in order; `ready` are answers, some of which wait for earlier ones."""
+    """`pending` holds its requests in order; `ready` the responses that wait for those of earlier requests."""
 
     processor: PipelinedProcessor
 
     def __init__(self, acceptor: Acceptor, info: ConnectionInfo, *, limit_bytes: int) -> None:
         super().__init__(acceptor, info, limit_bytes=limit_bytes)
         self.handler = -1
-        """The number of the handler that it belongs to, once it has asked for something."""
-        self.unanswered: deque[RequestContext] = deque()
+        """The number of the handler that serves this channel; -1 before its first request."""
+        self.pending: deque[RequestContext] = deque()
         self.ready: dict[RequestContext, Response | NoResponse] = {}
         self.partly_sent = False
-        """A fault rule has sent a part of an answer: the next one waits for the rest."""
-        self.leaving: list[tuple[RequestContext, int, int]] = []
-        """Answers that wait in the transport: the request, the answer's size, since when."""
+        """True while a fault rule has sent only a part of a response: the next response waits for the rest."""
+        self.in_transport: list[tuple[RequestContext, int, int]] = []
+        """Responses that wait in the transport: the request, the response's size, the start of the wait."""
         self.reasons = MuteReason.NONE
         self._throttles: dict[IDelayedCall, None] = {}
 
     def mute_for_request(self) -> None:
-        """A request has come that is not in its queue yet."""
+        """Mute the channel until the request that has arrived is queued."""
         self._mute(MuteReason.NOT_PARSED)
 
     def request_queued(self, context: RequestContext) -> None:
-        """A request is on its way to its handler; the next one may be read, if not too many are unanswered."""
-        self.unanswered.append(context)
-        if len(self.unanswered) >= REQUESTS_MAX:
+        """Note a request that goes to its handler; mute the channel if REQUESTS_MAX requests are pending."""
+        self.pending.append(context)
+        if len(self.pending) >= REQUESTS_MAX:
             self._mute(MuteReason.QUEUE_FULL)
         self._unmute(MuteReason.NOT_PARSED)
 
     def response_sent(self) -> None:
-        """An answer that was sent in parts is whole: the next ones follow."""
+        """Send the next responses: the one that was sent in parts is complete."""
         self.partly_sent = False
         self.processor.send_ready(self)
 
-    def responses_left(self) -> None:
-        """Answers are gone: read again what too many requests held up, and leave when all is served."""
-        if self.reasons & MuteReason.QUEUE_FULL and len(self.unanswered) < REQUESTS_MAX:
+    def responses_sent(self) -> None:
+        """Responses are sent: unmute a channel that had too many requests, remove one whose peer has disconnected."""
+        if self.reasons & MuteReason.QUEUE_FULL and len(self.pending) < REQUESTS_MAX:
             self._unmute(MuteReason.QUEUE_FULL)
         else:
-            # A transport that was full may have muted the channel beside all reasons.
+            # A full transport may have muted the channel without any of the reasons.
             self._unmute(MuteReason.NONE)
         self.forget_when_served()
 
     def throttle(self, throttle_ms: int) -> None:
-        """Do not read for a time. Of several throttles the first that ends unmutes, as there."""
+        """Do not read for a time. Of several throttles the first one that ends unmutes, as in AutoMQ."""
         if self.closed:
             return
         self._mute(MuteReason.THROTTLED)
@@ -96,8 +95,8 @@ class PipelinedChannel(KafkaChannel):
         self._throttles[timer[0]] = None
 
     def forget_when_served(self) -> None:
-        """A channel whose peer has gone leaves when every request that had come is answered."""
-        if not self.unanswered or self.state is ChannelState.CLOSED:
+        """Remove a disconnected channel once every request that has arrived has its response."""
+        if not self.pending or self.state is ChannelState.CLOSED:
             super().forget_when_served()
 
     def _end_throttle(self) -> None:
@@ -111,7 +110,7 @@ class PipelinedChannel(KafkaChannel):
 
     def _unmute(self, reason: MuteReason) -> None:
         self.reasons &= ~reason
-        if not self.reasons and self.mute_state is not MuteState.NOT_MUTED and not self.leaving:
+        if not self.reasons and self.mute_state is not MuteState.NOT_MUTED and not self.in_transport:
             self.mute_state = MuteState.NOT_MUTED
             if self._write_state is not WriteState.GATHERING:
                 self.wake()

@@ -1,7 +1,7 @@
-"""Handlers that own their connections. Mirrors AutoMQ's KafkaRequestHandlerPool: a queue each, and a fixed number.
+"""A fixed number of handlers with one queue per handler. Mirrors AutoMQ's KafkaRequestHandlerPool.
 
-A handler goes on to the next request of its queue, perhaps of the same connection, while what it has appended is made
-durable: `answer` waits for that, the handler does not.
+Each connection belongs to one handler. While the records that a handler has appended are made durable, it serves the
+next request of its queue, which may be of the same connection: only the response waits for the write.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["PipelinedHandlerPool"]
 
 
 class PipelinedHandlerPool(HandlerPool):
-    """`size` handlers for good; a connection's is found by Java's hash of its id."""
+    """`size` handlers, a number that does not change; Java's hash of a connection's id selects its handler."""
 
     __slots__ = ("_is_busy", "_queues_served", "persistence")
 
@@ -47,14 +47,14 @@ class PipelinedHandlerPool(HandlerPool):
         self._queues_served = [False] * size
 
     def handler_of(self, context: RequestContext) -> int:
-        """The number of the handler of the request's connection."""
-        channel: PipelinedChannel = context.origin  # its Acceptor makes no others
+        """Return the number of the handler of the request's connection."""
+        channel: PipelinedChannel = context.origin  # the only channel type of its Acceptor
         if channel.handler < 0:
             channel.handler = abs(string_hash(context.connection_id)) % self.size
         return channel.handler
 
     def is_idle(self, handler: int) -> bool:
-        """Whether a handler waits for a request."""
+        """True if a handler waits for a request."""
         return not self._is_busy[handler]
 
     def run_on(self, handler: int, context: RequestContext) -> None:
@@ -82,7 +82,7 @@ class PipelinedHandlerPool(HandlerPool):
         )
 
     def release(self, context: RequestContext) -> None:
-        """A held handler is free again."""
+        """Free a held handler."""
         if context.slot_taken:
             context.slot_taken = False
             self.held_us += self._now_us() - self._held_since_us.pop(context)
@@ -91,14 +91,14 @@ class PipelinedHandlerPool(HandlerPool):
             self._serve(handler)
 
     def call_back(self, callback: CallbackRequest) -> None:
-        """Do the rest of a request on the handler of its connection: at once when that is idle."""
+        """Run the rest of a request on the handler of its connection: immediately if that is idle."""
         if self._is_busy[self.handler_of(callback.context)]:
             self.request_channel.send_callback_request(callback)
         else:
             self._run_callback(callback)
 
     def stop(self) -> None:
-        """The broker is gone: nothing more is written."""
+        """Cancel pending writes: the broker has stopped."""
         if self.persistence is not None:
             self.persistence.stop()
 
@@ -125,7 +125,7 @@ class PipelinedHandlerPool(HandlerPool):
         self.busy -= 1
 
     def _serve(self, handler: int) -> None:
-        """Let an idle handler take what waits for it; a loop, not a recursion, as in the classic pool."""
+        """Run the waiting requests of an idle handler: a loop, not a recursion, as in the classic pool."""
         if self._queues_served[handler]:
             return
         self._queues_served[handler] = True

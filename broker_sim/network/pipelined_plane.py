@@ -1,4 +1,4 @@
-"""The data plane of `thread.model=pipelined`, wired. Imported only where it is asked for."""
+"""Wires the data plane of `thread.model=pipelined`. Imported only if that model is configured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["pipelined_plane"]
 
 
 def pipelined_plane(node: NetworkNode, reactor: IReactor) -> Plane:
-    """AutoMQ's data plane: a queue for each handler."""
+    """Return AutoMQ's data plane: one queue per handler."""
     config = node.config
     time_ms, bytes_max = config[PERSIST_TIME_MS], config[QUEUED_BYTES]
     assert isinstance(time_ms, float)

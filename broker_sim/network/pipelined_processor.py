@@ -1,7 +1,7 @@
-"""A network thread's work in AutoMQ's model: a response waits for the earlier ones of its connection.
+"""The work of a network thread in AutoMQ's model: a response waits for the earlier ones of its connection.
 
-Mirrors AutoMQ's Processor (enqueueResponse, ChannelContext). Requests are distinguished by identity, not by correlation
-ids, which a client may use twice.
+Mirrors AutoMQ's Processor (enqueueResponse, ChannelContext). Requests are distinguished by identity, because a client
+may use a correlation id twice.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class PipelinedProcessor(Processor):
     """A share of a listener's connections."""
 
     def send(self, context: RequestContext, response: Response) -> None:
-        """Keep a response until the earlier ones are sent."""
+        """Send a response after the earlier ones of its connection."""
         self._keep(context, response)
 
     def finish(self, context: RequestContext, outcome: NoResponse) -> None:
-        """End a request without a response, when the earlier ones have theirs."""
+        """End a request without a response, after the earlier ones have theirs."""
         self._keep(context, outcome)
 
     def _keep(self, context: RequestContext, result: Response | NoResponse) -> None:
         channel: PipelinedChannel = context.origin
-        if channel.reasons & MuteReason.NOT_PARSED and context not in channel.unanswered:
+        if channel.reasons & MuteReason.NOT_PARSED and context not in channel.pending:
             # A fault rule ends it before it is parsed.
             channel.request_queued(context)
         channel.ready[context] = result
@@ -43,28 +43,28 @@ class PipelinedProcessor(Processor):
 
     def send_ready(self, channel: PipelinedChannel) -> None:
         """Send the responses that are ready, up to the first request that has none."""
-        unanswered, ready = channel.unanswered, channel.ready
-        while unanswered and unanswered[0] in ready and not channel.partly_sent:
-            context = unanswered[0]
+        pending, ready = channel.pending, channel.ready
+        while pending and pending[0] in ready and not channel.partly_sent:
+            context = pending[0]
             result = ready.pop(context)
             if result is NoResponse.STAY_MUTED:
                 channel.abandon()
                 break
-            unanswered.popleft()
+            pending.popleft()
             if isinstance(result, NoResponse):
                 self._finish_now(channel, context, result)
             else:
                 self._send_now(channel, context, result)
-        channel.responses_left()
+        channel.responses_sent()
 
     def complete_send(self, channel: KafkaChannel) -> None:
-        """Responses that had to wait in the transport are gone."""
+        """Measure the responses that waited in the transport and are now sent, and resume the channel."""
         pipelined: PipelinedChannel = channel  # type: ignore[assignment]
-        leaving, pipelined.leaving = pipelined.leaving, []
+        in_transport, pipelined.in_transport = pipelined.in_transport, []
         now_us = self._journal.now_us()
-        for context, size, since_us in leaving:
+        for context, size, since_us in in_transport:
             self._measure(context, size, now_us - since_us)
-        pipelined.responses_left()
+        pipelined.responses_sent()
 
     def _send_now(self, channel: PipelinedChannel, context: RequestContext, response: Response) -> None:
         frame = self.encode(context, response)
@@ -79,7 +79,7 @@ class PipelinedProcessor(Processor):
         if channel.send(frame):
             self._measure(context, len(frame), 0)
         else:
-            channel.leaving.append((context, len(frame), self._journal.now_us()))
+            channel.in_transport.append((context, len(frame), self._journal.now_us()))
         self._rpc.sent(context, len(frame))
 
     def _finish_now(self, channel: PipelinedChannel, context: RequestContext, outcome: NoResponse) -> None:

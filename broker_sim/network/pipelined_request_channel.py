@@ -1,8 +1,8 @@
-"""A queue for each handler, chosen by the connection. Mirrors AutoMQ's RequestChannel (multiRequestQueue).
+"""One request queue per handler, selected by the connection. Mirrors AutoMQ's RequestChannel (multiRequestQueue).
 
-Requests of one connection always meet the same handler, so they stay in order without muting. All queues share one
-budget of bytes (`queued.max.requests.size.bytes`); each holds its share of `queued.max.requests`. A Processor blocks
-with the request for which there is no budget or, with the budget in its hands, no room.
+All requests of a connection go to the same handler, so they stay in order without muting. All queues share one budget
+of bytes (`queued.max.requests.size.bytes`); each queue holds its share of `queued.max.requests`. A Processor blocks on
+a request that exceeds the budget, or that has its budget but no room in the queue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["PipelinedRequestChannel"]
 
 
 class PipelinedRequestChannel(RequestChannel):
-    """`limit` is what one queue holds; `available_bytes` what is left of the budget."""
+    """`limit` is the number of requests per queue; `available_bytes` is the rest of the budget."""
 
     __slots__ = (
         "_handlers",
@@ -51,11 +51,11 @@ class PipelinedRequestChannel(RequestChannel):
 
     @property
     def blocked_processors(self) -> int:
-        """How many Processors wait for budget or room."""
+        """The number of Processors that wait for budget or room."""
         return len(self._waiting_for_bytes) + sum(len(waiting) for waiting in self._waiting_for_room)
 
     def send_request(self, context: RequestContext, processor: Processor) -> None:
-        """Hand a request to its connection's handler, or queue it there, or block its Processor with it."""
+        """Run a request on its connection's handler, or queue it there, or block its Processor."""
         channel: PipelinedChannel = context.origin
         channel.request_queued(context)
         if self._waiting_for_bytes or self.available_bytes < self._cost(context):
@@ -65,14 +65,18 @@ class PipelinedRequestChannel(RequestChannel):
             self._put(context, processor)
 
     def send_callback_request(self, callback: CallbackRequest) -> None:
-        """Let the connection's handler do the rest of a request, before it takes another one."""
+        """Queue the rest of a request for the connection's handler, before its other requests.
+
+        Raises:
+            BrokerSimError: The queue is full.
+        """
         queue = self.callback_queues[self._handlers.handler_of(callback.context)]
         if len(queue) >= self.limit:
             raise BrokerSimError(f"a callback queue holds {self.limit} already (queued.max.requests / num.io.threads)")
         queue.append(callback)
 
     def next_request_of(self, handler: int) -> RequestContext | CallbackRequest | None:
-        """The oldest callback or else request of an idle handler; its bytes and its room go to who waits for them."""
+        """Return the oldest callback or else request of an idle handler; waiting requests get its bytes and room."""
         if self.callback_queues[handler]:
             return self.callback_queues[handler].popleft()
         queue = self.queues[handler]
@@ -88,7 +92,7 @@ class PipelinedRequestChannel(RequestChannel):
         return context
 
     def clear(self) -> None:
-        """Forget everything that waits: the broker is gone."""
+        """Drop all waiting requests and callbacks: the broker has stopped."""
         for queue in self.queues:
             queue.clear()
         for callbacks in self.callback_queues:

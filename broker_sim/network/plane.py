@@ -1,7 +1,7 @@
-"""A RequestChannel with its handlers, and what reads for it. Mirrors the data plane and control plane of SocketServer.
+"""A RequestChannel with its handlers and Processors. Mirrors the data plane and control plane of SocketServer.
 
-All listeners of clients share the data plane. The control plane (`control.plane.listener.name`, ZooKeeper mode only)
-has one Processor, one handler and a queue of its own, so that the controller's requests wait behind nobody's.
+All client listeners share the data plane. The control plane (`control.plane.listener.name`, ZooKeeper mode only) has
+one Processor, one handler and its own queue, so that requests of clients do not delay those of the controller.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONTROL_PLANE_QUEUE_SIZE: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """Where requests are queued and handled, and the kinds of Processor and channel that bring them."""
+    """The queue and the handlers of requests, and the types of Processor and channel that read them."""
 
     name: str
     request_channel: RequestChannel
@@ -38,7 +38,7 @@ class Plane:
 
 
 def data_plane(node: NetworkNode, reactor: IReactor) -> Plane:
-    """The plane of clients: Kafka's own, one queue for all handlers, or the one that `thread.model` names."""
+    """Return the plane of clients: Kafka's, with one queue for all handlers, or the one that `thread.model` names."""
     config = node.config
     if config[THREAD_MODEL] == PIPELINED:
         from broker_sim.network.pipelined_plane import pipelined_plane
@@ -57,7 +57,7 @@ def data_plane(node: NetworkNode, reactor: IReactor) -> Plane:
 
 
 def control_plane(node: NetworkNode, reactor: IReactor) -> Plane:
-    """The controller's own way in."""
+    """Return the plane of the controller's requests."""
     pool = HandlerPool(reactor=reactor, now_us=node.journal.now_us, rpc=node.rpc, size=1)
     channel = RequestChannel(CONTROL_PLANE_QUEUE_SIZE, pool)
     return Plane(name=CONTROL_PLANE, request_channel=channel, handler_pool=pool)

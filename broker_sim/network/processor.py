@@ -1,11 +1,11 @@
-"""A network thread's work without the thread: parse, mute, enqueue; send, unmute. Mirrors SocketServer's Processor.
+"""The work of a network thread, without the thread: parse, mute, queue; send, unmute. Mirrors SocketServer's Processor.
 
 A request that cannot be read closes its connection, as with Kafka: unknown API key, version that is not served, short
-or impossible body. ApiVersions alone gets a response to a version that is not served. The log line names the peer and
-the reason.
+or invalid body. Only ApiVersions gets a response to a version that is not served. The log line names the peer and the
+reason.
 
-It is the spine's transport for TCP: `receive` gives a request to the spine, `accept` takes it back for the
-RequestChannel, `send` and `finish` end it.
+The Processor is the TCP transport of the RpcServer: `receive` passes a request to its stages, which call `accept` to
+pass it to the RequestChannel; `send` and `finish` end it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 __all__ = ["Processor"]
 
 CONNECTION_QUEUE_SIZE: Final = 20
-"""So many new connections wait for a blocked Processor, as Processor.ConnectionQueueSize."""
+"""The maximum number of new connections that wait for a blocked Processor. Mirrors Processor.ConnectionQueueSize."""
 
 _HEADER: Final = struct.Struct(">Ii")
-"""API key and version in one, correlation id; what follows is the client id, its length first."""
+"""API key and version as one number, correlation id; the length and the text of the client id follow."""
 _LENGTH: Final = struct.Struct(">h")
 _SHORTEST_HEADER_BYTES: Final = _HEADER.size + _LENGTH.size
 
@@ -56,7 +56,7 @@ _log = Logger()
 
 
 class Processor:
-    """A share of the listener's connections."""
+    """Serves a share of a listener's connections."""
 
     takes_frames: Final = True
 
@@ -66,18 +66,18 @@ class Processor:
         self.acceptor = acceptor
         self.channels: dict[KafkaChannel, None] = {}
         self.blocked = False
-        """A request of this Processor waits for room in the RequestChannel; nothing else is taken meanwhile."""
+        """True while a request of this Processor waits for room in the RequestChannel: no other frame is read."""
         self.waiting: dict[KafkaChannel, None] = {}
-        """Channels with frames that a blocked Processor has not taken."""
+        """Channels whose frames wait until the Processor is no longer blocked."""
         self.new_connections: dict[KafkaChannel, None] = {}
-        """Connections that a blocked Processor has not registered: their bytes are not read."""
+        """Connections that wait for registration until the Processor is no longer blocked; they are not read."""
         node = server.node
         self._node = node
         self._rpc = node.rpc
         self.handled: Callable[[RequestContext, HandlerResult], None] = node.rpc.respond
-        """What a handler calls with a request's result."""
+        """A handler calls it with the result of a request."""
         self.on_request: Callable[[RequestContext], None] | None = None
-        """Called for each request whose header is read."""
+        """Called for each request after its header is read."""
         self._journal = node.journal
         behaviour = node.config.behaviour
         self._read_header: Callable[[bytes], tuple[RequestHeader, int]] = decode_request_header
@@ -104,11 +104,11 @@ class Processor:
 
     @property
     def accepts_connections(self) -> bool:
-        """Whether an Acceptor may add one more connection."""
+        """True if an Acceptor may add one more connection."""
         return not self.blocked or len(self.new_connections) < CONNECTION_QUEUE_SIZE
 
     def add_connection(self, channel: KafkaChannel) -> None:
-        """Take a new connection: at once, or when this Processor is no longer blocked."""
+        """Register a new connection: immediately, or when this Processor is no longer blocked."""
         if self.blocked:
             channel.transport.pauseProducing()
             self.new_connections[channel] = None
@@ -133,7 +133,7 @@ class Processor:
         self.idle_connections.watch()
 
     def forget(self, channel: KafkaChannel) -> None:
-        """A connection is gone and served: release its quota."""
+        """Remove a closed connection and release its quota."""
         if channel not in self.channels:
             if channel in self.new_connections:
                 del self.new_connections[channel]
@@ -168,14 +168,14 @@ class Processor:
             channel.close(reason)
 
     def refuse_request(self, channel: KafkaChannel, reason: str) -> None:
-        """A request is cut short, or unknown: the connection closes. Only 0.9 goes on as if nothing had come."""
+        """Close the connection of an unreadable request; only 0.9 ignores the request and keeps the connection."""
         if self._ignores:
             _log.warn("broker {broker_id}: ignoring a request: {reason}", broker_id=self._node.id, reason=reason)
         else:
             self.refuse(channel, reason)
 
     def close_after_error(self, channel: KafkaChannel) -> None:
-        """Close a connection because an exception of the simulator came out while it was served."""
+        """Close a connection because the simulator raised an unexpected exception."""
         connection_id = channel.info.connection_id
         _log.failure("Unexpected error serving {connection_id}", connection_id=connection_id)
         channel.close("an unexpected error")
@@ -183,7 +183,7 @@ class Processor:
     # Requests.
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
-        """Take one frame: read its header, mute the channel, and give the request to the spine."""
+        """Read the header of one frame, mute the channel, and pass the request to the stages of the RpcServer."""
         route: Route | None = None
         position = correlation_id = 0
         client_id = channel.client_id
@@ -191,7 +191,7 @@ class Processor:
         if len(frame) >= _SHORTEST_HEADER_BYTES:
             api_key_and_version, correlation_id = _HEADER.unpack_from(frame)
             route = self._routes.get(api_key_and_version)
-            # Most requests of a connection have the client id of the one before.
+            # Most requests of a connection have the same client id as the previous one.
             if route is not None:
                 header_end = channel.header_ends[route.tagged]
                 if frame.startswith(header_end, _HEADER.size):
@@ -205,7 +205,7 @@ class Processor:
             route, position, correlation_id, client_id, tags = parsed
         server = self.server
         server.last_request_id += 1
-        received_us = channel.last_active_us = server.turn_us
+        received_us = channel.last_active_us = server.iteration_us
         context = RequestContext(
             self._node,
             self,
@@ -234,7 +234,7 @@ class Processor:
     def _parse_header(
         self, channel: KafkaChannel, frame: bytes
     ) -> tuple[Route, int, int, str | None, Sequence[tuple[int, bytes]]] | None:
-        """Read any header: route, end of the header, correlation id, client id, tags; None for one that is refused."""
+        """Return route, end of the header, correlation id, client id, tags of any header; None for a refused one."""
         try:
             header, position = self._read_header(frame)
         except ProtocolError as error:
@@ -242,7 +242,7 @@ class Processor:
             return None
         route = self._gate.route_of(header)
         if route is None:
-            # The part of 0.9 that looks for newer APIs takes no header without a client id.
+            # 0.9 cannot read the header of an unknown API without a client id: that request is not ignored.
             refuse = self.refuse if header.client_id is None else self.refuse_request
             key, version = header.request_api_key, header.request_api_version
             refuse(channel, f"request api key {key} with version {version} which is not enabled")
@@ -269,7 +269,7 @@ class Processor:
         self._handler_pool.offer(context, self)
 
     def decode(self, context: RequestContext) -> bool:
-        """Decode the body; one that cannot be read closes the connection."""
+        """Decode the body and return True; an invalid one closes the connection, and False is returned."""
         if context.request is None:
             try:
                 context.request = self._gate.decoder_of(context).decode(context.frame, context.body_start)[0]
@@ -297,7 +297,7 @@ class Processor:
     # Responses.
 
     def send(self, context: RequestContext, response: Response) -> None:
-        """Write the response; the channel reads on when it is gone."""
+        """Write the response; the channel resumes reading when it is sent."""
         frame = response if isinstance(response, PreparedResponse) else self.encode(context, response)
         if frame is None:
             return
@@ -331,7 +331,7 @@ class Processor:
             channel.abandon()
 
     def fail(self, context: RequestContext) -> None:
-        """Close the connection of a request that the simulator has failed to serve."""
+        """Close the connection of a request that the simulator could not serve because of an internal error."""
         self.refuse(context.origin, f"no response to {context!r}")
 
     def throttle(self, context: RequestContext, throttle_ms: int) -> None:
@@ -339,10 +339,10 @@ class Processor:
         context.origin.throttle(throttle_ms)
 
     def encode(self, context: RequestContext, response: Response) -> bytes | None:
-        """Return the response's frame; None, and the connection closed, when not even an error's fits the version.
+        """Return the response's frame; close the connection and return None if the error response fails to encode too.
 
-        What does not fit is most often a text that repeats a long value: Kafka responds that the request has failed. A
-        value that the version has no field for is an unsupported version.
+        Most often a text that repeats a long value does not fit: Kafka then responds with UNKNOWN_SERVER_ERROR. A value
+        without a field in the version leads to UNSUPPORTED_VERSION.
         """
         if isinstance(response, PreparedResponse):
             return response
@@ -364,7 +364,7 @@ class Processor:
         return None
 
     def complete_send(self, channel: KafkaChannel) -> None:
-        """A response that had to wait in the transport is gone."""
+        """Measure a response that waited in the transport and is now sent, and unmute its channel."""
         unsent, channel.unsent = channel.unsent, None
         if unsent is not None:
             context, size, since_us = unsent
@@ -378,23 +378,23 @@ class Processor:
     # Backpressure.
 
     def block(self) -> None:
-        """A request of this Processor waits for room in the RequestChannel."""
+        """Stop reading: a request of this Processor waits for room in the RequestChannel."""
         self.blocked = True
         self._blocked_since_us = self._journal.now_us()
 
     def blocked_us(self) -> int:
-        """How long this Processor has been blocked in all: the time in which it was not idle."""
+        """Return the total time in which this Processor was blocked, and therefore not idle."""
         if not self.blocked:
             return self._blocked_us
         return self._blocked_us + self._journal.now_us() - self._blocked_since_us
 
     def resume(self) -> None:
-        """The RequestChannel has room again: serve the channels that waited, register the new ones."""
+        """Serve the waiting channels and register the new ones: the RequestChannel has room again."""
         self._blocked_us = self.blocked_us()
         self.blocked = False
-        self._go_on()
+        self._serve_waiting()
 
-    def _go_on(self) -> None:
+    def _serve_waiting(self) -> None:
         if self.new_connections:
             newcomers = list(self.new_connections)
             self.new_connections.clear()
@@ -402,16 +402,16 @@ class Processor:
                 self._register(channel)
                 channel.transport.resumeProducing()
         if self.acceptor.waiting:
-            self.acceptor.go_on()
+            self.acceptor.admit_waiting()
         waiting = list(self.waiting)
         self.waiting.clear()
         for channel in waiting:
             channel.wake()
 
-    # The end.
+    # Shutdown.
 
     def close(self, *, abort: bool, reason: str) -> None:
-        """Close every connection: reset, or after the responses that are ready were sent."""
+        """Close every connection: with a reset, or after its gathered responses are sent."""
         self.idle_connections.stop()
         for channel in [*self.channels, *self.new_connections]:
             if abort:
@@ -420,7 +420,7 @@ class Processor:
                 channel.close(reason)
 
     def close_least_recently_used(self, reason: str) -> bool:
-        """Close the connection that has been idle longest; False when all are closing already."""
+        """Close the least recently used connection; return False if all are already closing."""
         open_channels = [channel for channel in self.channels if not channel.closed]
         if not open_channels:
             return False

@@ -1,8 +1,8 @@
-"""How much the next read takes from a socket, and when it comes. Mirrors how NetworkReceive sizes its buffer.
+"""Sets the size and the time of the next read from a socket. Mirrors how NetworkReceive sizes its buffer.
 
-Small requests come many at a time, and one read takes them all. Of a large one, a read takes the size alone, and the
-next one, which comes when the rest has arrived, takes exactly that: the kernel's copy is the only one of its bytes, and
-they wake this process once.
+Many small requests arrive together, and one read takes them all. For a large request, one read takes the size field,
+and the next one waits until the rest has arrived and takes exactly that: the kernel copies the bytes once and wakes
+this process once.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["ReadPace"]
 
 READ_SIZE_BYTES: Final = 120 * 1024
-"""How much one read takes from the socket: C libraries allocate from 128 KiB on by a system call, which costs more
-than a small request."""
+"""The usual size of one read: from 128 KiB on C libraries allocate with a system call, which costs more than a small
+request."""
 BULK_READ_SIZE_BYTES: Final = 256 * 1024
-"""How much the next read takes when one was full."""
+"""The size of the next read after a read that was full."""
 AWAITED_BYTES_MIN: Final = 64 * 1024
-"""A request that lacks less is read as it comes."""
+"""A request that lacks fewer bytes is read as they arrive."""
 AWAITED_BYTES_MAX: Final = 1024 * 1024
-"""So much is waited for at most: until it is read it takes room in the kernel."""
+"""The maximum number of bytes to wait for: they occupy the kernel's buffer until they are read."""
 FRAME_SIZE_BYTES: Final = 4
 
 
 class ReadPace:
-    """The reads of one connection; a transport that is no socket of Linux's is read as it comes."""
+    """The reads of one connection; a transport that is no Linux socket is read as its bytes arrive."""
 
     __slots__ = ("_awaited", "_read_size", "_socket", "_transport", "is_usual")
 
@@ -45,15 +45,15 @@ class ReadPace:
         if sys.platform == "linux" and is_plain_socket(transport):
             self._socket = cast("tcp.Connection", transport).socket
         self._awaited = 0
-        """With how many bytes the next read comes; 0 for any."""
+        """The number of bytes that the next read waits for; 0 for any number."""
         self._set_read_size(READ_SIZE_BYTES)
 
     def adjust(self, received: int, missing: int) -> None:
-        """A read has brought `received` bytes; the unfinished request lacks `missing`."""
+        """Set the next read after one that returned `received` bytes; the unfinished request lacks `missing`."""
         if missing >= AWAITED_BYTES_MIN and self._socket is not None:
             self._await(self._socket, min(missing, AWAITED_BYTES_MAX))
         elif self._awaited and self._socket is not None:
-            # The next request is most likely as large. If not, a small read is all that this costs.
+            # The next request is most likely as large. If not, the cost is one small read.
             self._await(self._socket, 0)
             self._set_read_size(missing or FRAME_SIZE_BYTES)
         elif received >= READ_SIZE_BYTES:
@@ -68,8 +68,8 @@ class ReadPace:
             self._set_read_size(size)
 
     def _set_read_size(self, size: int) -> None:
-        # On the instance: Twisted's transports read it each time, others ignore it.
+        # An attribute of the instance: Twisted's transports read it each time, others ignore it.
         self._read_size = size
         self._transport.bufferSize = size  # type: ignore[attr-defined]
         self.is_usual = size == READ_SIZE_BYTES and not self._awaited
-        """True while a read takes READ_SIZE_BYTES at most, as soon as any come."""
+        """True while a read takes READ_SIZE_BYTES at most and waits for no more than one byte."""

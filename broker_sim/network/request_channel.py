@@ -1,9 +1,9 @@
 """The bounded queue between Processors and handlers. Mirrors RequestChannel (queued.max.requests).
 
-Beside it callbacks wait: the rest of a request whose handler had to wait for an answer of another broker, and did so
-without its slot. They go before requests, which have not waited in line yet; one that comes wakes a handler up.
-A request goes straight to an idle handler; only when all are occupied it waits here. When the queue is full the
-Processor that brings a request blocks with it, and with it every connection of that Processor, as Kafka's does.
+A request goes directly to an idle handler; it waits here only while all handlers are occupied. When the queue is full
+the Processor of the next request blocks, with every connection of that Processor, as in Kafka.
+A second queue holds callbacks: the rest of a request whose handler released its slot while it waited for another
+broker. Handlers take callbacks before requests; a new callback wakes a handler.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["WAKE_UP", "CallbackRequest", "RequestChannel", "WakeUpRequest"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackRequest:
-    """What is left to do of a request, on a handler."""
+    """The rest of a request, which runs on a handler."""
 
     context: RequestContext
     function: Callable[[], None]
 
 
 class WakeUpRequest:
-    """What makes a handler look for callbacks when no request does."""
+    """Wakes a handler for a callback while no request is queued. Mirrors RequestChannel.WakeupRequest."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ class RequestChannel:
 
     @property
     def blocked_processors(self) -> int:
-        """How many Processors wait for room."""
+        """The number of Processors that wait for room."""
         return len(self._blocked)
 
     def send_request(self, context: RequestContext, processor: Processor) -> None:
@@ -72,7 +72,11 @@ class RequestChannel:
             self._blocked.append((processor, context))
 
     def send_callback_request(self, callback: CallbackRequest) -> None:
-        """Let the next idle handler do the rest of a request, before it takes another one."""
+        """Queue the rest of a request for the next idle handler, before all requests.
+
+        Raises:
+            BrokerSimError: The callback queue is full.
+        """
         if len(self.callbacks) >= self.limit:
             raise BrokerSimError(f"the callback queue holds {self.limit} already (queued.max.requests)")
         self.callbacks.append(callback)
@@ -80,7 +84,7 @@ class RequestChannel:
             self.queue.append(WAKE_UP)
 
     def next_request(self) -> RequestContext | CallbackRequest | None:
-        """The oldest callback or else request, for a handler that is idle now; a blocked Processor gets the room."""
+        """Return the oldest callback or else request for an idle handler; a blocked Processor gets the room."""
         if self.callbacks:
             return self.callbacks.popleft()
         while self.queue:
@@ -98,7 +102,7 @@ class RequestChannel:
         return context
 
     def clear(self) -> None:
-        """Forget everything that waits: the broker is gone."""
+        """Drop all waiting requests and callbacks: the broker has stopped."""
         self.queue.clear()
         self.callbacks.clear()
         self._blocked.clear()

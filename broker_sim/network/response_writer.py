@@ -1,8 +1,8 @@
-"""How response bytes leave: straight into the socket, or through the transport's buffer. Mirrors NetworkSend.
+"""Writes response bytes: directly to the socket, or through the transport's buffer. Mirrors NetworkSend.
 
-`write` answers whether the bytes are gone (True), or wait in a buffer until `drained` is called (False): a response
-counts as sent, and its channel is unmuted, only then, so that a client which does not read its responses stalls
-itself and costs one response of memory.
+`write` returns True when the bytes are sent, and False when they wait in a buffer until `drained` is called. A response
+counts as sent, and its channel is unmuted, only then: a client that does not read its responses blocks only itself and
+occupies the memory of one response.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ __all__ = ["LOST", "BufferedWriter", "DirectWriter", "IChannelTransport", "Respo
 
 
 class IChannelTransport(ITCPTransport, IPushProducer, IConsumer):
-    """A server's side of a connection: it can be paused, and it can pace what is written to it."""
+    """The server side of a connection: its reading can be paused, and it reports when its write buffer is full."""
 
 
 class ResponseWriter(Protocol):
-    """What a channel writes through."""
+    """Writes the responses of one channel."""
 
     def write(self, data: bytes) -> bool:
-        """Send bytes; False when `drained` will be called once they are gone."""
+        """Send bytes; return False if they wait: `drained` is called once they are sent."""
 
 
 class _LostWriter:
-    """Sends nothing, as a network that loses all that a broker writes."""
+    """Discards all bytes, like a network that loses every packet."""
 
-    def write(self, data: bytes) -> bool:  # noqa: ARG002 - as every writer
-        """Lose the bytes."""
+    def write(self, data: bytes) -> bool:  # noqa: ARG002 - the signature of ResponseWriter
+        """Discard the bytes."""
         return True
 
 
@@ -45,7 +45,7 @@ LOST: Final = _LostWriter()
 
 
 def writer_for(transport: IChannelTransport, drained: Callable[[], None]) -> ResponseWriter:
-    """The fastest writer that the transport allows: TLS and simulated sockets need their own buffers."""
+    """Return the fastest writer for a transport: TLS and simulated sockets need their own buffers."""
     if is_plain_socket(transport):
         return DirectWriter(cast("tcp.Connection", transport), drained)
     return BufferedWriter(transport, drained)
@@ -53,7 +53,7 @@ def writer_for(transport: IChannelTransport, drained: Callable[[], None]) -> Res
 
 @implementer(IPullProducer)
 class DirectWriter:
-    """Sends on a kernel socket at once."""
+    """Writes directly to a kernel socket."""
 
     __slots__ = ("_drained", "_transport", "_waiting")
 
@@ -63,7 +63,7 @@ class DirectWriter:
         self._waiting = False
 
     def write(self, data: bytes) -> bool:
-        """Send what the socket takes; the transport buffers the rest and asks for more when it is gone."""
+        """Send as many bytes as the socket accepts; the transport buffers the rest and reports when it is sent."""
         transport = self._transport
         if not self._waiting:
             data = send_at_once(transport, data)
@@ -71,25 +71,25 @@ class DirectWriter:
                 return True
         transport.write(data)
         if not self._waiting:
-            # Registering a pull producer asks it for data at once; only the second time means "drained".
+            # The registration calls resumeProducing immediately; only the second call means "drained".
             transport.registerProducer(self, False)
             self._waiting = True
         return False
 
     def resumeProducing(self) -> None:  # noqa: N802
-        """The transport's buffer is empty."""
+        """Report that the transport's buffer is empty."""
         if self._waiting:
             self._waiting = False
             self._transport.unregisterProducer()
             self._drained()
 
     def stopProducing(self) -> None:  # noqa: N802
-        """The connection is lost: its channel hears of it by connectionLost."""
+        """Do nothing: `connectionLost` notifies the channel of a lost connection."""
 
 
 @implementer(IPushProducer)
 class BufferedWriter:
-    """Writes through the transport, which says when its buffer is beyond its limit and when it is empty again."""
+    """Writes through the transport, which reports when its buffer exceeds its limit and when it is empty again."""
 
     __slots__ = ("_drained", "_paused", "_transport")
 
@@ -100,19 +100,19 @@ class BufferedWriter:
         transport.registerProducer(self, True)
 
     def write(self, data: bytes) -> bool:
-        """Hand the bytes to the transport."""
+        """Pass the bytes to the transport."""
         self._transport.write(data)
         return not self._paused
 
     def pauseProducing(self) -> None:  # noqa: N802
-        """The transport holds more than its limit."""
+        """Note that the transport's buffer exceeds its limit."""
         self._paused = True
 
     def resumeProducing(self) -> None:  # noqa: N802
-        """The transport has sent what it held."""
+        """Report that the transport's buffer is empty again."""
         if self._paused:
             self._paused = False
             self._drained()
 
     def stopProducing(self) -> None:  # noqa: N802
-        """The connection is lost: its channel hears of it by connectionLost."""
+        """Do nothing: `connectionLost` notifies the channel of a lost connection."""

@@ -1,7 +1,7 @@
-"""The version gate: which versions of which APIs a connection may send, and how each is read. Mirrors the check of
+"""The version gate: the API versions that a connection may send, and the decoder of each. Mirrors the check of
 ApiVersionManager.isApiEnabled in Processor.parseRequestHeader.
 
-The decision is made once per API and version; from then on the first four bytes of a frame find it.
+The gate decides once per API and version; later frames find the decision by their first four bytes.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class VersionGate:
         return route
 
     def decoder_of(self, context: RequestContext) -> Route:
-        """Return what reads the body of a request that has passed.
+        """Return the route that decodes the body of a request which the gate has accepted.
 
         The version of an ApiVersions that is not served becomes 0, and its body is not read: every client reads the
         oldest response.

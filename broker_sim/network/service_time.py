@@ -1,11 +1,11 @@
-"""What handling a request costs, modelled: how long a handler's slot is occupied before the request is applied.
+"""Models the cost of handling a request: the time for which a handler's slot is occupied before the request is applied.
 
     pool.service_time = FixedServiceTime(5.0)
     pool.service_time = ServiceTimeByApi({"Produce": Exponential(2.0), "Fetch": Fixed(0.5)}, random=stream)
     pool.service_time = ServiceTimeByApi(measured(journal.events_of(ResponseSent)), random=stream)
 
-With it, pool exhaustion, head-of-line blocking and long request queues are made on purpose, the same in each run of a
-seed. `measured` takes over what handling really took in a run on real time (the local time of RequestMetrics).
+A service time produces pool exhaustion, head-of-line blocking and long request queues, identical in each run of a seed.
+`measured` uses the handling times of a run on real time (the local time of RequestMetrics).
 """
 
 from __future__ import annotations
@@ -36,77 +36,83 @@ __all__ = [
 ]
 
 SERVICE_TIME_MS_MAX: Final = 60_000.0
-"""A drawn service time is cut here, so that the tail of a distribution never stops a run."""
+"""The upper limit of a drawn service time: the tail of a distribution must not stop a run."""
 SAMPLES_MAX: Final = 10_000
-"""Of what was measured so many of an API are kept, the latest."""
+"""The maximum number of measured times per API; the latest ones are kept."""
 
 
 class Distribution(Protocol):
     """Draws service times in milliseconds."""
 
     def draw_ms(self, random: Random) -> float:
-        """One service time."""
+        """Return one service time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Always the same."""
+    """The same time for every request."""
 
     ms: float
 
-    def draw_ms(self, random: Random) -> float:  # noqa: ARG002 - there is no chance in it
-        """The fixed time."""
+    def draw_ms(self, random: Random) -> float:  # noqa: ARG002 - the signature of Distribution
+        """Return the fixed time."""
         return self.ms
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """Anything between two times."""
+    """A uniform distribution between two times."""
 
     lowest_ms: float
     highest_ms: float
 
     def draw_ms(self, random: Random) -> float:
-        """A time of the interval."""
+        """Return a time of the interval."""
         return random.uniform(self.lowest_ms, self.highest_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """Mostly short, seldom long: what a queue's textbook serves with."""
+    """An exponential distribution, the usual one of queueing theory: mostly short times, few long ones."""
 
     mean_ms: float
 
     def draw_ms(self, random: Random) -> float:
-        """A time with this mean."""
+        """Return a time of a distribution with this mean."""
         return random.expovariate(1 / self.mean_ms) if self.mean_ms > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LogNormal:
-    """A long tail: half of all times are below the median; `sigma` of 1 makes every 40th seven times as long."""
+    """A log-normal distribution with a long tail: half of all times are below the median; with a `sigma` of 1 one time
+    in 40 is seven times as long.
+    """
 
     median_ms: float
     sigma: float
 
     def draw_ms(self, random: Random) -> float:
-        """A time with this median."""
+        """Return a time of a distribution with this median."""
         return self.median_ms * random.lognormvariate(0.0, self.sigma)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One of the times that were measured."""
+    """The distribution of measured times."""
 
     samples_ms: tuple[float, ...]
 
     def draw_ms(self, random: Random) -> float:
-        """One of the samples."""
+        """Return one of the samples."""
         return random.choice(self.samples_ms)
 
 
 class FixedServiceTime:
-    """Every request of every API takes the same time."""
+    """The same service time for every request of every API.
+
+    Raises:
+        BrokerSimError: The time is negative or above SERVICE_TIME_MS_MAX.
+    """
 
     __slots__ = ("ms",)
 
@@ -114,12 +120,16 @@ class FixedServiceTime:
         self.ms = _checked(ms)
 
     def __call__(self, context: RequestContext) -> float:  # noqa: ARG002 - the same for all
-        """The time in milliseconds."""
+        """Return the time in milliseconds."""
         return self.ms
 
 
 class ServiceTimeByApi:
-    """Each API has its distribution, by Kafka's name of it (else UnknownApi); others take `default`, or no time."""
+    """One distribution per API, by Kafka's name of the API; other APIs use `default`, or take no time.
+
+    Raises:
+        UnknownApi: Kafka has no API of a given name.
+    """
 
     __slots__ = ("_by_key", "_default", "_random")
 
@@ -131,7 +141,7 @@ class ServiceTimeByApi:
         self._random = random
 
     def __call__(self, context: RequestContext) -> float:
-        """A time in milliseconds, drawn for this request."""
+        """Return a time in milliseconds, drawn for this request."""
         distribution = self._by_key.get(context.api_key, self._default)
         if distribution is None:
             return 0.0
@@ -139,7 +149,7 @@ class ServiceTimeByApi:
 
 
 def measured(events: Iterable[ResponseSent]) -> dict[str, Distribution]:
-    """The local times of answered requests by API, as a run's journal has them."""
+    """Return one distribution per API of the local times in a run's journal."""
     samples: dict[str, list[float]] = {}
     for event in events:
         samples.setdefault(event.api, []).append(event.local_us / 1000)

@@ -1,8 +1,8 @@
-"""A broker's network layer, wired: listeners, Processors, RequestChannel, handlers. Mirrors kafka.network.SocketServer.
+"""The network layer of a broker: listeners, Processors, RequestChannel, handlers. Mirrors kafka.network.SocketServer.
 
-All stages live on one reactor and hand over by plain calls. A turn is one delivery of bytes (or one wake-up) with all
-that follows from it; channels that become readable inside of a turn are served at its end, so that a handler is never
-entered from within another one.
+All stages run on one reactor and call each other directly. An iteration is one delivery of bytes (or one wake-up) with
+all its consequences. Channels that become readable during an iteration are served at its end, so that a handler never
+runs inside another one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = ["SocketServer"]
 
 
 class SocketServer:
-    """Serves one node's clients: `start` binds, `stop` closes in order, `abort` resets everything, as a crash does.
+    """Serves one node's clients: `start` binds, `stop` closes in order, `abort` resets all connections like a crash.
 
-    A new run of the node has a new SocketServer, with the same listeners.
+    A new incarnation of the node has a new SocketServer with the same listeners.
     """
 
     def __init__(self, node: NetworkNode, *, reactor: IReactor, listeners: BrokerListeners) -> None:
@@ -44,12 +44,13 @@ class SocketServer:
         self.node = node
         self.reactor = reactor
         self.listeners = listeners
-        self.turn_us = 0
+        self.iteration_us = 0
+        """The start of the current iteration."""
         self.last_request_id = 0
         self._now_us = node.journal.now_us
         self.started_us = node.journal.now_us()
         self._ready: deque[KafkaChannel] = deque()
-        self._in_turn = False
+        self._in_iteration = False
         self._wake_up: IDelayedCall | None = None
         self.memory_pool = _memory_pool(config)
         self.data_plane = data_plane(node, reactor)
@@ -71,12 +72,12 @@ class SocketServer:
         return Acceptor(self, self.connection_quotas, listener, plane, processors=processors, backlog=backlog)
 
     def start(self) -> None:
-        """Bind and listen; the ports that the system has chosen are the listeners' from then on."""
+        """Bind and listen; the listeners keep the ports that the system chooses for port 0."""
         for acceptor in self.acceptors.values():
             acceptor.listen()
 
     def next_processor_id(self) -> int:
-        """Processors of all listeners are numbered together."""
+        """Return the number of the next Processor; all listeners share one sequence."""
         return next(self._processor_ids)
 
     @property
@@ -86,45 +87,45 @@ class SocketServer:
 
     @property
     def processors(self) -> list[Processor]:
-        """The Processors of all listeners, those of the control plane too."""
+        """The Processors of all listeners, including the control plane."""
         return [processor for acceptor in self.acceptors.values() for processor in acceptor.processors]
 
-    def go_on(self) -> None:
-        """Something that newcomers wait for may have come."""
+    def admit_waiting(self) -> None:
+        """Admit the connections that wait at any listener, as far as the quotas and the Processors allow it."""
         for acceptor in self.acceptors.values():
             if acceptor.waiting:
-                acceptor.go_on()
+                acceptor.admit_waiting()
 
     def stop(self) -> None:
-        """Stop listening and close every connection once its answered responses are sent."""
+        """Stop listening and close every connection after its gathered responses are sent."""
         self._close(abort=False, reason="the broker is shutting down")
 
     def abort(self) -> None:
-        """Stop listening and reset every connection; what waits is forgotten."""
+        """Stop listening, reset every connection and drop all waiting requests."""
         self._close(abort=True, reason="the broker has died")
 
     def stop_listening(self) -> None:
-        """Take no new connections; those that are open stay."""
+        """Accept no new connections; open ones stay."""
         for acceptor in self.acceptors.values():
             acceptor.stop_listening()
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return sum(len(processor.channels) for processor in self.processors)
 
     @property
     def waiting_requests(self) -> int:
-        """The number of requests that have arrived and wait in their connections behind an earlier request."""
+        """The number of requests that wait in their connections behind an earlier request."""
         return sum(channel.waiting_requests for processor in self.processors for channel in processor.channels)
 
     def handler_idle_ratio(self) -> float:
-        """Of all handlers' time since the start, what they waited for requests (RequestHandlerAvgIdlePercent)."""
+        """Return the share of time since the start in which handlers were idle (RequestHandlerAvgIdlePercent)."""
         busy_us = self.node.request_metrics.busy_us + self.handler_pool.held_us
         return self._idle_ratio(busy_us, self.handler_pool.size)
 
     def processor_idle_ratio(self, plane: Plane | None = None) -> float:
-        """Of all Processors' time since the start, what they were not blocked (NetworkProcessorAvgIdlePercent)."""
+        """Return the share of time since the start in which Processors were idle (NetworkProcessorAvgIdlePercent)."""
         processors = [each for each in self.processors if each.acceptor.plane is (plane or self.data_plane)]
         return self._idle_ratio(sum(processor.blocked_us() for processor in processors), len(processors))
 
@@ -132,10 +133,10 @@ class SocketServer:
         elapsed_us = max(1, self._now_us() - self.started_us)
         return min(1.0, max(0.0, 1 - busy_us / (size * elapsed_us)))
 
-    # What may change while the server runs.
+    # Changes while the server runs.
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Take a changed configuration over, which is checked already. Mirrors its Reconfigurables."""
+        """Apply a changed configuration that is already validated. Mirrors the Reconfigurables of SocketServer."""
         quotas = self.connection_quotas
         quotas.max_connections_per_ip = config.max_connections_per_ip
         quotas.overrides = connection_overrides(config)
@@ -153,30 +154,38 @@ class SocketServer:
             self.set_max_connections(config.max_connections)
         if config.num_io_threads != self.handler_pool.size:
             self.handler_pool.resize(config.num_io_threads)
-        self.go_on()
+        self.admit_waiting()
 
     def resize_processors(self, size: int) -> None:
-        """Change num.network.threads at every listener of the data plane."""
+        """Change num.network.threads at every listener of the data plane.
+
+        Raises:
+            ConfigError: The size is below 1, below half or above double the current size.
+        """
         for acceptor in self.acceptors.values():
             if acceptor.plane is self.data_plane:
                 acceptor.resize_processors(size)
 
     def resize_handlers(self, size: int) -> None:
-        """Change num.io.threads: handlers that are too many end with the request that they have."""
+        """Change num.io.threads; busy handlers that are removed finish their requests first.
+
+        Raises:
+            ConfigError: The size is below 1, below half or above double the current size.
+        """
         check_resize("num.io.threads", self.handler_pool.size, size)
         self.handler_pool.resize(size)
 
     def set_max_connections(self, limit: int) -> None:
-        """Change max.connections: what is more than that is closed."""
+        """Change max.connections and close the excess connections."""
         self.connection_quotas.max_connections = limit
         self.close_excess_connections()
-        self.go_on()
+        self.admit_waiting()
 
     def close_excess_connections(self) -> None:
-        """Close the least recently used beyond max.connections, one a Processor in turn.
+        """Close the least recently used connections beyond max.connections, one per Processor and round.
 
-        Mirrors Processor.closeExcessConnections. Connections that are closing already count first; those of the
-        listener for other brokers stay.
+        Mirrors Processor.closeExcessConnections. Connections that are already closing count first; those of the
+        inter-broker listener stay.
         """
         quotas = self.connection_quotas
         processors = [
@@ -196,26 +205,26 @@ class SocketServer:
                 return
             excess -= closed
 
-    # Turns.
+    # Iterations.
 
     def serve(self, channel: KafkaChannel) -> None:
-        """A channel has frames: serve them, and then the channels that woke up meanwhile."""
-        if self._in_turn:
+        """Run one iteration: serve a channel's frames, then the channels that became ready during it."""
+        if self._in_iteration:
             self._ready.append(channel)
             return
-        self._in_turn = True
-        self.turn_us = self._now_us()
+        self._in_iteration = True
+        self.iteration_us = self._now_us()
         try:
             channel.serve_frames()
             while self._ready:
                 self._ready.popleft().serve_frames()
         finally:
-            self._in_turn = False
+            self._in_iteration = False
 
     def wake(self, channel: KafkaChannel) -> None:
-        """A channel with waiting frames may go on: at the end of this turn, or in a turn of its own."""
+        """Schedule a channel with waiting frames: at the end of this iteration, or in an iteration of its own."""
         self._ready.append(channel)
-        if not self._in_turn and self._wake_up is None:
+        if not self._in_iteration and self._wake_up is None:
             self._wake_up = self.reactor.callLater(0, self._serve_ready)
 
     def _serve_ready(self) -> None:

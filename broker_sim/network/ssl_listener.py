@@ -1,8 +1,8 @@
-"""A listener with TLS: the same channels on decrypted bytes. Mirrors SslChannelBuilder in Mode.SERVER.
+"""A listener with TLS: its channels read decrypted bytes. Mirrors SslChannelBuilder in Mode.SERVER.
 
-Each listener has a context of its own, from `listener.name.<listener>.ssl.*` and, where that is silent, `ssl.*`. A
-client that makes no TLS is logged with what to change, as Kafka logs a failed authentication; until then its connection
-counts as any other and is subject to connections.max.idle.ms.
+Each listener has its own TLS context, from `listener.name.<listener>.ssl.*` and, for settings that are absent there,
+`ssl.*`. When a handshake fails, the log names the necessary change, as Kafka logs a failed authentication. Until then
+the connection counts as any other and is subject to connections.max.idle.ms.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ __all__ = ["ListenerEngines", "listener_settings", "with_tls"]
 
 ENABLED: Final = "ssl.enabled.protocols"
 INTERNAL_ERROR_ALERT: Final = bytes.fromhex("15030300020250")
-"""What Java's TLS answers to bytes that are none, and OpenSSL leaves out: by it a client can tell what it has met."""
+"""The alert that Java's TLS sends for bytes that are no TLS: the client recognizes a TLS server by it. OpenSSL sends
+none."""
 ALERT_BYTES_MAX: Final = 32 * 1024
 _log = Logger()
 
 
 class _ServerTransportLayer(SslTransportLayer):
-    """Tells the log, and the channel, why there was no TLS with a client."""
+    """Reports to the log, and to the channel, why a TLS handshake failed."""
 
     def _tlsShutdownFinished(self, reason: Failure | None) -> None:  # noqa: N802 - Twisted's name
-        """TLS is over: by an error of the handshake, if there is no word of it yet, with an alert."""
+        """End TLS; after a failed handshake, send an alert to the client."""
         engine, transport = self.engine, self.transport
         if reason is not None and not self._handshakeDone and engine is not None and transport is not None:
             try:
@@ -56,7 +57,7 @@ class _ServerTransportLayer(SslTransportLayer):
         super()._tlsShutdownFinished(reason)  # type: ignore[no-untyped-call]  # Twisted's
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
-        """The connection is gone, perhaps by a failure of TLS."""
+        """Log a failure of TLS, and report the lost connection to the channel."""
         failed = self._reason
         channel = cast("KafkaChannel", self.wrappedProtocol)
         if failed is not None and isinstance(failed.value, SSL.Error) and not channel.close_reason:
@@ -72,13 +73,17 @@ class _ServerTransportLayer(SslTransportLayer):
 
 
 def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
-    """What a broker's file says of a listener's TLS, checked; SslConfigError for what cannot be."""
+    """Return the validated TLS settings of a listener.
+
+    Raises:
+        SslConfigError: A setting is invalid, or a file of it cannot be read.
+    """
 
     def value_of(name: str) -> object:
         value = config.for_listener(name, listener)
         own = f"listener.name.{listener.lower()}.{name}"
         if name == ENABLED and name not in config.static and own not in config.static and isinstance(value, list):
-            # Old releases begin with versions that OpenSSL no longer speaks.
+            # The defaults of old releases contain versions that OpenSSL no longer supports.
             return [each for each in value if each in PROTOCOLS]
         return value
 
@@ -86,7 +91,7 @@ def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
 
 
 class ListenerEngines:
-    """A listener's current context: new stores are for new connections. Mirrors SslFactory.reconfigure (KIP-226)."""
+    """A listener's current TLS context; new key stores apply to new connections. Mirrors SslFactory (KIP-226)."""
 
     def __init__(self, listener: str, config: BrokerConfig) -> None:
         self._listener = listener
@@ -94,11 +99,11 @@ class ListenerEngines:
         self._engines = SslEngineFactory(self._settings, server=True)
 
     def connection(self) -> SSL.Connection:
-        """One for a client that has come."""
+        """Return the TLS state of a new connection."""
         return self._engines.connection()
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """Take changed settings over; those that cannot be are logged, and the old ones stay."""
+        """Apply changed settings; invalid ones are logged, and the old settings stay."""
         try:
             settings = listener_settings(config, self._listener)
             if settings != self._settings:
@@ -109,7 +114,11 @@ class ListenerEngines:
 
 
 def with_tls(acceptor: Acceptor, config: BrokerConfig) -> tuple[ServerFactory, ListenerEngines]:
-    """An Acceptor's connections inside of TLS; ConfigError names the listener and what is wrong."""
+    """Return a factory that wraps an Acceptor's connections in TLS, and the listener's contexts.
+
+    Raises:
+        ConfigError: The TLS settings of the listener are invalid.
+    """
     try:
         engines = ListenerEngines(acceptor.listener, config)
     except SslConfigError as error:

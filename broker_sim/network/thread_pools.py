@@ -1,4 +1,4 @@
-"""By how much the pools of threads may change while a broker runs. Mirrors DynamicThreadPool."""
+"""Limits for changes of the thread pools while a broker runs. Mirrors DynamicThreadPool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ __all__ = ["check_resize"]
 
 
 def check_resize(name: str, current: int, size: int) -> None:
-    """At least half and at most double the current size, in Kafka's words; ConfigError otherwise."""
+    """Check a new pool size: at least half and at most double the current one. The error texts are Kafka's.
+
+    Raises:
+        ConfigError: The size is below 1, below half or above double the current size.
+    """
     if size == current:
         return
     refusal = f"Dynamic thread count update validation failed for {name}={size}"

@@ -1,9 +1,9 @@
-"""One node's spine: every request passes the same stages in the same order, over every transport.
+"""The spine, the request path of one node: every request passes the same stages in the same order on every transport.
 
-`stages` is the table of contents. On arrival and before the handler the stages are passed from the first to the last,
-on the response from the last to the first. Only hooks that do something are called: the lists of active hooks are made
-again when fault rules or quotas change, so that an idle stage costs nothing. Mirrors KafkaApis.handle and
-ControllerApis.handle with RequestHandlerHelper.
+`stages` lists them. On arrival and before the handler a request passes the stages from the first to the last, and its
+response from the last to the first. Only active hooks are called: their lists are rebuilt when fault rules or quotas
+change, so that an idle stage costs nothing. Mirrors KafkaApis.handle and ControllerApis.handle with
+RequestHandlerHelper.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _log = Logger()
 
 
 class RpcServer:
-    """The spine of one node's run. A transport calls `receive`, `handle` and `respond` in this order, then `sent`."""
+    """The spine of one incarnation of a node. A transport calls `receive`, `handle`, `respond` and `sent` in order."""
 
     def __init__(
         self, *, node_id: int, apis: NodeApis, journal: Journal, faults: Faults, quotas: QuotaManagers
@@ -57,7 +57,7 @@ class RpcServer:
         self._on_response: tuple[ResponseHook, ...] = ()
         self.on_sent: tuple[SentHook, ...] = ()
         self.on_frame: FrameHook | None = None
-        """What fault rules do with a response's bytes, for transports that have some."""
+        """Returns the fault action for the bytes of a response, for transports that encode responses."""
         self._now_us = journal.now_us
         self.handle: Callable[[RequestContext], HandlerResult] = apis.serve
         """Serve a request on a handler. A failure becomes the API's error response, as in KafkaApis.handle."""
@@ -65,7 +65,7 @@ class RpcServer:
         self.refresh()
 
     def refresh(self) -> None:
-        """Make the lists of active hooks again: a stage has something to do now, or nothing any more."""
+        """Rebuild the lists of active hooks, after a stage has become active or idle."""
         stages = self.stages
         self.on_arrival = _active(stage.on_arrival for stage in stages)
         self._before_handler = _active(stage.before_handler for stage in stages)
@@ -75,14 +75,14 @@ class RpcServer:
         self.handle = self._handle_by_stages if self._before_handler else self.apis.serve
 
     def stop(self) -> None:
-        """The node's run is over: watch nothing any more."""
+        """Stop watching fault rules and quotas: the incarnation of the node has ended."""
         for stop_watching in self._stop_watching:
             stop_watching()
 
-    # A request's path.
+    # Calls of a transport.
 
     def receive(self, context: RequestContext) -> None:
-        """Take a request whose header is known; `Transport.accept` follows, unless a stage ends the request."""
+        """Pass a request with a known header to the stages; `Transport.accept` follows, unless a stage ends it."""
         if self.on_arrival:
             self._arrive(context, 0, None)
         else:
@@ -92,8 +92,8 @@ class RpcServer:
         return self._enter(None, context, 0)
 
     def respond(self, context: RequestContext, result: HandlerResult) -> None:
-        """Send what a handler has returned: now or, for a Deferred, when it fires."""
-        # In this order: the tests for an enum's class and for Deferred, an abstract class, are slow.
+        """Send the result of a handler: immediately or, for a Deferred, when it fires."""
+        # Responses first: the tests for an enum's class and for Deferred, an abstract class, are slow.
         if isinstance(result, RESPONSES):
             if self._on_response:
                 self._leave(result, context, 0)
@@ -110,7 +110,7 @@ class RpcServer:
             )
 
     def sent(self, context: RequestContext, size_bytes: int) -> None:
-        """Note that a response was given to the transport."""
+        """Call the hooks of a response that was passed to the transport."""
         for hook in self.on_sent:
             hook(context, size_bytes)
 
@@ -118,7 +118,7 @@ class RpcServer:
         """Return the API's response for a request that fails as a whole."""
         return self.apis.handlers.handler_of(context.api_key).error_response(context.request, context, error_code)
 
-    # The stages on the way in.
+    # The stages of a request.
 
     def _arrive(self, context: RequestContext, position: int, verdict: Any) -> None:
         hooks = self.on_arrival
@@ -151,7 +151,7 @@ class RpcServer:
         finally:
             context.release_handler()
 
-    # The stages on the way out.
+    # The stages of a response.
 
     def _respond_late(self, result: Response | NoResponse, context: RequestContext) -> None:
         try:

@@ -1,6 +1,6 @@
-"""A stage of the spine: up to four hooks, at the four places that every request passes.
+"""A stage of the spine (`rpc_server`): up to four hooks, at the four points that every request passes.
 
-A hook returns None to go on, or the request's result, or a Deferred of either when the request has to wait.
+A hook returns None to continue, or the request's result, or a Deferred of either when the request has to wait.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SentHook: TypeAlias = "Callable[[RequestContext, int], None]"
 
 
 class Stage:
-    """One stage. A hook that is None, as each is by default, is left out of the path."""
+    """One stage. Each hook is None by default; the spine does not call a hook that is None."""
 
     @property
     def on_arrival(self) -> RequestHook | None:
@@ -45,10 +45,10 @@ class Stage:
 
     @property
     def on_response(self) -> ResponseHook | None:
-        """Called with the result of the handler; returns what takes its place, or the same."""
+        """Called with the result of the handler; returns the same result or a replacement."""
         return None
 
     @property
     def on_sent(self) -> SentHook | None:
-        """Called when a response was given to the transport, with its size in bytes."""
+        """Called after a response was passed to the transport, with its size in bytes."""
         return None

@@ -180,7 +180,7 @@ class FileLogSegment(LogSegment):
         last = TIME_ENTRY.unpack_from(times, (time_entries - 1) * TIME_ENTRY.size) if time_entries else (NO_TIMESTAMP,)
         self._last_indexed_timestamp = int(last[0])
         self._index_at = self.size + self._index_interval_bytes
-        self._see_whether_indexes_are_full()
+        self._update_indexes_full()
 
     def _rebuild_indexes(self) -> None:
         offsets, times = index_batches(self.batches, self.base_offset, self._index_interval_bytes)
