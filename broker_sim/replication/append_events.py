@@ -1,4 +1,4 @@
-"""Journal events of appends: what was stored, and the results that producers get."""
+"""Journal events of appends: the stored batches, and the results of Produce requests."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _NOT_RETRIED: Final = frozenset(
         ErrorCode.NEW_LEADER_ELECTED,
     }
 )
-"""The proposal stays pending: newer metadata is on its way and will replace it."""
+"""The proposal stays pending: newer metadata will replace it."""
 _NONE: Final = ErrorCode.NONE
 
 
@@ -249,7 +249,7 @@ class Partition:
         """Notify `operation` when the high watermark has reached `required_offset`."""
         waiting = self._delayed_produces
         if waiting and waiting[-1][0] > required_offset:
-            # A duplicate waits for an offset that lies before what came after the original.
+            # A duplicate waits for its original's offset, which lies before those of later batches.
             later = [entry for entry in waiting if entry[0] > required_offset]
             for _ in later:
                 waiting.pop()

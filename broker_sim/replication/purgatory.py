@@ -80,7 +80,7 @@ class ExpirationQueue:
             if not operation.completed:
                 operation.expire()
         if self._lanes.get(delay_ms) is not lane:
-            return  # stopped by what expired
+            return  # an expired operation has stopped the queue
         if not operations:
             if lane.timer is None:
                 del self._lanes[delay_ms]

@@ -1,8 +1,8 @@
 """A broker's replicas: appends, fetches, offsets. Mirrors ReplicaManager.
 
-What waits for acknowledgements ends with the event itself. What waits for bytes is woken by it and completed in the
-next flush, one plain `callLater(0)` for all that one turn of the reactor has stirred up: so a response carries what
-many appends brought, and no handler runs inside another one.
+An operation that waits for acknowledgements completes within the event that ends it. Parked fetches complete in the
+next flush, one `callLater(0)` per loop iteration, so that one response carries the batches of many appends and no
+handler runs inside another one. An append with acks=all completes the fetches of followers at once.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ class ReplicaManager:
         for index, partition in waiting:
             partition.await_high_watermark(results[index].last_offset + 1, operation, index)
         if timeout_ms <= 0:
-            operation.expire()  # Kafka's timer runs at once what is overdue, before any follower can have fetched
+            operation.expire()  # as Kafka's timer: overdue on arrival, before any follower can fetch
         elif not self._stopped:
             self._expirations.add(operation, timeout_ms)
         return operation.deferred
@@ -547,7 +547,7 @@ class ReplicaManager:
         """Respond to followers; one that is close enough confirms within the call.
 
         After an append with acks=all this is done at once, as by ReplicaManager.tryCompleteActions; for others it waits
-        for the flush, so that one response carries what one loop iteration has appended.
+        for the flush, so that one response carries all appends of one loop iteration.
         """
         while self._woken_sessions and not self._stopped:
             sessions, self._woken_sessions = self._woken_sessions, {}

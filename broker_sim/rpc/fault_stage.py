@@ -60,23 +60,23 @@ class FaultStage(Stage):
 
     @property
     def before_handler(self) -> RequestHook | None:
-        """Phase BEFORE_APPEND; and what a Produce needs for AFTER_APPEND and AFTER_REPLICATION."""
+        """Phase BEFORE_APPEND; prepares a Produce for AFTER_APPEND and AFTER_REPLICATION."""
         return self._before_append if any(map(self._is_open, _IN_HANDLER)) else None
 
     @property
     def on_response(self) -> ResponseHook | None:
-        """Phase BEFORE_RESPONSE: the response is whole, nothing of it is sent."""
+        """Phase BEFORE_RESPONSE: the response is complete, and not sent yet."""
         return self._before_response if self._has_marked or self._is_open(Phase.BEFORE_RESPONSE) else None
 
     @property
     def on_frame(self) -> Callable[[RequestContext, bytes], Interception | None] | None:
-        """Phase MID_RESPONSE, for transports with bytes: returns what becomes of a frame, None to send it."""
+        """Phase MID_RESPONSE, for transports with bytes: returns an interception, None to send the frame."""
         return self._mid_response if self._has_marked or self._is_open(Phase.MID_RESPONSE) else None
 
     def _is_open(self, phase: Phase) -> bool:
         return phase in self._faults.open_phases
 
-    # What each does.
+    # The hooks.
 
     def _before_parse(self, context: RequestContext) -> Verdict:
         interception = self.intercept(Phase.BEFORE_PARSE, context)
@@ -191,7 +191,7 @@ class FaultStage(Stage):
     def intercept(
         self, phase: Phase, context: RequestContext, topic: str | None = None, partition: int | None = None
     ) -> Interception | None:
-        """Return what the rules make of a request in a phase, None to go on."""
+        """Return the result that the rules give a request in a phase, None to continue."""
         return self._faults.intercept(
             phase,
             FaultPoint(
@@ -220,7 +220,7 @@ class _AppendFaults:
         self._errors: dict[TopicPartition, ErrorCode] = {}
 
     def appended(self, results: list[PartitionAppend]) -> None:
-        """Remember what the leader has appended."""
+        """Record the batches that the leader has appended."""
         self._appended = results
 
     def finished(

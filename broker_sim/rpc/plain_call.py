@@ -83,7 +83,7 @@ class PlainCalls:
         context.origin.callback(outcome)
 
     def fail(self, context: RequestContext) -> None:
-        """Return what a client sees: a closed connection."""
+        """Return the result that closes a client's connection."""
         context.origin.callback(NoResponse.CLOSE_CONNECTION)
 
     def throttle(self, context: RequestContext, throttle_ms: int) -> None:
