@@ -1,4 +1,4 @@
-"""ControlledShutdown (api key 7): a broker hands its leaderships back to the controller, in ZooKeeper mode.
+"""ControlledShutdown (api key 7): the controller moves all leaders away from a broker, in ZooKeeper mode.
 
 Versions: v2 broker epochs (KIP-380). A broker other than the controller returns NOT_CONTROLLER; an unknown broker id is
 BROKER_NOT_AVAILABLE. Mirrors KafkaApis.handleControlledShutdownRequest.

@@ -18,13 +18,13 @@ class NoResponse(Enum):
     """The reason why a client gets no response message."""
 
     NO_OP = "nothing is sent"
-    """As for acks=0: the channel reads on. Mirrors RequestChannel.NoOpResponse."""
+    """The channel resumes reading, as for acks=0. Mirrors RequestChannel.NoOpResponse."""
     CLOSE_CONNECTION = "the connection is closed"
     """Mirrors RequestChannel.CloseConnectionResponse; see `RequestContext.disconnect`."""
     STAY_MUTED = "nothing is ever sent"
-    """As where Kafka's handler fails while it builds the error response: the channel stays open and muted for good."""
+    """The channel stays open and muted, as when Kafka's handler fails while it builds the error response."""
     LOST = "the response is lost"
-    """As in a network that has lost it: the connection stays open, and nothing that follows reaches the client."""
+    """The network loses the response: the connection stays open, and no later response reaches the client."""
 
 
 PreparedResponse: TypeAlias = bytes

@@ -92,7 +92,7 @@ class RequestContext:
         # Read for each request: a default of the class is read more slowly.
         self.handler_held = False
         self.append_hook: AppendHook | None = None
-        """What fault rules do with the partitions of a Produce; None while no rule could do anything."""
+        """Applies the fault rules to the partitions of a Produce; None while no rule can fire."""
 
     @property
     def size_bytes(self) -> int:

@@ -33,7 +33,7 @@ class Transport(Protocol):
         """End a request without a response."""
 
     def fail(self, context: RequestContext) -> None:
-        """End a request whose response could not be made: a mistake of the simulator, which is logged already."""
+        """End a request without a response after an error of the simulator, which is already logged."""
 
     def throttle(self, context: RequestContext, throttle_ms: int) -> None:
         """Read nothing from the client for a time (KIP-219)."""

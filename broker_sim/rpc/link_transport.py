@@ -1,5 +1,5 @@
-"""The transport between nodes: a call over a link becomes a request of the target's spine. Stands for the SocketServer
-of a node's listener for other nodes.
+"""The transport between nodes: a call over a link becomes a request of the target's spine. Replaces the SocketServer of
+the inter-broker listener.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LinkTransport:
         self._rpc.receive(context)
 
     def accept(self, context: RequestContext) -> None:
-        """Serve at once."""
+        """Serve the request immediately."""
         self._rpc.respond(context, self._rpc.handle(context))
 
     def decode(self, context: RequestContext) -> bool:  # noqa: ARG002 - as every transport

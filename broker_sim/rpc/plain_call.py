@@ -66,7 +66,7 @@ class PlainCalls:
         )
 
     def accept(self, context: RequestContext) -> None:
-        """Serve at once."""
+        """Serve the request immediately."""
         self._rpc.respond(context, self._rpc.handle(context))
 
     def decode(self, context: RequestContext) -> bool:  # noqa: ARG002 - as every transport

@@ -24,7 +24,7 @@ SIZE_BYTES = 4
 
 
 class QuotaStage(Stage):
-    """Active while any client has a quota. What nodes of the cluster send each other over links has none."""
+    """Active while any client has a quota. Requests between nodes of the cluster have none."""
 
     def __init__(self, quotas: QuotaManagers) -> None:
         self._quotas = quotas

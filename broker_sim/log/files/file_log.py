@@ -210,7 +210,11 @@ class FileReplicaLog(ReplicaLog):
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> PartitionAppend:
-        """As in memory; KAFKA_STORAGE_ERROR when the directory is offline, or fails now."""
+        """Append as a log in memory does.
+
+        Raises:
+            RecordsRefused: The records are invalid, or the directory is offline or fails (KAFKA_STORAGE_ERROR).
+        """
         if not self.directory.offline:
             try:
                 result = super().append_as_leader(records, leader_epoch, now_ms, origin)
