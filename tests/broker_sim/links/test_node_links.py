@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import LinkChanged
 from broker_sim.control.journal import Journal
+from broker_sim.links import node_links
 from broker_sim.links.node_links import LinkFailure, NodeLinks
 from sim_runtime.virtual_reactor import VirtualReactor
 
@@ -175,3 +176,31 @@ def test_the_journal_has_the_changes_of_links(links: Links) -> None:
     (changed,) = links.journal.events
     assert isinstance(changed, LinkChanged)
     assert (changed.broker_id, changed.target, changed.state) == (1, 2, "held")
+
+
+def test_an_error_in_the_handler_of_a_response_is_logged_and_does_not_reach_the_responding_node(
+    links: Links, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[dict[str, Any]] = []
+    monkeypatch.setattr(node_links._log, "failure", lambda text, **values: logged.append({"text": text, **values}))
+
+    def broken(_response: Any) -> None:
+        raise RuntimeError("as the test wants it")
+
+    links.links.call(1, 2, Request(1), broken, links.results.append)
+    links.exchange(2)
+    assert links.nodes[2].received == [(1, 1), (1, 2)]
+    assert links.results == [20]
+    assert [(each["request"], each["source"], each["target"]) for each in logged] == [("Request", 1, 2)]
+
+
+def test_a_call_reports_its_failure_once(links: Links) -> None:
+    responses: list[Any] = []
+    failures: list[Exception] = []
+    links.links.link(2, 1).cut()
+    links.links.call(1, 2, Request(1), responses.append, failures.append, timeout_ms=500)
+    links.reactor.run_for(ms=499)
+    assert failures == []
+    links.reactor.run_for(ms=60_000)
+    assert [str(each) for each in failures] == ["Request from 1 to 2: request timed out"]
+    assert responses == []
