@@ -185,6 +185,7 @@ class Processor:
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Read the header of one frame, mute the channel, and pass the request to the stages of the RpcServer."""
         route: Route | None = None
+        parsed = None
         position = correlation_id = 0
         client_id = channel.client_id
         tags: Sequence[tuple[int, bytes]] = ()
@@ -228,8 +229,11 @@ class Processor:
             self.on_request(context)
         if self._rpc.on_arrival:
             self._rpc.receive(context)
-        else:
+        elif parsed is None:
             self._accept(context, route)
+        else:
+            # The first request of an API, or an ApiVersions whose version is not served.
+            self.accept(context)
 
     def _parse_header(
         self, channel: KafkaChannel, frame: bytes

@@ -16,6 +16,7 @@ from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.kafka_apis import KafkaApis
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.broker_listeners import BrokerListeners
+from broker_sim.control.events import Detail
 from broker_sim.control.journal import Journal
 from broker_sim.faults.interception import FaultPoint, Interception, Phase
 from broker_sim.metrics.request_metrics import RequestMetrics
@@ -118,7 +119,7 @@ class Client(Protocol):
 class Bench:
     """The server under test with its world."""
 
-    def __init__(self, **config: str) -> None:
+    def __init__(self, *, detail: Detail = Detail.FULL, **config: str) -> None:
         self.world = World(1)
         self.logged: list[LogEvent] = []
         reactor = self.world.network.host("broker-1")
@@ -126,7 +127,7 @@ class Bench:
             id=1,
             config=BrokerConfig.parse({key.replace("_", "."): value for key, value in config.items()}),
             release=releases.get("4.3.1"),
-            journal=Journal(lambda: self.world.reactor.now_us),
+            journal=Journal(lambda: self.world.reactor.now_us, detail=detail),
             random=self.world.streams.stream,
             metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
         )
@@ -174,8 +175,8 @@ def api_versions_request(correlation_id: int) -> bytes:
 def make_bench() -> Iterator[Callable[..., Bench]]:
     benches: list[Bench] = []
 
-    def make(**config: str) -> Bench:
-        bench = Bench(**config)
+    def make(detail: Detail = Detail.FULL, **config: str) -> Bench:
+        bench = Bench(detail=detail, **config)
         globalLogPublisher.addObserver(bench.log)
         benches.append(bench)
         return bench

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.handler_result import NoResponse
-from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
+from broker_sim.control.events import ConnectionClosed, ConnectionOpened, Detail, RequestReceived, ResponseSent
 from broker_sim.network import channel as channel_module
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse
 
 if TYPE_CHECKING:
@@ -50,6 +51,23 @@ def test_requests_of_one_read_get_responses_in_order(bench: Any, client: Any) ->
     client.exchange(1, 2, 3)
     bench.run()
     assert client.correlation_ids == [1, 2, 3]
+
+
+@pytest.mark.parametrize("detail", list(Detail))
+@pytest.mark.parametrize("version", [5, 127])
+def test_api_versions_of_a_version_that_is_not_served_gets_the_oldest_response(
+    make_bench: Callable[..., Any], detail: Detail, version: int
+) -> None:
+    bench = make_bench(detail)
+    client = bench.connect()
+    for correlation_id in (1, 2):
+        client.transport.write(framed(HEADER.pack(18, version, correlation_id, -1) + b"\0"))
+        bench.run()
+    client.exchange(3)
+    bench.run()
+    assert client.correlation_ids == [1, 2, 3]
+    errors = [ApiVersionsResponse.decode(0, frame[4:]).error_code for frame in client.frames]
+    assert errors == [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE]
 
 
 def test_a_connection_has_one_request_in_the_broker(bench: Any, client: Any) -> None:
