@@ -2,8 +2,8 @@
 
     python benchmarks/client_fast_paths.py [ROUNDS]
 
-Append buffers are measured in this process, in CPU time. Reactors are measured by brokers in processes of their own, to
-which confluent-kafka producers send in turns.
+Append buffers are measured in this process, in CPU time. Spinning is measured by brokers in processes of their own, to
+which confluent-kafka producers send in turns. Wakers are measured by producers of this project in processes too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from twisted.internet.epollreactor import EPollReactor
-
 from benchmarks.measured_producer import measure
+from benchmarks.measured_producers import Run, blocking
 from broker_client.core.batching.append_buffer import AppendBuffers
 from broker_client.core.batching.buffer_pool import BufferPool
 from broker_client.core.batching.record_accumulator import AccumulatorConfig, RecordAccumulator
@@ -31,8 +30,7 @@ from broker_client.core.network.metadata import Metadata
 from broker_client.records import UNKNOWN_PARTITION, PartitionInfo
 from sim_runtime import real_reactor
 from sim_runtime.backoff import ExponentialBackoff
-from sim_runtime.direct_epoll_reactor import DirectEPollReactor
-from sim_runtime.held_ports import HeldPorts
+from sim_runtime.epoll_reactor import RealEPollReactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,24 +38,13 @@ if TYPE_CHECKING:
 TOPIC: Final = "measured"
 RECORDS: Final = 50_000
 BATCH_SIZE: Final = 16_384
-REACTORS: Final = ("direct and spinning", "direct", "Twisted's")
+REACTORS: Final = ("spinning", "blocking")
+WAKERS: Final = ("edge-triggered waker", "Twisted's waker")
+SENDS: Final = 1_500
 LOADS: Final = (
     ("one record per request", "throughput", 20_000, ("linger.ms=0", "batch.num.messages=1")),
     ("synchronous sends", "latency", 1_000, ("linger.ms=0",)),
 )
-
-
-class PlainReactor(EPollReactor):
-    """Twisted's reactor with the listeners of this project."""
-
-    def __init__(self) -> None:
-        self.held_ports = HeldPorts()
-        super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
-
-    def listenTCP(self, port: int, factory: Any, backlog: int = 50, interface: str = "") -> Any:  # noqa: N802
-        """As every reactor."""
-        held = self.held_ports.hold(interface, port)
-        return super().listenTCP(held, factory, backlog, interface)  # type: ignore[no-untyped-call]
 
 
 def append_seconds(*, buffered: bool) -> float:
@@ -93,7 +80,7 @@ def serve(reactor: str) -> None:
     from broker_scenarios.cli import main
 
     def new_reactor(*, spins: bool = False) -> Any:
-        return PlainReactor() if reactor == REACTORS[2] else DirectEPollReactor(spins=spins and reactor == REACTORS[0])
+        return RealEPollReactor(spins=spins and reactor == REACTORS[0])
 
     real_reactor.new_reactor = new_reactor
     main(["serve", "--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:4:1", "-o", "log.retention.bytes=5242880"])
@@ -109,6 +96,31 @@ def served(reactor: str) -> Iterator[tuple[str, int]]:
     finally:
         process.terminate()
         process.wait()
+
+
+def send(waker: str, servers: str) -> None:
+    """Print the median seconds of a synchronous send of this project's producer with one of WAKERS."""
+    if waker == WAKERS[1]:
+        for name in ("installWaker", "_wakerFactory"):
+            delattr(RealEPollReactor, name)
+    run = Run(client="ours", kind="latency", servers=servers, topic=TOPIC, records=SENDS)
+    print(blocking(run)[0])
+
+
+def measure_wakers(rounds: int) -> None:
+    """Print the median of a synchronous send with each waker."""
+    seconds: dict[str, list[float]] = {waker: [] for waker in WAKERS}
+    with served(REACTORS[0]) as (servers, _):
+        for number in range(rounds):
+            for waker in WAKERS if number % 2 else WAKERS[::-1]:
+                done = subprocess.run(
+                    [sys.executable, __file__, "send", waker, servers], capture_output=True, check=True
+                )
+                seconds[waker].append(float(done.stdout))
+    for waker in WAKERS:
+        print(
+            f"synchronous sends of this project's producer: {waker}: {statistics.median(seconds[waker]) * 1e3:.3f} ms"
+        )
 
 
 def cpu_seconds(pid: int) -> float:
@@ -140,14 +152,18 @@ def measure_reactors(rounds: int) -> None:
 
 
 def main() -> None:
-    """Measure, or serve for the measurement."""
+    """Measure; or serve or send for the measurement."""
     if sys.argv[1:2] == ["serve"]:
         serve(sys.argv[2])
+        return
+    if sys.argv[1:2] == ["send"]:
+        send(*sys.argv[2:])
         return
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     ratios = [append_seconds(buffered=False) / append_seconds(buffered=True) for _ in range(rounds)]
     print(f"append buffer: {statistics.median(ratios):.2f} times faster")
     measure_reactors(rounds)
+    measure_wakers(rounds)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 if TYPE_CHECKING:
     from twisted.internet.base import ReactorBase
 
-    from sim_runtime.held_ports import HeldPorts
+    from sim_runtime.epoll_reactor import RealEPollReactor
     from sim_runtime.interfaces import IReactor
 
     class RealReactor(ReactorBase, IReactor):
@@ -28,9 +28,9 @@ def new_reactor(*, spins: bool = False) -> RealReactor:
     """
     reactor: ReactorBase
     if sys.platform == "linux":
-        from sim_runtime.direct_epoll_reactor import DirectEPollReactor
+        from sim_runtime.epoll_reactor import RealEPollReactor
 
-        reactor = DirectEPollReactor(spins=spins)
+        reactor = RealEPollReactor(spins=spins)
     else:
         from twisted.internet.selectreactor import SelectReactor
 
@@ -40,9 +40,8 @@ def new_reactor(*, spins: bool = False) -> RealReactor:
 
 def release_reactor(reactor: RealReactor) -> None:
     """Close the descriptors that a reactor keeps after it has stopped; it cannot be used again."""
-    held_ports: HeldPorts | None = getattr(reactor, "held_ports", None)
-    if held_ports is not None:
-        held_ports.release()
-    waker, reactor.waker = reactor.waker, None
-    if waker is not None:
-        waker.connectionLost(Failure(ConnectionDone()))
+    if sys.platform == "linux":
+        cast("RealEPollReactor", reactor).release()
+    elif reactor.waker is not None:
+        reactor.waker.connectionLost(Failure(ConnectionDone()))
+        reactor.waker = None

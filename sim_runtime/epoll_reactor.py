@@ -1,8 +1,4 @@
-"""Twisted's epoll reactor with fewer calls between the kernel and a connection.
-
-Twisted runs each event within a logging context of its own, which names the connection for legacy log observers.
-Nothing here reads it, and it takes a tenth of the time of a small request. An exception of a handler is logged
-and ends its connection in both cases.
+"""Twisted's epoll reactor for real time, with ports that stay reserved and a waker without reads.
 
 A reactor that spins polls for a moment before it blocks (SpinningWait). It is for a process that only serves.
 """
@@ -21,23 +17,24 @@ from sim_runtime.spinning_wait import SpinningWait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeAlias
+    from select import epoll
 
     from twisted.internet.interfaces import IListeningPort
     from twisted.internet.protocol import ServerFactory
-
-    Wait: TypeAlias = Callable[[float, int], Sequence[tuple[int, int]]]
-    """A wait with limits of seconds (-1: none) and of events; returns descriptors and events."""
 
 SHORT_WAITS_MIN: Final = 8
 """A reactor spins after this many short waits in a row. The pieces of one large request, which also arrive without a
 pause, are fewer: a spin after the last of them would be unsuccessful."""
 
+
 _CLOSED: Final = -1
 
 
 class EventWaker:
-    """Wakes the loop from other threads by an eventfd, which signals each write and is never read."""
+    """Wakes the loop from other threads by an eventfd, which signals each write and is never read.
+
+    A read would release the global interpreter lock, for which the calling thread waits.
+    """
 
     disconnected = 0
 
@@ -51,11 +48,18 @@ class EventWaker:
         """The descriptor that the loop waits on; -1 after it is closed."""
         return self._fd
 
+    def logPrefix(self) -> str:  # noqa: N802
+        """The name of the waker in Twisted's logging context."""
+        return "waker"
+
     def wakeUp(self) -> None:  # noqa: N802
         """End the loop's current wait, or its next one."""
         with self._lock:
             if self._fd != _CLOSED:
                 os.eventfd_write(self._fd, 1)
+
+    def doRead(self) -> None:  # noqa: N802
+        """Read nothing: the event has ended the wait."""
 
     def connectionLost(self, reason: object) -> None:  # noqa: ARG002, N802
         """Close it."""
@@ -65,36 +69,35 @@ class EventWaker:
                 os.close(fd)
 
 
-class DirectEPollReactor(EPollReactor):
-    """An EPollReactor that dispatches events to their connections by plain calls, and may spin."""
+class _SpinningPoller:
+    """An epoll object whose `poll` spins."""
+
+    def __init__(self, poller: epoll, seconds: Callable[[], float]) -> None:
+        self._poller = poller
+        self._spinning = SpinningWait(seconds, short_waits_min=SHORT_WAITS_MIN)
+        self.register = poller.register
+        self.modify = poller.modify
+        self.unregister = poller.unregister
+        self.close = poller.close
+
+    def poll(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
+        """Return descriptors with their events, after at most `timeout` seconds (-1: no limit)."""
+        return self._spinning.wait(self._poller.poll, timeout, events_max)
+
+
+class RealEPollReactor(EPollReactor):
+    """An EPollReactor of real time; see the module."""
 
     def __init__(self, *, spins: bool = False) -> None:
-        self._spinning = SpinningWait(self.seconds, short_waits_min=SHORT_WAITS_MIN)
-        self.held_ports = HeldPorts()
-        self._wait: Wait | None = self._spin_and_wait if spins else None
+        self._held_ports = HeldPorts()
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
-
-    def doPoll(self, timeout: float | None) -> None:  # noqa: N802
-        """Wait for events, for at most `timeout` seconds, and handle them."""
-        selectables = self._selectables
-        handle: Callable[[Any, int, int], None] = self._doReadOrWrite
-        wait = self._wait or self._poller.poll
-        waker = self.waker
-        for fd, event in wait(-1 if timeout is None else timeout, len(selectables)):
-            selectable = selectables.get(fd)
-            if selectable is not None and selectable is not waker:
-                handle(selectable, fd, event)
-
-    doIteration = doPoll  # noqa: N815
-
-    def callFromThread(self, f: Callable[..., Any], *args: object, **kwargs: object) -> None:  # noqa: N802
-        """Schedule a call on the loop's thread, from any thread."""
-        self.threadCallQueue.append((f, args, kwargs))
-        self.wakeUp()
+        if spins:
+            # Twisted has no public method around the wait.
+            self._poller: Any = _SpinningPoller(self._poller, self.seconds)
 
     def listenTCP(self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "") -> IListeningPort:  # noqa: N802
         """Listen as every reactor does; the port stays reserved until the reactor is released."""
-        held = self.held_ports.hold(interface, port)
+        held = self._held_ports.hold(interface, port)
         listening: IListeningPort = super().listenTCP(held, factory, backlog, interface)  # type: ignore[no-untyped-call]
         return listening
 
@@ -107,6 +110,9 @@ class DirectEPollReactor(EPollReactor):
     def _wakerFactory(self) -> EventWaker:  # type: ignore[override]  # noqa: N802 - the interface has no public name
         return EventWaker()
 
-    def _spin_and_wait(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
-        poll: Wait = self._poller.poll
-        return self._spinning.wait(poll, timeout, events_max)
+    def release(self) -> None:
+        """Close the descriptors that it keeps after it has stopped; it cannot be used again."""
+        self._held_ports.release()
+        waker, self.waker = self.waker, None
+        if waker is not None:
+            waker.connectionLost(None)

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
+from select import epoll
 from sys import getswitchinterval, setswitchinterval
 from threading import Event, Thread
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python import log
 
-from sim_runtime.direct_epoll_reactor import SHORT_WAITS_MIN, EventWaker
+from sim_runtime.epoll_reactor import SHORT_WAITS_MIN, EventWaker
 from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SECONDS_MAX = 10
 
 
 class Echo(Protocol):
-    """Gives back what comes, and raises at "raise"."""
+    """Returns received data, and raises an error for "raise"."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         if data == b"raise":
@@ -45,7 +45,7 @@ class Sender(Protocol):
         self.notes.append(self.message + b" ended")
 
 
-def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
+def test_an_error_of_a_connection_is_logged_and_ends_it_alone() -> None:
     reactor = new_reactor()
     notes: list[Any] = []
     logged: list[Any] = []
@@ -85,20 +85,29 @@ def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
 @pytest.mark.parametrize("spins", [False, True])
 def test_a_reactor_that_spins_polls_before_it_blocks(monkeypatch: pytest.MonkeyPatch, spins: bool) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
-    reactor: Any = new_reactor(spins=spins)
-    poller = reactor._poller
     timeouts: list[float] = []
 
-    def poll(timeout: float, events_max: int) -> list[tuple[int, int]]:
-        timeouts.append(timeout)
-        return [(-7, 1)]  # an unused descriptor
+    class Poller:
+        """An epoll object that always has an event of an unused descriptor."""
 
+        def __init__(self, poller: epoll) -> None:
+            self.register, self.modify, self.unregister, self.close = (
+                poller.register,
+                poller.modify,
+                poller.unregister,
+                poller.close,
+            )
+
+        def poll(self, timeout: float, events_max: int) -> list[tuple[int, int]]:  # noqa: ARG002
+            timeouts.append(timeout)
+            return [(-7, 1)]
+
+    monkeypatch.setattr("twisted.internet.epollreactor.epoll", lambda _: Poller(epoll()))
+    reactor: Any = new_reactor(spins=spins)
     try:
-        reactor._poller = SimpleNamespace(poll=poll)
         for _ in range(SHORT_WAITS_MIN + 1):
-            reactor.doPoll(5.0)
+            reactor.doIteration(5.0)
     finally:
-        reactor._poller = poller
         release_reactor(reactor)
     assert timeouts == [5.0] * SHORT_WAITS_MIN + [0 if spins else 5.0]
 
@@ -123,6 +132,13 @@ def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:
     finally:
         release_reactor(reactor)
     assert caught == [0, 1, 2, 3]
+
+
+def test_a_released_reactor_ignores_calls_from_other_threads() -> None:
+    reactor: Any = new_reactor()
+    release_reactor(reactor)
+    reactor.callFromThread(lambda: None)
+    release_reactor(reactor)
 
 
 def test_a_closed_waker_does_nothing() -> None:
