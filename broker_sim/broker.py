@@ -19,6 +19,7 @@ from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.producer_ids import ProducerIdManager
+from broker_sim.coordinators.coordinators import Coordinators
 from broker_sim.errors import BrokerSimError
 from broker_sim.links.controller_versions import controller_version
 from broker_sim.links.node_links import CONTROLLER_ID
@@ -145,6 +146,8 @@ class Broker:
             alter_partition=alter_partition,
         )
         self.dynamic_config.subscribe(self.replica_manager.replication_quotas.reconfigure)
+        self.coordinators = Coordinators(self)
+        self.replica_manager.roles.leadership_listener = self.coordinators
         self._log_manager = LogManager(
             reactor=self.reactor,
             config=self.config,
@@ -343,6 +346,7 @@ class Broker:
         self.lifecycle.stop()
         self._loader.stop()
         self._log_manager.stop()
+        self.coordinators.stop()
         self.replica_manager.stop()
         self.log_dir_failures.stop()
         self.storage.close(self.now_ms(), clean_epoch=None if abort else self.broker_epoch)
@@ -392,6 +396,7 @@ class Broker:
         self.metadata_cache.image = image
         self.dynamic_config.apply(image)
         self.replica_manager.apply_image(old, image)
+        self.coordinators.apply_image(old, image)
         if image.client_quotas is not old.client_quotas:
             self.quotas.apply(image.client_quotas)
             if self.socket_server is not None:

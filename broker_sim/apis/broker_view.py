@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_loggers import BrokerLoggers
     from broker_sim.control.journal import Journal
     from broker_sim.controller.producer_ids import ProducerIdManager
+    from broker_sim.coordinators.coordinators import Coordinators
     from broker_sim.log.replica_storage import ReplicaStorage
     from broker_sim.metadata.metadata_cache import MetadataCache
     from broker_sim.quotas.quota_managers import QuotaManagers
@@ -40,6 +41,7 @@ class BrokerView(Protocol):
     metadata_cache: MetadataCache
     replica_manager: ReplicaManager
     storage: ReplicaStorage
+    coordinators: Coordinators
     quotas: QuotaManagers
     apis: KafkaApis
     producer_ids: ProducerIdManager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import create_in_background
-from broker_sim.config.java_hash import string_hash
+from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
@@ -40,7 +40,6 @@ _TEXTS: Final = {
         "sent to an incompatible broker. See the broker logs for more details."
     ),
 }
-_INT32_MIN: Final = -(2**31)
 
 
 class CoordinatorType(IntEnum):
@@ -115,12 +114,6 @@ _TOPICS: Final = {
     CoordinatorType.TRANSACTION: TRANSACTION_STATE_TOPIC_NAME,
     CoordinatorType.SHARE: SHARE_GROUP_STATE_TOPIC_NAME,
 }
-
-
-def partition_for(key: str, partitions: int) -> int:
-    """Return the partition of an internal topic that has a key's state: Java's string hash, made positive."""
-    value = string_hash(key)
-    return 0 if value == _INT32_MIN else abs(value) % partitions
 
 
 def is_share_partition_key(key: str) -> bool:

@@ -322,6 +322,24 @@ class ControllerStarted(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class CoordinatorLoaded(Event):
+    """A broker coordinates the keys of a partition of an internal topic: it has replayed the partition's records."""
+
+    topic: str
+    partition: int
+    records: int
+    leader_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class CoordinatorUnloaded(Event):
+    """A broker does not coordinate the keys of a partition of an internal topic any more."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(slots=True, kw_only=True)
 class ZooKeeperSessionExpired(Event):
     """A broker's session at ZooKeeper has ended, and its registration is gone."""
 

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.control.events import HighWatermarkAdvanced, LogTruncated
-from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.log.replica_log import AppendOrigin, OffsetOutOfRange, RecordsRefused
 from broker_sim.metadata.metadata_image import NO_LEADER
 from broker_sim.replication.isr import (
     ANY_BROKER_EPOCH,
@@ -21,7 +21,7 @@ from broker_sim.replication.requests import NO_EPOCH, EpochEndOffset, FetchIsola
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from broker_sim.control.journal import Journal
     from broker_sim.log.append_results import PartitionAppend
@@ -84,6 +84,7 @@ class Partition:
         "delayed_deletes",
         "delayed_fetches",
         "followers",
+        "high_watermark_listeners",
         "isr_state",
         "leader_epoch",
         "leader_epoch_start_offset",
@@ -114,6 +115,8 @@ class Partition:
         self.delayed_deletes: dict[DelayedDeleteRecords, None] = {}
         self.delayed_fetches: dict[DelayedFetch, None] = {}
         self.sessions: dict[int, ReplicaFetchSession] = {}
+        self.high_watermark_listeners: list[Callable[[int], None]] = []
+        """Called with the high watermark of a leader when it moves. Mirrors PartitionListener."""
         self._delayed_produces: deque[tuple[int, DelayedProduce, int]] = deque()
 
     @property
@@ -211,7 +214,9 @@ class Partition:
 
     # Appending.
 
-    def append_records_to_leader(self, records: bytes | memoryview, required_acks: int) -> PartitionAppend:
+    def append_records_to_leader(
+        self, records: bytes | memoryview, required_acks: int, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> PartitionAppend:
         """Append one record set.
 
         Raises:
@@ -229,7 +234,7 @@ class Partition:
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
         now_ms = host.now_ms()
         old_end = log.log_end_offset
-        result = log.append_as_leader(records, self.leader_epoch, now_ms)
+        result = log.append_as_leader(records, self.leader_epoch, now_ms, origin)
         if log.log_end_offset != old_end:
             if self.sessions:
                 self._wake_sessions(old_end, now_ms)
@@ -354,6 +359,8 @@ class Partition:
             self._complete_produces()
         if self.delayed_fetches:
             self.check_fetches()
+        for listener in self.high_watermark_listeners:
+            listener(new)
         return True
 
     def _complete_produces(self) -> None:

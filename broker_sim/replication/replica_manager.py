@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_sim.log.append_results import UNKNOWN_OFFSET, OffsetOutOfRange, PartitionAppend, RecordsRefused
+from broker_sim.log.append_results import (
+    UNKNOWN_OFFSET,
+    AppendOrigin,
+    OffsetOutOfRange,
+    PartitionAppend,
+    RecordsRefused,
+)
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.quotas.replication_quotas import ReplicationQuotas
 from broker_sim.replication.append_events import note_append, note_completion
@@ -210,11 +216,32 @@ class ReplicaManager:
             return result if isinstance(completed, list) else completed
         return result
 
+    def append_as_coordinator(self, topic_partition: TopicPartition, records: bytes) -> PartitionAppend:
+        """Append a coordinator's batch as with acks=all, without a wait. Mirrors CoordinatorPartitionWriter.append."""
+        partition = self.partitions.get(topic_partition)
+        if partition is None:
+            return self._not_appended(topic_partition, partition)
+        self._appending = True
+        try:
+            result = self._append(partition, records, -1, -1, AppendOrigin.COORDINATOR)
+        finally:
+            self._appending = False
+        if self._woken_sessions:
+            self._complete_sessions()
+        if self._woken_sessions or self._woken_fetches:
+            self._plan_flush()
+        return result
+
     def _append(
-        self, partition: Partition, records: bytes | memoryview, required_acks: int, request_id: int
+        self,
+        partition: Partition,
+        records: bytes | memoryview,
+        required_acks: int,
+        request_id: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> PartitionAppend:
         try:
-            result = partition.append_records_to_leader(records, required_acks)
+            result = partition.append_records_to_leader(records, required_acks, origin)
         except RecordsRefused as refused:
             return self._refused(partition, refused)
         stats = partition.topic_stats

@@ -5,7 +5,7 @@ Mirrors ReplicaManager.applyDelta with ReplicaFetcherManager, and serves the Fet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.metadata.metadata_image import NO_LEADER
@@ -28,6 +28,16 @@ if TYPE_CHECKING:
     from protocol_specs.messages.fetch import FetchRequest
 
 
+class LeadershipListener(Protocol):
+    """Follows the leaderships of the broker. Mirrors BrokerMetadataPublisher.updateCoordinator."""
+
+    def elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
+        """The broker leads the partition, by new metadata; an epoch may come repeatedly."""
+
+    def resigned(self, topic_partition: TopicPartition) -> None:
+        """The broker does not lead the partition any more, or does not host it."""
+
+
 class ReplicaRoles:
     """Owns the manager's `partitions`: no other class adds or removes one."""
 
@@ -37,6 +47,7 @@ class ReplicaRoles:
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self._sessions: dict[int, ReplicaFetchSession] = {}
         self._sessions_made = 0
+        self.leadership_listener: LeadershipListener | None = None
         # Half of the lag, so that a follower leaves the ISR after at most one and a half of it, as in Kafka.
         self._isr_expiration = RepeatingCall(
             manager.reactor, max(manager.replica_lag_time_max_ms / 2, 1), self._shrink_isrs
@@ -108,9 +119,12 @@ class ReplicaRoles:
         if registration.leader == self._manager.broker_id:
             partition.make_leader(registration)
             self.stop_fetching(partition.topic_partition)
+            if self.leadership_listener is not None:
+                self.leadership_listener.elected(partition.topic_partition, registration.leader_epoch)
             return
         if not partition.make_follower(registration):
             return
+        self._resigned(partition.topic_partition)
         self.stop_fetching(partition.topic_partition)
         if fetch_from != NO_LEADER:
             self._fetcher(fetch_from).add(partition)
@@ -122,6 +136,7 @@ class ReplicaRoles:
         self._manager.offline[topic_partition] = None
         partition.leader_id = NO_LEADER
         partition.role_changed(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._resigned(topic_partition)
 
     def drop(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
         """Stop hosting the partition and delete its log; operations that wait for it end with `error`."""
@@ -131,7 +146,12 @@ class ReplicaRoles:
         if partition is not None:
             partition.leader_id = NO_LEADER
             partition.role_changed(error)
+            self._resigned(topic_partition)
         self._storage.delete(topic_partition)
+
+    def _resigned(self, topic_partition: TopicPartition) -> None:
+        if self.leadership_listener is not None:
+            self.leadership_listener.resigned(topic_partition)
 
     # Following.
 

@@ -284,6 +284,7 @@ class ZooKeeperBroker(Broker):
         """Replace the metadata image, without any change of roles."""
         old, self.metadata_cache.image = self.metadata_cache.image, image
         self.dynamic_config.apply(image)
+        self.coordinators.apply_image(old, image)
         if image.client_quotas is not old.client_quotas:
             self.quotas.apply(image.client_quotas)
             if self.socket_server is not None:

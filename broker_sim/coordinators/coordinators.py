@@ -1,0 +1,47 @@
+"""The coordinators of one broker, and their way to leaderships and metadata. Mirrors the part of BrokerServer and
+BrokerMetadataPublisher that starts, elects and ends them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_sim.coordinators.groups.group_coordinator import GroupCoordinator
+
+if TYPE_CHECKING:
+    from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
+    from broker_sim.coordinators.runtime.shard import CoordinatorHost
+    from broker_sim.metadata.metadata_image import MetadataImage
+    from broker_sim.topic_partition import TopicPartition
+
+__all__ = ["Coordinators"]
+
+
+class Coordinators:
+    """All coordinators of one run of a broker."""
+
+    def __init__(self, host: CoordinatorHost) -> None:
+        self.groups = GroupCoordinator(host)
+        self._runtimes: dict[str, CoordinatorRuntime[Any]] = {self.groups.topic: self.groups.runtime}
+
+    def elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
+        """Load the shard of an internal topic's partition that the broker leads now."""
+        runtime = self._runtimes.get(topic_partition.topic)
+        if runtime is not None:
+            runtime.elected(topic_partition.partition, leader_epoch)
+
+    def resigned(self, topic_partition: TopicPartition) -> None:
+        """Unload the shard of a partition that the broker does not lead any more."""
+        runtime = self._runtimes.get(topic_partition.topic)
+        if runtime is not None:
+            runtime.resigned(topic_partition.partition)
+
+    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
+        """Notify the shards of changed and deleted topics."""
+        for runtime in self._runtimes.values():
+            runtime.apply_image(old, new)
+
+    def stop(self) -> None:
+        """End with the process."""
+        for runtime in self._runtimes.values():
+            runtime.stop()

@@ -1,0 +1,85 @@
+"""The group coordinator of one broker. Mirrors GroupCoordinatorService.
+
+The handler of an API runs its operations here: a function of the shard that has the group. What an operation does is in
+the shard's parts (`shard.offsets`, `shard.classic`, ...); checks that need no state are in the handler.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.group_shard import GroupShard
+from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.coordinators.runtime.coordinator_record import Log
+from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
+from broker_sim.coordinators.runtime.shard_runner import NO_PRODUCER
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from broker_sim.coordinators.runtime.shard import CoordinatorHost
+    from broker_sim.coordinators.runtime.shard_runner import Producer
+
+__all__ = ["GroupCoordinator"]
+
+_LINGER: Final = "group.coordinator.append.linger.ms"
+_WRITE_TIMEOUT: Final = "offsets.commit.timeout.ms"
+
+
+class GroupCoordinator:
+    """Routes operations to the shards of `__consumer_offsets` that this broker leads."""
+
+    topic: Final = Log.CONSUMER_OFFSETS.value
+
+    def __init__(self, host: CoordinatorHost) -> None:
+        self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
+            log=Log.CONSUMER_OFFSETS,
+            host=host,
+            make_shard=GroupShard,
+            linger_ms=lambda: _milliseconds(host, _LINGER),
+            write_timeout_ms=lambda: _milliseconds(host, _WRITE_TIMEOUT),
+        )
+
+    def partition_for(self, group_id: str) -> int:
+        """Return the partition of `__consumer_offsets` that has the group.
+
+        Raises:
+            CoordinatorError: The topic does not exist, so this broker does not coordinate the group.
+        """
+        partitions = self.runtime.partitions
+        if not partitions:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        return partition_for(group_id, partitions)
+
+    def write(
+        self,
+        group_id: str,
+        name: str,
+        operation: Callable[[GroupShard], CoordinatorResult[Any]],
+        *,
+        producer: Producer = NO_PRODUCER,
+    ) -> Deferred[Any]:
+        """Run a write operation of a group; the Deferred fails with a CoordinatorError if it is refused."""
+        partitions = self.runtime.partitions
+        partition = partition_for(group_id, partitions) if partitions else -1
+        return self.runtime.write(partition, name, operation, producer=producer)
+
+    def read(self, group_id: str, operation: Callable[[GroupShard, int], Any]) -> Any:
+        """Return `operation(shard, committed offset)` of a group.
+
+        Raises:
+            CoordinatorError: The shard is loading or not here, or the operation is refused.
+        """
+        return self.runtime.read(self.partition_for(group_id), operation)
+
+
+def _milliseconds(host: CoordinatorHost, name: str) -> int:
+    """Return a configuration in ms; 0 in a release that does not have it."""
+    value = host.config.values.get(name, 0)
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,55 @@
+"""The groups of one shard by id. Mirrors the `groups` of GroupMetadataManager."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_sim.coordinators.groups.group import Group
+    from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
+
+__all__ = ["GroupRegistry"]
+
+
+class GroupRegistry:
+    """All groups, of all types: a group id has one group."""
+
+    def __init__(self, snapshots: SnapshotRegistry) -> None:
+        self._groups: TimelineDict[str, Group] = TimelineDict(snapshots)
+
+    def get(self, group_id: str) -> Group | None:
+        """Return the newest group of an id, None if there is none."""
+        return self._groups.get(group_id)
+
+    def existing(self, group_id: str, committed_offset: int | None = None) -> Group:
+        """Return the group of an id, as of an offset if one is given.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND.
+        """
+        group = (
+            self._groups.get(group_id) if committed_offset is None else self._groups.get_at(group_id, committed_offset)
+        )
+        if group is None:
+            raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return group
+
+    def add(self, group: Group) -> None:
+        """Add a group, or replace that of the same id."""
+        self._groups[group.group_id] = group
+
+    def remove(self, group_id: str) -> None:
+        """Remove a group; does nothing if there is none."""
+        self._groups.pop(group_id)
+
+    def all(self) -> list[Group]:
+        """Return the newest groups."""
+        return self._groups.values()
+
+    def all_at(self, committed_offset: int) -> list[Group]:
+        """Return the groups as of an offset."""
+        return list(self._groups.at(committed_offset).values())

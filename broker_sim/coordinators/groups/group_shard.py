@@ -1,0 +1,91 @@
+"""The state of one partition of `__consumer_offsets`. Mirrors GroupCoordinatorShard.
+
+Each part owns some types of records and replays them; `parts` lists them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from broker_sim.coordinators.groups.group_registry import GroupRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+    from broker_sim.coordinators.runtime.shard import ShardContext
+    from protocol_specs.message import Message
+
+__all__ = ["GroupShard", "Replayed", "ShardPart"]
+
+
+class Replayed:
+    """One record to replay: key, value (None for a tombstone), offset and the producer of transactional records."""
+
+    __slots__ = ("key", "offset", "producer_epoch", "producer_id", "value")
+
+    def __init__(self, key: Any, value: Any, offset: int, producer_id: int, producer_epoch: int) -> None:
+        self.key = key
+        self.value = value
+        self.offset = offset
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+
+
+class ShardPart(Protocol):
+    """One part of a shard: the operations and the records of one kind of group, or of offsets."""
+
+    @property
+    def replays(self) -> Mapping[type[Message], Callable[[Replayed], None]]:
+        """The types of keys that the part replays, and how."""
+
+    def loaded(self) -> None:
+        """All records are replayed: schedule timers."""
+
+    def unloaded(self) -> None:
+        """The shard ends: finish parked requests with NOT_COORDINATOR."""
+
+    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
+        """Topics have changed."""
+
+    def end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
+        """A transaction has ended."""
+
+
+class GroupShard:
+    """The groups and offsets of one partition."""
+
+    def __init__(self, context: ShardContext) -> None:
+        self.context = context
+        self.groups = GroupRegistry(context.snapshots)
+        self.parts: tuple[ShardPart, ...] = ()
+        self._replays: dict[type[Message], Callable[[Replayed], None]] = {}
+        part: ShardPart
+        for part in self.parts:
+            self._replays.update(part.replays)
+
+    def replay(self, offset: int, producer_id: int, producer_epoch: int, record: CoordinatorRecord) -> None:
+        """Apply a record through the part that owns its type."""
+        replay = self._replays.get(type(record.key))
+        if replay is not None:
+            replay(Replayed(record.key, record.value, offset, producer_id, producer_epoch))
+
+    def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
+        """Apply the end of a transaction."""
+        for part in self.parts:
+            part.end_of_transaction(producer_id, producer_epoch, committed=committed)
+
+    def loaded(self) -> None:
+        """Schedule the timers of all parts."""
+        for part in self.parts:
+            part.loaded()
+
+    def unloaded(self) -> None:
+        """Finish the parked requests of all parts."""
+        for part in self.parts:
+            part.unloaded()
+
+    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
+        """Notify all parts of changed and deleted topics."""
+        for part in self.parts:
+            part.image_changed(changed_topics, deleted_topics)

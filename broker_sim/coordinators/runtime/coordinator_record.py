@@ -1,0 +1,40 @@
+"""A record of a coordinator's topic. Mirrors CoordinatorRecord and CoordinatorRecordSerde."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from protocol_specs.schemas.record_serde import Log, decode_key, decode_value, encode_key, encode_value
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Message
+
+__all__ = ["CoordinatorRecord", "Log"]
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorRecord:
+    """A key and a value; a value of None is a tombstone. `version` is the version of the value."""
+
+    key: Message
+    value: Message | None
+    version: int = 0
+
+    def encode(self) -> tuple[bytes, bytes | None]:
+        """Return the bytes of key and value."""
+        return encode_key(self.key), None if self.value is None else encode_value(self.value, self.version)
+
+    @classmethod
+    def decode(cls, log: Log, key: bytes, value: bytes | None) -> CoordinatorRecord:
+        """Return the record of these bytes.
+
+        Raises:
+            UnknownRecordType: This release does not know the type of the record.
+            MessageDecodeError, UnsupportedVersion: The bytes are no record of their type.
+        """
+        decoded = decode_key(log, key)
+        if value is None:
+            return cls(decoded, None)
+        body, version = decode_value(log, decoded.RECORD_TYPE, value)
+        return cls(decoded, body, version)

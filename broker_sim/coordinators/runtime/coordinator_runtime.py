@@ -1,0 +1,164 @@
+"""The shards of one kind of coordinator at one broker. Mirrors CoordinatorRuntime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.runtime.pending_writes import PendingWrite
+from broker_sim.coordinators.runtime.shard_runner import NO_PRODUCER, Producer, ShardRunner
+from broker_sim.coordinators.runtime.shard_states import ShardState
+from broker_sim.replication.purgatory import ExpirationQueue
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.coordinators.runtime.coordinator_record import Log
+    from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard, ShardContext
+    from broker_sim.metadata.metadata_image import MetadataImage
+
+__all__ = ["CoordinatorRuntime"]
+
+S = TypeVar("S", bound="Shard")
+
+
+class CoordinatorRuntime(Generic[S]):
+    """One shard per partition of `log`'s topic that the broker leads.
+
+    Operations are functions of a shard. A write returns a CoordinatorResult, and its Deferred fires when the records
+    are committed, or fails with a CoordinatorError. A read returns its result at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        host: CoordinatorHost,
+        make_shard: Callable[[ShardContext], S],
+        linger_ms: Callable[[], int],
+        write_timeout_ms: Callable[[], int],
+    ) -> None:
+        self._log = log
+        self._topic = log.value
+        self._host = host
+        self._make_shard = make_shard
+        self._linger_ms = linger_ms
+        self._write_timeout_ms = write_timeout_ms
+        self._expirations = ExpirationQueue(host.reactor)
+        self._runners: dict[int, ShardRunner[S]] = {}
+        self._stopped = False
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions of the topic; 0 while it does not exist."""
+        topic = self._host.metadata_cache.image.topics.get(self._topic)
+        return 0 if topic is None else len(topic.partitions)
+
+    @property
+    def active_partitions(self) -> list[int]:
+        """The partitions whose shards are here and not closed, in order."""
+        return sorted(self._runners)
+
+    def shard(self, partition: int) -> S | None:
+        """Return the shard of a partition if it is active, for reports and tests."""
+        runner = self._runners.get(partition)
+        return runner.shard if runner is not None and runner.state is ShardState.ACTIVE else None
+
+    # Operations.
+
+    def write(
+        self,
+        partition: int,
+        name: str,
+        operation: Callable[[S], CoordinatorResult[Any]],
+        *,
+        producer: Producer = NO_PRODUCER,
+        timeout_ms: int | None = None,
+    ) -> Deferred[Any]:
+        """Run a write operation; `producer` is that of transactional records."""
+        runner = self._runners.get(partition)
+        if runner is None:
+            return _refused()
+        return runner.write(name, operation, producer=producer, timeout_ms=timeout_ms).deferred
+
+    def write_everywhere(self, name: str, operation: Callable[[S], CoordinatorResult[Any]]) -> list[Deferred[Any]]:
+        """Run a write operation in every shard."""
+        return [self._runners[partition].write(name, operation).deferred for partition in self.active_partitions]
+
+    def end_transaction(self, partition: int, producer: Producer, data: bytes, *, committed: bool) -> Deferred[Any]:
+        """Replay the end of a transaction and append `data`, its control batch."""
+        runner = self._runners.get(partition)
+        if runner is None:
+            return _refused()
+        return runner.end_transaction(producer, data, committed=committed).deferred
+
+    def read(self, partition: int, operation: Callable[[S, int], Any]) -> Any:
+        """Return `operation(shard, committed offset)`.
+
+        Raises:
+            CoordinatorError: The shard is loading or not here, or the operation is refused.
+        """
+        runner = self._runners.get(partition)
+        if runner is None:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        return runner.read(operation)
+
+    # Roles and metadata.
+
+    def elected(self, partition: int, leader_epoch: int) -> None:
+        """Load the shard: this broker leads the partition now. Repeated epochs have no effect. Mirrors onElection."""
+        if not self._stopped:
+            self._runner(partition).load(leader_epoch)
+
+    def resigned(self, partition: int) -> None:
+        """Unload the shard: this broker does not lead the partition any more. Mirrors onResignation."""
+        runner = self._runners.pop(partition, None)
+        if runner is not None:
+            runner.unload()
+
+    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
+        """Notify the shards of changed and deleted topics. Mirrors onNewMetadataImage."""
+        if self._stopped or new.topics is old.topics:
+            return
+        changed = frozenset(name for name, topic in new.topics.items() if old.topics.get(name) is not topic)
+        deleted = frozenset(
+            name
+            for name, topic in old.topics.items()
+            if (now := new.topics.get(name)) is None or now.topic_id != topic.topic_id
+        )
+        if changed or deleted:
+            for partition in self.active_partitions:
+                self._runners[partition].image_changed(changed, deleted)
+
+    def _runner(self, partition: int) -> ShardRunner[S]:
+        runner = self._runners.get(partition)
+        if runner is None:
+            runner = self._runners[partition] = ShardRunner(
+                TopicPartition(self._topic, partition),
+                log=self._log,
+                host=self._host,
+                make_shard=self._make_shard,
+                expirations=self._expirations,
+                linger_ms=self._linger_ms,
+                write_timeout_ms=self._write_timeout_ms,
+            )
+        return runner
+
+    def stop(self) -> None:
+        """End with the process: nothing fires any more."""
+        self._stopped = True
+        self._expirations.stop()
+        for runner in self._runners.values():
+            runner.unload(notify=False)
+        self._runners.clear()
+
+
+def _refused() -> Deferred[Any]:
+    write = PendingWrite()
+    write.complete(CoordinatorError(ErrorCode.NOT_COORDINATOR))
+    return write.deferred

@@ -1,0 +1,438 @@
+"""One shard at work: its events one after another, its log, its pending writes. Mirrors CoordinatorContext.
+
+An event that arrives inside another one waits for its end. An operation's records are replayed at once, appended as
+one batch, and its response waits for the high watermark. If the append fails, the state goes back to the snapshot
+before the batch, and every operation of the batch fails.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from twisted.logger import Logger
+
+from broker_sim.control.events import CoordinatorLoaded, CoordinatorUnloaded
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.runtime.coordinator_timers import RETRY_BACKOFF_MS, CoordinatorTimers
+from broker_sim.coordinators.runtime.log_replay import LogReplay
+from broker_sim.coordinators.runtime.open_batch import OpenBatch
+from broker_sim.coordinators.runtime.pending_writes import PendingWrite, PendingWrites
+from broker_sim.coordinators.runtime.shard import ShardContext
+from broker_sim.coordinators.runtime.shard_states import ShardState, may_become
+from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.coordinators.runtime.coordinator_record import Log
+    from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard
+    from broker_sim.replication.partition import Partition
+    from broker_sim.replication.purgatory import ExpirationQueue
+    from broker_sim.topic_partition import TopicPartition
+
+__all__ = ["NO_PRODUCER", "Producer", "ShardRunner"]
+
+S = TypeVar("S", bound="Shard")
+
+Producer = tuple[int, int]
+"""The producer id and epoch of transactional records."""
+NO_PRODUCER: Final[Producer] = (-1, -1)
+_UNKNOWN: Final = CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+_log = Logger()
+
+_ERRORS_BY_STATE: Final = {
+    ShardState.INITIAL: ErrorCode.NOT_COORDINATOR,
+    ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ShardState.FAILED: ErrorCode.NOT_COORDINATOR,
+    ShardState.CLOSED: ErrorCode.NOT_COORDINATOR,
+}
+
+
+class ShardRunner(Generic[S]):
+    """Runs one shard from its election to its end."""
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        log: Log,
+        host: CoordinatorHost,
+        make_shard: Callable[[ShardContext], S],
+        expirations: ExpirationQueue,
+        linger_ms: Callable[[], int],
+        write_timeout_ms: Callable[[], int],
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.state = ShardState.INITIAL
+        self.leader_epoch = -1
+        self.shard: S | None = None
+        self.last_written_offset = 0
+        self.last_committed_offset = 0
+        self._log = log
+        self._host = host
+        self._make_shard = make_shard
+        self._linger_ms = linger_ms
+        self._write_timeout_ms = write_timeout_ms
+        self._snapshots = SnapshotRegistry()
+        self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
+        self._pending = PendingWrites(expirations)
+        self._events: deque[Callable[[], object]] = deque()
+        self._running = False
+        self._batch: OpenBatch | None = None
+        self._linger_call: IDelayedCall | None = None
+        self._load_call: IDelayedCall | None = None
+        self._partition: Partition | None = None
+
+    # Events.
+
+    def run(self, event: Callable[[], object]) -> None:
+        """Run an event now, or after the one that is running."""
+        self._events.append(event)
+        if self._running:
+            return
+        self._running = True
+        try:
+            while self._events:
+                self._events.popleft()()
+        finally:
+            self._running = False
+
+    def check_active(self) -> S:
+        """Return the shard.
+
+        Raises:
+            CoordinatorError: The shard is loading, or is not here.
+        """
+        if self.state is not ShardState.ACTIVE or self.shard is None:
+            raise CoordinatorError(_ERRORS_BY_STATE[self.state])
+        return self.shard
+
+    # Loading and unloading.
+
+    def load(self, leader_epoch: int) -> None:
+        """Replay the log, from the next iteration of the reactor on. An epoch that is not greater is ignored."""
+        if leader_epoch <= self.leader_epoch or self.state in (ShardState.LOADING, ShardState.ACTIVE):
+            self.leader_epoch = max(self.leader_epoch, leader_epoch)
+            return
+        self.leader_epoch = leader_epoch
+        self._become(ShardState.LOADING)
+        self._snapshots = SnapshotRegistry()
+        self.shard = self._make_shard(
+            ShardContext(
+                partition=self.topic_partition.partition,
+                host=self._host,
+                timers=self._timers,
+                snapshots=self._snapshots,
+            )
+        )
+        self._load_call = self._host.reactor.callLater(0, self._begin_load)
+
+    def _begin_load(self) -> None:
+        self._load_call = None
+        partition = self._host.replica_manager.partitions.get(self.topic_partition)
+        if partition is None or not partition.is_leader:
+            self._fail("this broker does not lead the partition")
+            return
+        assert self.shard is not None
+        self._continue_load(partition, LogReplay(partition.log, self._log, self.shard, self._snapshots))
+
+    def _continue_load(self, partition: Partition, replay: LogReplay) -> None:
+        self._load_call = None
+        try:
+            finished = replay.advance()
+        except Exception:  # noqa: BLE001 - Kafka's loader fails the shard for any error of a record
+            _log.failure(
+                "broker {broker_id}: loading coordinator partition={partition} failed",
+                broker_id=self._host.id,
+                partition=self.topic_partition,
+            )
+            self._fail("a record cannot be replayed")
+            return
+        if not finished:
+            self._load_call = self._host.reactor.callLater(0, self._continue_load, partition, replay)
+            return
+        self.last_written_offset = partition.log.log_end_offset
+        self.last_committed_offset = min(partition.log.high_watermark, self.last_written_offset)
+        self._snapshots.snapshot(self.last_written_offset)
+        self._snapshots.delete_before(self.last_committed_offset)
+        self._partition = partition
+        partition.high_watermark_listeners.append(self._high_watermark_moved)
+        self._become(ShardState.ACTIVE)
+        self._host.journal.append(
+            CoordinatorLoaded(
+                time_us=self._host.journal.now_us(),
+                broker_id=self._host.id,
+                topic=self.topic_partition.topic,
+                partition=self.topic_partition.partition,
+                records=replay.records,
+                leader_epoch=self.leader_epoch,
+            )
+        )
+        assert self.shard is not None
+        self.run(self.shard.loaded)
+
+    def _fail(self, reason: str) -> None:
+        _log.error(
+            "broker {broker_id}: coordinator partition={partition} failed: {reason}",
+            broker_id=self._host.id,
+            partition=self.topic_partition,
+            reason=reason,
+        )
+        self._become(ShardState.FAILED)
+        self._release(CoordinatorError(ErrorCode.NOT_COORDINATOR))
+
+    def unload(self, *, notify: bool = True) -> None:
+        """Stop; waiting operations fail with NOT_COORDINATOR. A process that dies completes nothing."""
+        if self.state is ShardState.CLOSED:
+            return
+        was_loaded = self.state is ShardState.ACTIVE
+        self._become(ShardState.CLOSED)
+        if not notify:
+            self._timers.cancel_all()
+            self._cancel_calls()
+            self._detach()
+            return
+        if was_loaded:
+            self._host.journal.append(
+                CoordinatorUnloaded(
+                    time_us=self._host.journal.now_us(),
+                    broker_id=self._host.id,
+                    topic=self.topic_partition.topic,
+                    partition=self.topic_partition.partition,
+                )
+            )
+        self._release(CoordinatorError(ErrorCode.NOT_COORDINATOR))
+
+    def _release(self, error: CoordinatorError) -> None:
+        self._timers.cancel_all()
+        self._cancel_calls()
+        self._detach()
+        shard, self.shard = self.shard, None
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            for write in batch.writes:
+                write.complete(error)
+        self._pending.fail_all(error)
+        if shard is not None:
+            shard.unloaded()
+
+    def _detach(self) -> None:
+        partition, self._partition = self._partition, None
+        if partition is not None:
+            partition.high_watermark_listeners.remove(self._high_watermark_moved)
+
+    def _cancel_calls(self) -> None:
+        for call in (self._linger_call, self._load_call):
+            if call is not None:
+                call.cancel()
+        self._linger_call = self._load_call = None
+
+    def _become(self, state: ShardState) -> None:
+        assert may_become(self.state, state), (self.topic_partition, self.state, state)
+        self.state = state
+
+    # Writes.
+
+    def write(
+        self,
+        name: str,
+        operation: Callable[[S], CoordinatorResult[Any]],
+        *,
+        producer: Producer = NO_PRODUCER,
+        timeout_ms: int | None = None,
+    ) -> PendingWrite:
+        """Run a write operation; the Deferred of the result fires with its response or a CoordinatorError."""
+        write = PendingWrite()
+        timeout = self._write_timeout_ms() if timeout_ms is None else timeout_ms
+        self.run(lambda: self._write(name, operation, write, producer, timeout))
+        return write
+
+    def _write(
+        self,
+        name: str,
+        operation: Callable[[S], CoordinatorResult[Any]],
+        write: PendingWrite,
+        producer: Producer,
+        timeout_ms: int,
+    ) -> None:
+        try:
+            result = operation(self.check_active())
+        except CoordinatorError as error:
+            write.complete(error)
+            return
+        except Exception:  # noqa: BLE001 - as handleOperationException: UNKNOWN_SERVER_ERROR, and a log line
+            _log.failure("broker {broker_id}: operation {name} failed", broker_id=self._host.id, name=name)
+            write.complete(_UNKNOWN)
+            return
+        write.response = result.response
+        write.on_committed = result.on_committed
+        write.timeout_ms = timeout_ms
+        if not result.records:
+            self._complete_without_records(write)
+            return
+        if producer != NO_PRODUCER:
+            self.flush()  # transactional records have a batch of their own
+        try:
+            self._add(result, write, producer)
+        except CoordinatorError as error:
+            write.complete(error)
+            return
+        except Exception:  # noqa: BLE001 - a record that its own shard cannot replay
+            _log.failure("broker {broker_id}: replay of {name} failed", broker_id=self._host.id, name=name)
+            self._revert(_UNKNOWN)
+            write.complete(_UNKNOWN)
+            return
+        linger_ms = self._linger_ms()
+        if producer != NO_PRODUCER or linger_ms <= 0:
+            self.flush()
+        elif self._linger_call is None:
+            self._linger_call = self._host.reactor.callLater(linger_ms / 1000, self._lingered)
+
+    def _complete_without_records(self, write: PendingWrite) -> None:
+        """Respond after the writes that the response may depend on."""
+        if self._batch is not None:
+            self._batch.writes.append(write)
+        elif self._pending:
+            self._pending.add(self.last_written_offset, write)
+        else:
+            write.complete()
+
+    def _add(self, result: CoordinatorResult[Any], write: PendingWrite, producer: Producer) -> None:
+        """Replay records and put them into the open batch, or into several if the operation may span batches.
+
+        Raises:
+            CoordinatorError: The records are larger than a batch may be, or an earlier batch cannot be appended.
+        """
+        assert self.shard is not None
+        assert self._partition is not None
+        limit = self._partition.log.config.max_message_bytes
+        records = result.records
+        for group in [records] if result.atomic else [[record] for record in records]:
+            encoded = [record.encode() for record in group]
+            if self._batch is not None and self._batch.size_with(encoded) > limit:
+                error = self.flush()
+                if error is not None:
+                    raise error
+            if self._batch is None:
+                batch = OpenBatch(*producer)
+                if batch.size_with(encoded) > limit:
+                    raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
+                self._batch = batch
+            offset = self.last_written_offset + self._batch.records_count
+            self._batch.append(encoded, self._host.now_ms())
+            if result.replay:
+                for index, record in enumerate(group):
+                    self.shard.replay(offset + index, *producer, record)
+        assert self._batch is not None
+        self._batch.writes.append(write)
+
+    def _lingered(self) -> None:
+        self._linger_call = None
+        self.run(self.flush)
+
+    def flush(self) -> CoordinatorError | None:
+        """Append the open batch; return the error with which its operations have failed."""
+        if self._linger_call is not None:
+            self._linger_call.cancel()
+            self._linger_call = None
+        batch = self._batch
+        if batch is None:
+            return None
+        error = self._append(batch.build(), batch.records_count, batch.writes)
+        if error is None:
+            self._batch = None
+        else:
+            self._revert(error)
+        return error
+
+    def _append(self, data: bytes, records_count: int, writes: list[PendingWrite]) -> CoordinatorError | None:
+        base_offset = self.last_written_offset
+        appended = self._host.replica_manager.append_as_coordinator(self.topic_partition, data)
+        if appended.error_code:
+            return CoordinatorError(appended.error_code)
+        if appended.base_offset != base_offset:
+            self._fail(f"appended at {appended.base_offset} instead of {base_offset}")
+            return None
+        self.last_written_offset += records_count
+        self._snapshots.snapshot(self.last_written_offset)
+        for write in writes:
+            self._pending.add(self.last_written_offset, write)
+        if self._partition is not None:
+            self._high_watermark_moved(self._partition.log.high_watermark)
+        return None
+
+    def _revert(self, error: CoordinatorError) -> None:
+        """Undo what the open batch has changed, and fail its operations."""
+        batch, self._batch = self._batch, None
+        self._snapshots.revert_to(self.last_written_offset)
+        for write in [] if batch is None else batch.writes:
+            write.complete(error)
+
+    def end_transaction(self, producer: Producer, data: bytes, *, committed: bool) -> PendingWrite:
+        """Replay the end of a transaction, and append its control batch. Mirrors completeTransaction."""
+        write = PendingWrite()
+        write.timeout_ms = self._write_timeout_ms()
+        self.run(lambda: self._end_transaction(producer, data, write, committed=committed))
+        return write
+
+    def _end_transaction(self, producer: Producer, data: bytes, write: PendingWrite, *, committed: bool) -> None:
+        try:
+            shard = self.check_active()
+        except CoordinatorError as error:
+            write.complete(error)
+            return
+        self.flush()
+        shard.replay_end_of_transaction(*producer, committed=committed)
+        failed = self._append(data, 1, [write])
+        if failed is not None:
+            self._revert(failed)
+            write.complete(failed)
+
+    # Commits.
+
+    def _high_watermark_moved(self, offset: int) -> None:
+        self.run(lambda: self._commit(offset))
+
+    def _commit(self, offset: int) -> None:
+        offset = min(offset, self.last_written_offset)
+        if self.state is not ShardState.ACTIVE or offset <= self.last_committed_offset:
+            return
+        self.last_committed_offset = offset
+        self._snapshots.delete_before(offset)
+        self._pending.complete_up_to(offset)
+
+    # Reads, timers, metadata.
+
+    def read(self, operation: Callable[[S, int], Any]) -> Any:
+        """Return `operation(shard, committed offset)`.
+
+        Raises:
+            CoordinatorError: The shard is loading or not here, or the operation is refused.
+        """
+        return operation(self.check_active(), self.last_committed_offset)
+
+    def _timer_fired(self, key: str, operation: Callable[[], CoordinatorResult[Any]], *, retry: bool) -> None:
+        write = self.write(f"timer {key}", lambda _: operation())
+
+        def failed(failure: Any) -> None:
+            active = self.state is ShardState.ACTIVE
+            if active and retry and not self._timers.is_scheduled(key):
+                self._timers.schedule(key, RETRY_BACKOFF_MS, operation, retry=True)
+            if active:
+                _log.info("timer {key} failed: {reason}", key=key, reason=failure.value)
+
+        write.deferred.addErrback(failed)
+
+    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
+        """Notify an active shard of changed and deleted topics."""
+
+        def notify() -> None:
+            if self.state is ShardState.ACTIVE and self.shard is not None:
+                self.shard.image_changed(changed_topics, deleted_topics)
+
+        self.run(notify)
