@@ -10,7 +10,7 @@ A response that arrives after a failure or an abort changes nothing. Any event a
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Final
 
 from sim_runtime.state_table import StateTable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_STATES", "BatchState", "BatchStep"]
 
 
-class BatchState(Enum):
-    """See the module."""
+class BatchState(IntEnum):
+    """See the module. As IntEnum, because the hash of a plain Enum takes most of the time of a transition."""
 
     OPEN = auto()
     CLOSED = auto()
@@ -34,7 +34,7 @@ class BatchState(Enum):
     ABORTED_IN_FLIGHT = auto()
 
 
-class BatchStep(Enum):
+class BatchStep(IntEnum):
     """The events of a batch."""
 
     CLOSE = auto()

@@ -43,6 +43,8 @@ COMPRESSION_RATE_ESTIMATION_FACTOR: Final = 1.05
 # Each of key and value carries a length of up to 5 bytes, and the headers their count.
 _LENGTHS_MAX: Final = MAX_RECORD_OVERHEAD + 5 + 5 + 1
 _NO_EPOCH: Final = -1
+# Reading a member of an Enum takes several times as long as reading a global, and these run for every record.
+_OPEN: Final = BatchState.OPEN
 # A future is made for every record, and what a named tuple's own constructor does beyond this takes as long again.
 _new_tuple: Final = tuple.__new__
 
@@ -137,7 +139,7 @@ class ProducerBatch:
         # What the batch takes on the wire: exact without a codec, a careful guess with one until it is built.
         self.estimated_size_in_bytes = RECORD_BATCH_OVERHEAD
         self.result = ProduceRequestResult(topic_partition)
-        self.state = BatchState.OPEN
+        self.state: BatchState = _OPEN
         self._builder = RecordBatchBuilder(codec=compression.codec, level=compression.level)
         self._estimator = estimator
         self._write_limit_bytes = write_limit_bytes
@@ -161,7 +163,7 @@ class ProducerBatch:
         now_ms: int,
     ) -> FutureRecordMetadata | None:
         """Add a record if there is room; the first always fits. None means: a new batch, please."""
-        if self.state is not BatchState.OPEN:
+        if self.state is not _OPEN:
             return None
         key_size = -1 if key is None else len(key)
         value_size = -1 if value is None else len(value)
@@ -216,13 +218,13 @@ class ProducerBatch:
 
     def close_for_record_appends(self) -> None:
         """Accept no more records; without effect once it is closed."""
-        if self.state is BatchState.OPEN:
+        if self.state is _OPEN:
             self._advance(BatchStep.CLOSE)
 
     @property
     def is_full(self) -> bool:
         """True if it accepts no more records."""
-        return self.state is not BatchState.OPEN
+        return self.state is not _OPEN
 
     @property
     def in_flight(self) -> bool:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["AccumulatorConfig", "ReadyCheckResult", "RecordAccumulator"]
 
 NEVER_MS: Final = 1 << 62
+_OPEN: Final = BatchState.OPEN
 # Of a batch with one record without headers.
 _OVERHEAD_SURELY_BELOW: Final = 128
 
@@ -87,7 +88,7 @@ class RecordAccumulator:
     ) -> None:
         self.config = config
         self._formats = formats
-        self._append_buffers = append_buffers
+        self._open_buffer = None if append_buffers is None else append_buffers.open
         self.observer = BatchObserver() if observer is None else observer
         self._observe_append = None if observer is None else observer.appended  # a call per record would be felt
         self.pool = pool
@@ -155,7 +156,7 @@ class RecordAccumulator:
                 if batch is not None:
                     before, appended_ms = batch.estimated_size_in_bytes, batch.last_append_ms
                     future = batch.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms)
-                    full = batch.state is not BatchState.OPEN
+                    full = batch.state is not _OPEN
                     if future is None:
                         self._close_last(batch)
                 if future is None:
@@ -172,10 +173,9 @@ class RecordAccumulator:
                 if sticky is not None:
                     sticky.produced_bytes += batch.estimated_size_in_bytes - before
                     if sticky.produced_bytes >= partitioner.sticky_batch_size:
-                        partitioner.maybe_switch(sticky, cluster, enable_switch=batch.is_full)
-                    alike = appended_ms == now_ms == timestamp_ms
-                    if alike and self._append_buffers is not None and partitioner.sticky is sticky:
-                        self._append_buffers.open(queue, batch, sticky, partitioner.switches_at_bytes, cluster)
+                        partitioner.maybe_switch(sticky, cluster, enable_switch=batch.state is not _OPEN)
+                    if timestamp_ms == appended_ms == now_ms and self._open_buffer and partitioner.sticky is sticky:
+                        self._open_buffer(queue, batch, sticky, partitioner.switches_at_bytes, cluster)
                 break
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
