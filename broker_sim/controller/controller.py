@@ -77,7 +77,7 @@ class Controller:
         self._dynamic_config = DynamicBrokerConfig(config, None)
         self._dynamic_config.subscribe(self._reconfigure)
         self.log = MetadataLog(MetadataImage.empty(cluster_id), now_ms=self.now_ms, limits=metadata_log_limits(config))
-        self.log.committed = self._committed
+        self.log.on_commit(self._committed)
         self._keeps_log = not config.behaviour.zookeeper
         self.image = self.log.image if self._keeps_log else self.log.image.with_version(0)
         self.directories = DirectoryControl(self)

@@ -69,7 +69,6 @@ class MetadataFiles:
         batches = [batch for batch in log.batches if batch.last_offset < log.high_watermark]
         self._disk.replace(self._path, b"".join(batch.encode() for batch in batches))
         file = self._file = self._disk.open(self._path)
-        publish = log.committed
 
         def committed(batch: MetadataBatch) -> None:
             try:
@@ -77,9 +76,8 @@ class MetadataFiles:
                 file.sync()
             except OSError as error:
                 _log.error("metadata: log append failed path={path} error={error}", path=self._path, error=error)
-            publish(batch)
 
-        log.committed = committed
+        log.on_commit(committed)
 
     def close(self) -> None:
         """Close the file."""

@@ -155,8 +155,7 @@ class MetadataLog:
         self.high_watermark = 0
         self.snapshot: MetadataSnapshot | None = None
         self.replicate: Callable[[MetadataBatch], None] | None = None
-        self.committed: Callable[[MetadataBatch], None] = _nothing
-        """Called with every batch that becomes committed."""
+        self._commit_listeners: list[Callable[[MetadataBatch], None]] = []
         self.snapshot_made: Callable[[MetadataSnapshot], None] = _no_snapshot
         """Called with every snapshot that is made here."""
 
@@ -250,6 +249,10 @@ class MetadataLog:
         )
         self._last_written_ms = written_ms
 
+    def on_commit(self, listener: Callable[[MetadataBatch], None]) -> None:
+        """Call `listener` with every batch that becomes committed from now on, after earlier listeners."""
+        self._commit_listeners.append(listener)
+
     def resign(self) -> None:
         """Write no more of one's own: another node leads."""
         self._last_written_ms = None
@@ -279,7 +282,8 @@ class MetadataLog:
             self.high_watermark = batch.last_offset + 1
             records = batch.last_offset + 1 - batch.base_offset
             self._since_snapshot += records if self._counts_records else len(batch.encode())
-            self.committed(batch)
+            for listener in self._commit_listeners:
+                listener(batch)
         self._make_snapshot_when_due()
 
     def _append(self, batch: MetadataBatch) -> MetadataBatch:
@@ -337,10 +341,6 @@ class MetadataLog:
     def _delete_before(self, offset: int) -> None:
         while self._batches and self._batches[0].last_offset < offset:
             self.start_offset = self._batches.popleft().last_offset + 1
-
-
-def _nothing(batch: MetadataBatch) -> None:
-    """Do nothing: there is no waiter for commits."""
 
 
 def _no_snapshot(snapshot: MetadataSnapshot) -> None:

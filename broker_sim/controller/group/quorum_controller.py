@@ -40,10 +40,6 @@ __all__ = ["QuorumController"]
 T = TypeVar("T")
 
 
-def _published_before(batch: MetadataBatch) -> None:
-    """Do nothing: the records were committed by an earlier cluster."""
-
-
 class QuorumController(Controller):
     """The state machine of one node's process; `node` is the voter that it belongs to."""
 
@@ -52,6 +48,8 @@ class QuorumController(Controller):
         self._node = node
         self._active_epoch: int | None = None
         self._writing = False
+        self._resuming = False
+        """True while it reads the records of an earlier cluster, which were published there."""
         self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
         self._unclean: dict[int, frozenset[TopicPartition]] = {}
         self.log.snapshot_made = self._snapshot_made
@@ -144,13 +142,13 @@ class QuorumController(Controller):
     ) -> Iterator[MetadataBatch]:
         """Yield the batches of an existing log, then those of a new leader at which all brokers register at once."""
         group = self._node.group
-        publish, self.log.committed = self.log.committed, _published_before
+        self._resuming = True
         for batch in left:
             resumed = self._metadata_batch(batch)
             self.log.append_replicated(resumed)
             self.log.advance_high_watermark(resumed.last_offset + 1)
             yield resumed
-        self.log.committed = publish
+        self._resuming = False
         end = self.log.end_offset
         self.log.append_leader_change(group.next_epoch(), group.first_leader_change())
         self._admit(brokers, topics)
@@ -219,6 +217,8 @@ class QuorumController(Controller):
                 note_changes(self._journal, old, self.image, elected)
 
     def _committed(self, batch: MetadataBatch) -> None:
+        if self._resuming:
+            return
         group = self._node.group
         if self.log.replicate is None:
             group.published_offset = batch.last_offset + 1

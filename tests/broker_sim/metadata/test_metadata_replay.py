@@ -85,8 +85,7 @@ class Recorded:
         controller = self.cluster.controller
         self.log = controller.metadata_log
         self.replayed = self.log.image
-        self._hand_on = self.log.committed
-        self.log.committed = self._check
+        self.log.on_commit(self._check)
         self.cluster.start()
 
     def _check(self, batch: MetadataBatch) -> None:
@@ -95,7 +94,6 @@ class Recorded:
         assert decoded.leader_epoch == batch.leader_epoch
         self.replayed = replay(self.replayed, decoded.messages, version=decoded.last_offset)
         assert_same_image(self.replayed, self.log.image)
-        self._hand_on(batch)
 
     def send(self, request: Any) -> None:
         """Let broker 1 forward a request, and run until its response has had time to arrive."""
