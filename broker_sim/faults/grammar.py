@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
-SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "replica", "nth", "share")
+SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "group", "member", "replica", "nth", "share")
 GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
 _CHANGES: Final = ("value", "lengthen", "shorten", "duplicate", "delete")
 """What `mutate` does to a field."""
@@ -123,7 +123,8 @@ def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
 def _default_phase(act: Action, select: Select) -> Phase:
     if isinstance(act, Mutate):
         return Phase.BEFORE_RESPONSE
-    return Phase.BEFORE_APPEND if select.topic or select.partitions else Phase.BEFORE_PARSE
+    needs_body = select.topic or select.partitions or select.group or select.member
+    return Phase.BEFORE_APPEND if needs_body else Phase.BEFORE_PARSE
 
 
 def _phase(value: object) -> Phase:
@@ -142,6 +143,8 @@ def _select(value: object) -> Select:
         topic=_text(given["topic"], ("select", "topic")) if "topic" in given else None,
         partitions=_numbers(given["partition"], ("select", "partition"), at_least=0) if "partition" in given else None,
         client=_text(given["client"], ("select", "client")) if "client" in given else None,
+        group=_text(given["group"], ("select", "group")) if "group" in given else None,
+        member=_text(given["member"], ("select", "member")) if "member" in given else None,
         replica=_replica(given["replica"]) if "replica" in given else None,
         nth=_numbers(given["nth"], ("select", "nth"), at_least=1) if "nth" in given else None,
         share=_share(given["share"], ("select", "share")) if "share" in given else None,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from protocol_specs.api_key import ApiKey
     from protocol_specs.fuzzing import Mutation
+    from protocol_specs.message import Message
 
 __all__ = ["NO_FAULTS", "FaultPoint", "Faults", "Interception", "NoFaults", "Outcome", "Phase"]
 
@@ -70,6 +71,8 @@ class FaultPoint:
     request_id: int = -1
     replica_id: int = -1
     """The broker that sent the request: a follower's Fetch, or any other request between nodes. A client: -1."""
+    request: Message | None = None
+    """The request, None before it is parsed."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from broker_sim.errors import BrokerSimError
+from broker_sim.faults.group_selection import fits_any, groups_of, members_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ BrokerRef: TypeAlias = int | LeaderOf | KilledBy | Self | ActiveController
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """The requests that a rule fires on; None means any. `client` is a pattern (`producer-*`).
+    """The requests that a rule fires on; None means any. `client`, `group` and `member` are patterns (`producer-*`).
 
     `replica` is a follower's id (-1: any follower): such a rule fires on the Fetches of followers alone, and a rule
     without it on clients alone. `nth` counts the requests that fit, from 1; `share` selects that part of them, drawn
@@ -94,6 +95,8 @@ class Select:
     topic: str | None = None
     partitions: tuple[int, ...] | None = None
     client: str | None = None
+    group: str | None = None
+    member: str | None = None
     replica: int | None = None
     nth: tuple[int, ...] | None = None
     share: float | None = None
@@ -125,6 +128,18 @@ class Select:
             if not fits:
                 return fitted, text
             fitted += 1
+        return self._group_mismatch(point, fitted)
+
+    def _group_mismatch(self, point: FaultPoint, fitted: int) -> tuple[int, str] | None:
+        if self.group is not None:
+            groups = groups_of(point.request)
+            if not fits_any(groups, self.group):
+                return fitted, f'the groups {groups} of the request do not fit "{self.group}"'
+            fitted += 1
+        if self.member is not None:
+            members = members_of(point.request)
+            if not fits_any(members, self.member):
+                return fitted, f'the members {members} of the request do not fit "{self.member}"'
         return None
 
     def _fits_replica(self, point: FaultPoint) -> bool:

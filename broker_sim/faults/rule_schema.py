@@ -134,6 +134,14 @@ RULE_SCHEMA: Final[dict[str, Any]] = {
                 },
                 "partition": _NUMBERS | {"description": "a partition or a list of them, in the same phases"},
                 "client": {"type": "string", "description": "a client id, or a pattern such as `producer-*`"},
+                "group": {
+                    "type": "string",
+                    "description": "a group id that the request names, or a pattern; not in the phase before_parse",
+                },
+                "member": {
+                    "type": "string",
+                    "description": "a member id or an instance id of the request, or a pattern; not in before_parse",
+                },
                 "replica": {
                     "oneOf": [{"type": "integer", "minimum": 0}, {"const": "any"}],
                     "description": "Fetch requests of the follower with this id, or of `any`; without it, of clients",

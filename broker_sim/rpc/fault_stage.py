@@ -203,6 +203,7 @@ class FaultStage(Stage):
                 connection_id=context.connection.connection_id,
                 request_id=context.request_id,
                 replica_id=context.replica_id,
+                request=context.request,
             ),
         )
 

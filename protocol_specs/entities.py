@@ -1,0 +1,73 @@
+"""The values of a message that name a thing, such as its group ids: by the entity of fields, or by their names."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from protocol_specs.fields import Array
+from protocol_specs.message import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from protocol_specs.message import Field
+
+__all__ = ["GROUP_ID", "PRODUCER_ID", "TRANSACTIONAL_ID", "entity_values", "named_values"]
+
+GROUP_ID: Final = "groupId"
+PRODUCER_ID: Final = "producerId"
+TRANSACTIONAL_ID: Final = "transactionalId"
+
+_Plan: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
+"""The names of the fields whose values are wanted, and of those whose structs have such fields."""
+
+
+def entity_values(message: Struct, entity: str) -> Iterator[Any]:
+    """Iterate over the values of all fields of an entity, in the order of the declaration; null is left out."""
+    return _values(message, lambda cls: _entity_plan(cls, entity))  # type: ignore[arg-type]
+
+
+def named_values(message: Struct, names: frozenset[str]) -> Iterator[Any]:
+    """Iterate over the values of all fields with these names, at any depth; null is left out."""
+    return _values(message, lambda cls: _name_plan(cls, names))  # type: ignore[arg-type]
+
+
+def _values(struct: Struct, plan_of: Callable[[type[Struct]], _Plan]) -> Iterator[Any]:
+    wanted, structs = plan_of(type(struct))
+    for name in wanted:
+        value = getattr(struct, name)
+        if value is not None:
+            yield from value if isinstance(value, list) else (value,)
+    for name in structs:
+        value = getattr(struct, name)
+        for element in value if isinstance(value, list) else (value,):
+            if element is not None:
+                yield from _values(element, plan_of)
+
+
+@cache
+def _entity_plan(cls: type[Struct], entity: str) -> _Plan:
+    return _plan(cls, lambda field: field.entity == entity)
+
+
+@cache
+def _name_plan(cls: type[Struct], names: frozenset[str]) -> _Plan:
+    return _plan(cls, lambda field: field.name in names)
+
+
+def _plan(cls: type[Struct], is_wanted: Callable[[Field], bool]) -> _Plan:
+    wanted, structs = [], []
+    for field in cls.FIELDS:
+        if is_wanted(field):
+            wanted.append(field.name)
+            continue
+        element = _struct_of(field)
+        if element is not None and any(_plan(element, is_wanted)):
+            structs.append(field.name)
+    return tuple(wanted), tuple(structs)
+
+
+def _struct_of(field: Field) -> type[Struct] | None:
+    inner = field.type.element if isinstance(field.type, Array) else field.type
+    return inner if isinstance(inner, type) and issubclass(inner, Struct) else None
