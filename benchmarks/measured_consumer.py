@@ -1,0 +1,98 @@
+"""confluent-kafka consumers in one process, one per server: they alternate, and each round prints one line.
+
+    python benchmarks/measured_consumer.py consume TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
+    python benchmarks/measured_consumer.py commit  TOPIC RECORD_BYTES COMMITS ROUNDS SERVERS [...] [name=value ...]
+
+`consume` prints records per second: each round reads the same records, which the first round has written, from the
+beginning of all partitions. `commit` prints the median seconds of a synchronous OffsetCommit of one partition. A first
+round, not measured, warms all sides up.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RUN_SECONDS_MAX = 120
+CHUNK = 10_000
+
+
+def measure(
+    kind: str, servers: Sequence[str], topic: str, record_bytes: int, count: int, *configs: str, rounds: int = 1
+) -> list[list[float]]:
+    """Run consumers in a process of their own, one per bootstrap servers; return their figures, round by round."""
+    arguments = [kind, topic, str(record_bytes), str(count), str(rounds), *servers, *configs]
+    run = subprocess.run(
+        [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX
+    )
+    return [[float(figure) for figure in line.split()] for line in run.stdout.splitlines()]
+
+
+def fill(servers: str, topic: str, record_bytes: int, records: int) -> None:
+    """Write the records that are consumed."""
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000})
+    value = (bytes(range(256)) * (record_bytes // 256 + 1))[:record_bytes]
+    partitions = len(producer.list_topics(topic, timeout=10).topics[topic].partitions)
+    for number in range(records):
+        producer.produce(topic, value, partition=number % partitions)
+    if producer.flush(RUN_SECONDS_MAX) != 0:
+        raise SystemExit(f"records are not acknowledged within {RUN_SECONDS_MAX} s")
+
+
+def consume(consumer: Consumer, topic: str, records: int) -> float:
+    """Return the records per second of a read from the beginning."""
+    partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    started = time.perf_counter()
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in partitions])
+    left = records
+    while left > 0:
+        messages = consumer.consume(min(CHUNK, left), timeout=10)
+        if not messages:
+            raise SystemExit(f"{left} records of {records} did not come within 10 s")
+        left -= len(messages)
+    elapsed_s = time.perf_counter() - started
+    consumer.unassign()
+    return records / elapsed_s
+
+
+def commit(consumer: Consumer, topic: str, commits: int) -> float:
+    """Return the median seconds of a synchronous commit."""
+    waits_s: list[float] = []
+    for number in range(commits):
+        started = time.perf_counter()
+        consumer.commit(offsets=[TopicPartition(topic, 0, number)], asynchronous=False)
+        waits_s.append(time.perf_counter() - started)
+    return statistics.median(waits_s)
+
+
+def main() -> None:
+    """Measure as the command line requests."""
+    kind, topic, record_bytes, count, rounds, *others = sys.argv[1:]
+    configs = dict(one.split("=", 1) for one in others if "=" in one)
+    all_servers = [one for one in others if "=" not in one]
+    if kind == "consume":
+        for servers in all_servers:
+            fill(servers, topic, int(record_bytes), int(count))
+    consumers = [
+        Consumer({"bootstrap.servers": servers, "group.id": "measured", "enable.auto.commit": False, **configs})
+        for servers in all_servers
+    ]
+    measured = consume if kind == "consume" else commit
+    for consumer in consumers:
+        measured(consumer, topic, int(count))
+    for _ in range(int(rounds)):
+        print(*[measured(consumer, topic, int(count)) for consumer in consumers])
+    for consumer in consumers:
+        consumer.close()
+
+
+if __name__ == "__main__":
+    main()
