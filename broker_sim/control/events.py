@@ -340,6 +340,81 @@ class CoordinatorUnloaded(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class GroupStateChanged(Event):
+    """A group has another state. `generation` is the generation or epoch of the group, `group_type` as in ListGroups."""
+
+    group_id: str
+    group_type: str
+    state: str
+    previous: str
+    generation: int
+    members: int
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupMemberJoined(Event):
+    """A group has a new member; a static one has an instance id."""
+
+    group_id: str
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupMemberRemoved(Event):
+    """A group has lost a member; `reason` says why: it left, its session or its rebalance time-out has ended, ..."""
+
+    group_id: str
+    member_id: str
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupMemberAssigned(Event):
+    """A member has got an assignment: `orders-0, orders-3`, or an opaque size where the broker cannot read it."""
+
+    group_id: str
+    member_id: str
+    generation: int
+    assignment: str
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupRequestRefused(Event):
+    """A member's request is refused: it is fenced, unknown, or of another generation."""
+
+    group_id: str
+    member_id: str
+    api: str
+    error: str
+
+
+@dataclass(slots=True, kw_only=True)
+class OffsetCommitted(TrafficEvent):
+    """A group has committed the offset of a partition: the record is replicated."""
+
+    group_id: str
+    member_id: str
+    generation: int
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(slots=True, kw_only=True)
+class OffsetRemoved(Event):
+    """The committed offset of a partition is gone; `reason`: expired, deleted, or its topic or group is deleted."""
+
+    group_id: str
+    topic: str
+    partition: int
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
 class ZooKeeperSessionExpired(Event):
     """A broker's session at ZooKeeper has ended, and its registration is gone."""
 
