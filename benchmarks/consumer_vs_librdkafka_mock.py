@@ -32,7 +32,7 @@ ROUNDS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What one consumer does per round, and the target for the ratio of ours to the mock's figure."""
+    """The work of one consumer per round, and the target for the ratio of ours to the mock's figure."""
 
     name: str
     kind: str

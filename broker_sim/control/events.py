@@ -341,7 +341,7 @@ class CoordinatorUnloaded(Event):
 
 @dataclass(slots=True, kw_only=True)
 class GroupStateChanged(Event):
-    """A group has another state. `generation` is the generation or epoch of the group, `group_type` as in ListGroups."""
+    """A group has another state; `generation` is its generation or epoch, `group_type` is that of ListGroups."""
 
     group_id: str
     group_type: str
@@ -365,7 +365,7 @@ class GroupMemberJoined(Event):
 
 @dataclass(slots=True, kw_only=True)
 class GroupMemberRemoved(Event):
-    """A group has lost a member; `reason` says why: it left, its session or its rebalance time-out has ended, ..."""
+    """A group has lost a member; `reason`: it left, its session or rebalance time-out ended, ..."""
 
     group_id: str
     member_id: str
