@@ -1,4 +1,4 @@
-"""`broker-sim trace`: follow a request, a batch, a record or a partition, as a timeline in text and HTML."""
+"""`broker-sim trace`: follow a request, a batch, a record, a partition or a group, as a timeline in text and HTML."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ LISTED: Final = 20
 PARTITION_BATCHES: Final = 40
 SLOWEST: Final = ""
 """--batch without a value."""
+ALL_GROUPS: Final = ""
+"""--group without a value."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "trace",
-        help="follow a request, a batch or a record",
+        help="follow a request, a batch, a record or a group",
         description="Follow one request through a broker (Acceptor, Processor, queue, handler, append, purgatory, "
         "response), or one batch or record through the producer as well (RecordAccumulator, BufferPool, Sender, "
-        "Selector, in flight, acknowledged). Without a choice it is the request that took longest.",
+        "Selector, in flight, acknowledged), or the life of one group (members, rebalances, offsets). Without a choice "
+        "it is the request that took longest.",
     )
     parser.add_argument(
         "source",
@@ -50,6 +53,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     what.add_argument("--record", metavar="T-P@OFFSET", help="the record at that offset, as orders-2@61")
     what.add_argument("--partition", metavar="T-P", help="the batches of a partition, as orders-2")
+    what.add_argument(
+        "--group",
+        nargs="?",
+        const=ALL_GROUPS,
+        metavar="ID",
+        help="the group of that id: who joined, why it rebalanced, who was refused (without an id a list of groups)",
+    )
     parser.add_argument("--api", help="only requests of this API")
     parser.add_argument("--broker", type=whole, metavar="ID", help="only requests to this broker")
     parser.add_argument("--between-brokers", action="store_true", help="requests of brokers, not of clients")
@@ -84,7 +94,10 @@ def run(options: argparse.Namespace) -> int:
     wants_batches = _wants_batches(options)
     source = _source(options, with_batches=wants_batches)
     about_batches = wants_batches or (options.request is None and not source.journal and bool(source.batches))
-    chosen = _of_batches(source, options) if about_batches else _of_requests(source, options)
+    if options.group is not None:
+        chosen = _of_groups(source, options)
+    else:
+        chosen = _of_batches(source, options) if about_batches else _of_requests(source, options)
     if isinstance(chosen, list):
         print_lines(chosen)
         return 0
@@ -153,6 +166,14 @@ def _of_requests(source: TraceSource, options: argparse.Namespace) -> Timeline |
     if number is None:
         number = min(_chosen(requests_of(source.journal), options), key=_slowness).number
     return trace_request(source.journal, number)
+
+
+def _of_groups(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:
+    from broker_scenarios.tracing.group_trace import group_list, trace_group
+
+    if options.group == ALL_GROUPS:
+        return group_list(source.journal)
+    return trace_group(source.journal, options.group)
 
 
 def _of_batches(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:

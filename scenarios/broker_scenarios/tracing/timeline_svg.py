@@ -40,6 +40,15 @@ _COLOURS: Final = {
     "writing": 7,
     "in flight": 5,
     "no response": 8,
+    "Empty": 8,
+    "NotReady": 3,
+    "PreparingRebalance": 3,
+    "CompletingRebalance": 6,
+    "Assigning": 3,
+    "Reconciling": 6,
+    "Stable": 4,
+    "Dead": 2,
+    "member": 5,
 }
 _OTHER_COLOUR: Final = 1
 _TEXT_ON: Final = {

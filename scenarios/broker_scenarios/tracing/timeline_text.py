@@ -13,7 +13,14 @@ __all__ = ["milliseconds", "numbers", "timeline_lines"]
 
 BAR_WIDTH: Final = 48
 _NAME_WIDTH_MIN: Final = 16
-_SHADES: Final = {"filling": "░", "ready": "▒", "in flight": "█", "back-off": "┄"}
+_SHADES: Final = {"filling": "░", "ready": "▒", "in flight": "█", "back-off": "┄"} | {
+    "Empty": "·",
+    "PreparingRebalance": "▒",
+    "CompletingRebalance": "░",
+    "Assigning": "▒",
+    "Reconciling": "░",
+    "member": "━",
+}
 
 
 def timeline_lines(timeline: Timeline) -> Iterator[str]:
