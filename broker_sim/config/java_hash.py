@@ -43,11 +43,16 @@ def hash_order(texts: Iterable[str], *, beside: int = 0) -> list[str]:
     return _ordered(given, _table_size(len(given) + beside))
 
 
+def hash_order_of_set(texts: Iterable[str]) -> list[str]:
+    """Return distinct strings in the order of a HashSet that was made from a collection of them."""
+    given = list(texts)
+    return _ordered(given, _copied_table_size(len(given)))
+
+
 def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
     """Return distinct strings in the order of a HashMap that was copied from another, before `last` was put into it."""
     given = list(texts)
-    fitting = int(len(given) / _LOAD_FACTOR) + 1
-    table = 1 << (fitting - 1).bit_length()
+    table = _copied_table_size(len(given), smallest=1)
     if len(given) + 1 > table * _LOAD_FACTOR:
         table *= 2
     return _ordered([*given, last], table)
@@ -69,6 +74,26 @@ def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
         return _bucket((number ^ (number & _INT64_MASK) >> 32) & _INT32_MASK, table)
 
     return sorted(given, key=bucket)
+
+
+def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
+    """Return distinct integers in the order of a HashSet that was made from a collection of them."""
+    given = sorted(numbers)
+    table = _copied_table_size(len(given))
+    return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
+
+
+def hash_order_of_uuids(uuids: Iterable[bytes]) -> list[bytes]:
+    """Return distinct 16-byte ids in the order of a HashMap that grew with them; equal buckets keep the given order."""
+    given = list(uuids)
+    table = _table_size(len(given))
+    return sorted(given, key=lambda uuid: _bucket(uuid_hash(uuid), table))
+
+
+def uuid_hash(uuid: bytes) -> int:
+    """Uuid.hashCode, as an unsigned 32-bit number."""
+    folded = int.from_bytes(uuid[:8], "big") ^ int.from_bytes(uuid[8:], "big")
+    return (folded >> _HASH_BITS) ^ (folded & _INT32_MASK)
 
 
 def concurrent_order(hashes: Iterable[int], *, count: int) -> list[int]:
@@ -174,6 +199,12 @@ def _table_size(entries: int) -> int:
     while entries > table * _LOAD_FACTOR:
         table *= 2
     return table
+
+
+def _copied_table_size(entries: int, smallest: int = _SMALLEST_TABLE) -> int:
+    """The table of a collection that was made from another one of this size."""
+    fitting = max(int(entries / _LOAD_FACTOR) + 1, smallest)
+    return 1 << (fitting - 1).bit_length()
 
 
 def _bucket(value: int, table: int) -> int:

@@ -1,0 +1,69 @@
+"""The interface of server-side assignors. Mirrors PartitionAssignor, GroupSpec and SubscribedTopicDescriber."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from broker_sim.errors import BrokerSimError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+
+__all__ = ["AssignorError", "GroupSpec", "MemberSpec", "PartitionAssignor"]
+
+
+class AssignorError(BrokerSimError):
+    """No assignment can be computed. Mirrors PartitionAssignorException."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSpec:
+    """A member as an assignor sees it; its topic ids are in the order of its subscription."""
+
+    topic_ids: Mapping[bytes, None]
+    target: TopicPartitions = field(default_factory=dict)
+    """The target assignment so far."""
+    instance_id: str | None = None
+    rack_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """The members in the order in which Kafka iterates over them."""
+
+    members: Mapping[str, MemberSpec]
+    homogeneous: bool
+    """All members subscribe to the same topics."""
+    partition_counts: Mapping[bytes, int]
+    """The number of partitions per subscribed topic that exists."""
+    assigned: AbstractSet[tuple[bytes, int]] = frozenset()
+    """The partitions that are in the target assignment of a member so far."""
+
+    def partitions_of(self, topic_id: bytes) -> int:
+        """Return the number of partitions of a topic.
+
+        Raises:
+            AssignorError: The topic does not exist.
+        """
+        count = self.partition_counts.get(topic_id)
+        if count is None:
+            msg = "Members are subscribed to a topic which doesn't exist in the topic metadata."
+            raise AssignorError(msg)
+        return count
+
+
+class PartitionAssignor(Protocol):
+    """Computes the target assignment of a group. A member without partitions may be absent from the result."""
+
+    name: str
+
+    def assign(self, spec: GroupSpec) -> Mapping[str, TopicPartitions]:
+        """Return the new target assignment by member.
+
+        Raises:
+            AssignorError: No assignment can be computed.
+        """

@@ -1,0 +1,76 @@
+"""The uniform assignment of members with the same topics. Mirrors UniformHomogeneousAssignmentBuilder.
+
+Each member keeps what it has within its quota; the rest is dealt to the members below their quota, in order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.config.java_hash import hash_order_of_uuids
+from broker_sim.coordinators.groups.modern.topic_partitions import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.coordinators.groups.assignors.assignor import GroupSpec
+    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+
+__all__ = ["HomogeneousAssignment"]
+
+
+class HomogeneousAssignment:
+    """One run of the algorithm."""
+
+    def __init__(self, spec: GroupSpec) -> None:
+        self._spec = spec
+        self._topic_ids = hash_order_of_uuids(next(iter(spec.members.values())).topic_ids)
+        self._unassigned: list[tuple[bytes, int]] = []
+        self._unfilled: list[tuple[str, int]] = []
+        """Members below their quota, and the number of partitions that they lack."""
+        self._result: dict[str, dict[bytes, set[int]]] = {}
+
+    def build(self) -> Mapping[str, TopicPartitions]:
+        """Return the assignment by member."""
+        if not self._topic_ids:
+            return {}
+        total = 0
+        for topic_id in self._topic_ids:
+            count = self._spec.partitions_of(topic_id)
+            total += count
+            self._unassigned += [
+                (topic_id, partition) for partition in range(count) if (topic_id, partition) not in self._spec.assigned
+            ]
+        self._keep_within_quotas(total)
+        self._deal()
+        return {
+            member_id: {topic_id: frozenset(partitions) for topic_id, partitions in topics.items()}
+            for member_id, topics in self._result.items()
+        }
+
+    def _keep_within_quotas(self, total: int) -> None:
+        topic_ids = frozenset(self._topic_ids)
+        quota, extra = divmod(total, len(self._spec.members))
+        for index, (member_id, member) in enumerate(self._spec.members.items()):
+            left = quota + (index < extra)
+            kept: dict[bytes, set[int]] = {}
+            for topic_id, partitions in ordered(member.target):
+                if topic_id not in topic_ids:
+                    continue
+                if partitions[:left]:
+                    kept[topic_id] = set(partitions[:left])
+                self._unassigned += [(topic_id, partition) for partition in partitions[left:]]
+                left -= len(partitions[:left])
+            if left > 0:
+                self._unfilled.append((member_id, left))
+            self._result[member_id] = kept
+
+    def _deal(self) -> None:
+        rest = iter(self._unassigned)
+        for member_id, lacking in self._unfilled:
+            topics = self._result[member_id]
+            for _ in range(lacking):
+                topic_id, partition = next(rest, (b"", -1))
+                if partition < 0:
+                    return
+                topics.setdefault(topic_id, set()).add(partition)

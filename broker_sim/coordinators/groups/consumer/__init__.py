@@ -1,0 +1,1 @@
+"""Consumer groups (KIP-848): members whose assignments the coordinator computes and reconciles."""

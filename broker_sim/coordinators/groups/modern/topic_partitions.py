@@ -1,0 +1,57 @@
+"""Assignments as partitions by topic id, in the order in which Kafka lists them. Mirrors Assignment and Utils."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
+
+from broker_sim.config.java_hash import hash_order_of_integers, hash_order_of_uuids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+__all__ = ["NO_PARTITIONS", "TopicPartitions", "contains_all", "each_partition", "from_topics", "ordered", "to_topics"]
+
+TopicPartitions: TypeAlias = "Mapping[bytes, frozenset[int]]"
+"""Topic id -> partitions; topics without partitions are absent."""
+
+NO_PARTITIONS: Final[TopicPartitions] = MappingProxyType({})
+
+T = TypeVar("T")
+
+
+class _Topic(Protocol):
+    """The partitions of one topic in a request, response or record."""
+
+    topic_id: bytes
+    partitions: list[int]
+
+
+def from_topics(topics: Iterable[_Topic]) -> TopicPartitions:
+    """Return the assignment of a request's or record's topics."""
+    return {topic.topic_id: frozenset(topic.partitions) for topic in topics}
+
+
+def to_topics(assignment: TopicPartitions, topic_type: Callable[..., T]) -> list[T]:
+    """Return `topic_type(topic_id=..., partitions=...)` for each topic, as a response or record lists them."""
+    return [topic_type(topic_id=topic_id, partitions=partitions) for topic_id, partitions in ordered(assignment)]
+
+
+def ordered(assignment: TopicPartitions) -> Iterator[tuple[bytes, list[int]]]:
+    """Iterate over topics and partitions in the order of Java's HashMap of HashSets."""
+    for topic_id in hash_order_of_uuids(assignment):
+        yield topic_id, hash_order_of_integers(assignment[topic_id])
+
+
+def each_partition(assignment: TopicPartitions) -> Iterator[tuple[bytes, int]]:
+    """Iterate over topic ids and partitions."""
+    for topic_id, partitions in assignment.items():
+        for partition in sorted(partitions):
+            yield topic_id, partition
+
+
+def contains_all(assignment: TopicPartitions, topics: Iterable[Any]) -> bool:
+    """Return True if every partition of a request's topics is in the assignment. Mirrors isSubset."""
+    return all(
+        topic.topic_id in assignment and assignment[topic.topic_id].issuperset(topic.partitions) for topic in topics
+    )

@@ -1,0 +1,34 @@
+"""Uniform assignments of members with the same topics."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker_sim.coordinators.groups.assignors.uniform_homogeneous import HomogeneousAssignment
+from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of, topic_id
+
+
+def test_partitions_are_dealt_member_by_member():
+    spec = spec_of({1: 3, 2: 2}, {"a": (1, 2), "b": (1, 2)})
+    assert numbers_of(HomogeneousAssignment(spec).build()) == {"a": {1: [0, 1, 2]}, "b": {2: [0, 1]}}
+
+
+def test_a_new_member_gets_the_last_partitions_of_the_others():
+    targets = {"a": {topic_id(1): frozenset({0, 1, 2, 3})}}
+    spec = spec_of({1: 4}, {"a": (1,), "b": (1,)}, targets)
+    assert numbers_of(HomogeneousAssignment(spec).build()) == {"a": {1: [0, 1]}, "b": {1: [2, 3]}}
+
+
+def test_a_dropped_topic_is_not_kept():
+    targets = {"a": {topic_id(1): frozenset({0}), topic_id(2): frozenset({0})}}
+    spec = spec_of({2: 1}, {"a": (2,)}, targets)
+    assert numbers_of(HomogeneousAssignment(spec).build()) == {"a": {2: [0]}}
+
+
+@given(st.integers(1, 7), st.integers(0, 20), st.integers(0, 20))
+def test_members_differ_by_one_partition_at_most(members, first, second):
+    spec = spec_of({1: first, 2: second}, {f"m{index}": (1, 2) for index in range(members)})
+    sizes = [sum(map(len, topics.values())) for topics in HomogeneousAssignment(spec).build().values()]
+    assert max(sizes) - min(sizes) <= 1
+    assert sum(sizes) == first + second
