@@ -1,81 +1,152 @@
-"""A consumer for programs with threads: assigned partitions only. Mirrors KafkaConsumer.
+"""A consumer for programs with threads. Mirrors KafkaConsumer.
 
-    with Consumer(bootstrap_servers="localhost:9092", isolation_level="read_committed") as consumer:
-        consumer.assign([TopicPartition("orders", 0)])
-        for record in consumer.poll(timeout=1.0):
-            print(record.offset, record.value)
+    with Consumer(bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+        consumer.subscribe(["orders"])
+        while True:
+            for record in consumer.poll(timeout=1.0):
+                print(record.offset, record.value)
 
-Consumer groups are not served yet, and no offsets are committed: positions exist in the consumer alone. If the log was
-truncated below a position (KIP-320) or ends before it, auto.offset.reset chooses a new position; with "none" the
-consumer raises LogTruncated or BrokerError.
+With `group.id` the consumer shares the partitions of its topics with the other members of the group and commits its
+positions. Without, `assign` chooses partitions, and positions exist in the consumer alone. If the log was truncated
+below a position (KIP-320) or ends before it, auto.offset.reset chooses a new position; with "none" the consumer raises
+LogTruncated or BrokerError.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from broker_client.client_options import client_options, parsed_options
-from broker_client.config.consumer_keys import CONSUMER_KEYS, FETCH_KEYS
+from broker_client.app_thread_calls import AppThreadCalls
+from broker_client.consumer_groups import SubscriptionPattern
+from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.core.network.client_core import ClientCore
-from broker_client.errors import ProducerClosed
+from broker_client.errors import IllegalState, ProducerClosed
 from broker_client.records import TopicPartition
 from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
+
+    from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata, RebalanceListener
+    from broker_client.errors import ProducerError
 
 __all__ = ["Consumer", "ConsumerRecord", "FetchOptions", "ListedOffset"]
 
+T = TypeVar("T")
+
 _GRACE_S: Final = 5.0
+_CLOSE_S: Final = 30.0
 
 
 class Consumer:
-    """Reads assigned partitions; for one thread at a time.
+    """Reads partitions; for one thread at a time, but for `wakeup`.
 
     Options are Kafka's configurations of consumers, with underscores. `fetch` sets those of fetching together.
+    Rebalance listeners and commit callbacks are called within the consumer's methods, on the thread that called.
 
     Raises:
-        ConfigError: an option is unknown, wrong or not served; `group.id` is not served yet.
+        ConfigError: an option is unknown, wrong or not served.
     """
 
     def __init__(self, *, fetch: FetchOptions | None = None, random: Random | None = None, **options: Any) -> None:
-        given = parsed_options(CONSUMER_KEYS, options)
-        of_fetches: dict[str, Any] = {name.replace(".", "_"): given[name] for name in FETCH_KEYS if name in given}
-        fetching = replace(fetch or FetchOptions(), **of_fetches)
-        parsed = client_options(given, client_id="consumer-1")
-        self._limit_s = parsed.default_api_timeout_ms / 1000 + _GRACE_S
-        self._thread = ReactorThread(f"kafka-consumer-network-thread | {parsed.network.client_id}")
+        parsed = consumer_options(options, fetch)
+        self._limit_s = parsed.client.default_api_timeout_ms / 1000 + _GRACE_S
+        self._thread = ReactorThread(f"kafka-consumer-network-thread | {parsed.client.network.client_id}")
+        self._calls = AppThreadCalls(self._thread)
         reactor = self._thread.reactor
 
         def start() -> tuple[ClientCore, ConsumerCore]:
             core = ClientCore(
-                parsed,
+                parsed.client,
                 reactor,
                 random if random is not None else Random(),
                 call_from_thread=reactor.callFromThread,
+                by_subscription=True,
+                allow_auto_topic_creation=parsed.allow_auto_create_topics,
             )
-            return core, ConsumerCore(core, fetching)
+            return core, ConsumerCore(core, parsed.fetch, parsed.group, run_callback=self._calls.run_callback)
 
         self._core, self._consumer = self._thread.call(start)
         self._closed = False
+
+    # Subscription and assignment
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | re.Pattern[str] | SubscriptionPattern,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Have the group assign partitions of these topics, or of all whose whole names match; replaces the earlier.
+
+        A compiled pattern is matched here, a SubscriptionPattern by the brokers (group.protocol=consumer). The group
+        is joined by the next polls.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            IllegalState: partitions were assigned by hand, or topics are given after a pattern; unsubscribe first.
+            ProducerClosed: the consumer is closed. All methods raise it.
+        """
+        core = self._consumer
+        if isinstance(topics, SubscriptionPattern):
+            self._call(core.subscribe_broker_pattern, topics, listener)
+        elif isinstance(topics, re.Pattern):
+            self._call(core.subscribe_pattern, topics, listener)
+        elif isinstance(topics, str):
+            raise IllegalState(f"subscribe: expected a list of topics, not the text {topics!r}")
+        else:
+            self._call(core.subscribe, list(topics), listener)
+
+    def subscription(self) -> tuple[str, ...]:
+        """Return the topics that the consumer subscribes to."""
+        return self._open_thread.call(lambda: self._consumer.subscription)
+
+    def unsubscribe(self) -> None:
+        """Give up all partitions, leave the group and forget the subscription.
+
+        Raises:
+            RebalanceCallbackFailed: the listener raised; the subscription is gone nevertheless.
+        """
+        self._call(self._consumer.unsubscribe)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions instead of the earlier ones; partitions that stay keep their positions.
 
         Raises:
-            ProducerClosed: the consumer is closed. All methods raise it.
+            IllegalState: the consumer subscribes to topics; unsubscribe first.
         """
-        self._open_thread.call(self._consumer.assign, list(partitions))
+        wanted = list(partitions)
+        if wanted:
+            self._open_thread.call(self._consumer.assign, wanted)
+        else:
+            self.unsubscribe()
 
     def assignment(self) -> tuple[TopicPartition, ...]:
         """Return the assigned partitions in the order of the assignment."""
         return self._open_thread.call(lambda: self._consumer.assignment)
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the membership, for Producer.send_offsets_to_transaction.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+        """
+        return self._open_thread.call(self._consumer.group_metadata)
+
+    def enforce_rebalance(self, reason: str = "rebalance enforced by user") -> None:
+        """Have the group rebalance: the next poll joins again (KIP-568).
+
+        Raises:
+            IllegalState: partitions were assigned by hand.
+        """
+        self._open_thread.call(self._consumer.enforce_rebalance, reason)
+
+    # Positions
 
     def seek(self, partition: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
         """Continue a partition at `offset`; the leader epoch of the record before it detects a truncated log.
@@ -129,15 +200,15 @@ class Consumer:
         """Return the paused partitions."""
         return self._open_thread.call(lambda: self._consumer.paused)
 
-    def position(self, partition: TopicPartition) -> int:
+    def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
         """Return the offset of the next record of a partition, looked up if it is not known yet.
 
         Raises:
-            ProducerTimeout: the look-up took longer than default.api.timeout.ms.
+            ProducerTimeout: the look-up took longer than `timeout` seconds, by default default.api.timeout.ms.
             NoOffsetForPartition: there is no position, and auto.offset.reset is none.
             ProducerError: the partition is not assigned.
         """
-        return self._open_thread.call(lambda: self._consumer.known_position(partition), timeout_s=self._limit_s)
+        return self._call(self._consumer.known_position, partition, _ms(timeout))
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the first offset of each partition.
@@ -164,39 +235,106 @@ class Consumer:
             ProducerTimeout: no response came within default.api.timeout.ms.
             BrokerError: a broker refuses the request.
         """
-        return self._open_thread.call(lambda: self._consumer.offsets_for_times(times), timeout_s=self._limit_s)
+        return self._call(self._consumer.offsets_for_times, times)
+
+    # Commits
+
+    def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, timeout: float | None = None
+    ) -> None:
+        """Commit offsets, by default the positions of all partitions, and wait. Mirrors commitSync.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            CommitFailed: the consumer is no longer a member of the group.
+            RebalanceInProgress: the group rebalances; poll, then commit again.
+            FencedInstanceId: another consumer has the same group.instance.id.
+            ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
+        """
+        self._call(self._consumer.commit, offsets, _ms(timeout), timeout=timeout)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: Callable[[Mapping[TopicPartition, OffsetAndMetadata], ProducerError | None], object] | None = None,
+    ) -> None:
+        """Send a commit of offsets, by default of the positions; a later call of the consumer calls the callback.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+        """
+        self._open_thread.call(self._consumer.commit_async, offsets, callback)
+
+    def committed(
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return the committed offsets of the group; None for partitions without one.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
+        """
+        return self._call(self._consumer.committed, list(partitions), _ms(timeout), timeout=timeout)
+
+    # Reading
 
     def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
-        """Return records as soon as some are fetched, or none after `timeout` seconds.
+        """Return up to max.poll.records records as soon as some are fetched, or none after `timeout` seconds.
 
         Raises:
             BrokerError: a broker refuses the request, and a retry would not help.
             NoOffsetForPartition, LogTruncated: there is no valid position, and auto.offset.reset is none.
             ProducerTimeout: no broker responded for default.api.timeout.ms.
+            WakeupError: `wakeup` was called.
+            RebalanceCallbackFailed: the rebalance listener raised.
             ProducerError: no partition is assigned, or a batch cannot be decoded.
         """
-        return self._open_thread.call(self._consumer.poll, int(timeout * 1000), timeout_s=self._limit_s + timeout)
+        return self._call(self._consumer.poll, int(timeout * 1000), timeout=timeout)
 
     def poll_table(self, timeout: float = 0.5) -> Any:
         """Return the records of a poll as a pyarrow Table; it is empty if there are none.
 
-        Columns are topic, partition, offset, timestamp (ms), key, value and headers. Needs the extra `arrow`; raises
-        the errors of `poll`.
+        Columns are topic, partition, offset, timestamp (ms), key, value and headers. It has all that was fetched:
+        max.poll.records does not limit it. Needs the extra `arrow`; raises the errors of `poll`.
         """
-        return self._open_thread.call(self._consumer.poll_table, int(timeout * 1000), timeout_s=self._limit_s + timeout)
+        return self._call(self._consumer.poll_table, int(timeout * 1000), timeout=timeout)
 
-    def close(self) -> None:
-        """Close the connections and stop the network thread; a second call has no effect."""
-        self._closed = True
-        if self._thread.running:
+    def wakeup(self) -> None:
+        """End the call that waits now, or the next one, with WakeupError; from any thread."""
+        self._thread.reactor.callFromThread(self._consumer.wakeup)
+
+    def close(self, timeout: float = _CLOSE_S) -> None:
+        """Commit if enable.auto.commit is set, leave the group, and close the connections, within `timeout` seconds.
+
+        A second call has no effect.
+
+        Raises:
+            RebalanceCallbackFailed: the listener raised; the consumer is closed nevertheless.
+        """
+        if self._closed:
+            return
+        if not self._thread.running:
+            self._closed = True
+            return
+        try:
+            self._calls.call(self._consumer.close, int(timeout * 1000), timeout_s=timeout + _GRACE_S)
+        finally:
+            self._closed = True
             self._thread.call(self._core.close)
             self._thread.stop()
+
+    # Details
 
     @property
     def _open_thread(self) -> ReactorThread:
         if self._closed:
             raise ProducerClosed("the consumer is closed")
         return self._thread
+
+    def _call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, timeout: float | None = None) -> T:
+        if self._closed:
+            raise ProducerClosed("the consumer is closed")
+        return self._calls.call(function, *args, timeout_s=self._limit_s + (timeout or 0))
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: int) -> None:
         def seek() -> None:
@@ -207,10 +345,14 @@ class Consumer:
 
     def _offsets(self, partitions: Iterable[TopicPartition], spec: int) -> dict[TopicPartition, int]:
         keys = [TopicPartition(*key) for key in partitions]
-        return self._open_thread.call(lambda: self._consumer.offsets(keys, spec), timeout_s=self._limit_s)
+        return self._call(self._consumer.offsets, keys, spec)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _ms(timeout_s: float | None) -> int | None:
+    return None if timeout_s is None else int(timeout_s * 1000)

@@ -1,16 +1,30 @@
-"""The errors of positions of a consumer. Mirrors NoOffsetForPartitionException and LogTruncationException."""
+"""The errors of consumers and of their groups, each with the Kafka exception that it mirrors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_client.errors import BrokerError, ProducerError
+from broker_client.errors import BrokerError, ConfigError, ConnectionFailed, ProducerError, ProducerTimeout
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_client.records import TopicPartition
 
-__all__ = ["LogTruncated", "NoOffsetForPartition"]
+__all__ = [
+    "CommitFailed",
+    "FencedInstanceId",
+    "GroupAuthorizationFailed",
+    "GroupMaxSizeReached",
+    "InvalidGroupId",
+    "LogTruncated",
+    "NoOffsetForPartition",
+    "RebalanceCallbackFailed",
+    "RebalanceInProgress",
+    "RetriableCommitFailed",
+    "WakeupError",
+    "group_error",
+    "is_retriable",
+]
 
 
 class NoOffsetForPartition(ProducerError):
@@ -42,3 +56,99 @@ class LogTruncated(BrokerError):
         self.partition = partition
         self.position = position
         self.divergent_offset = divergent_offset
+
+
+class WakeupError(ProducerError):
+    """`wakeup` was called during the call or before it. Mirrors WakeupException."""
+
+    def __init__(self) -> None:
+        super().__init__("the call was ended by wakeup()")
+
+
+class InvalidGroupId(ConfigError):
+    """The call needs a consumer with a `group.id`. Mirrors InvalidGroupIdException."""
+
+    error_code = ErrorCode.INVALID_GROUP_ID
+
+
+class CommitFailed(ProducerError):
+    """A commit was refused because the member is no longer part of the group. Mirrors CommitFailedException."""
+
+    error_code = ErrorCode.UNKNOWN_MEMBER_ID
+
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(
+            text
+            or "the group has rebalanced and assigned the partitions to another member: poll was not called for longer "
+            "than max.poll.interval.ms; raise it, or lower max.poll.records"
+        )
+
+
+class RetriableCommitFailed(ProducerError):
+    """A commit failed in a way that the next one may not; `__cause__` is the reason.
+
+    Mirrors RetriableCommitFailedException.
+    """
+
+    def __init__(self, reason: ProducerError | None = None) -> None:
+        super().__init__(f"the commit failed and may be retried: {reason}" if reason else "the commit may be retried")
+        self.__cause__ = reason
+
+
+class RebalanceInProgress(BrokerError):
+    """The group is rebalancing: poll, then commit again. Mirrors RebalanceInProgressException."""
+
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(ErrorCode.REBALANCE_IN_PROGRESS, text)
+
+
+class FencedInstanceId(BrokerError):
+    """Another consumer has joined with the same `group.instance.id`. Mirrors FencedInstanceIdException."""
+
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(ErrorCode.FENCED_INSTANCE_ID, text)
+
+
+class GroupAuthorizationFailed(BrokerError):
+    """The client may not read the group. Mirrors GroupAuthorizationException."""
+
+    def __init__(self, group_id: str) -> None:
+        super().__init__(ErrorCode.GROUP_AUTHORIZATION_FAILED, f"not authorized to access group {group_id!r}")
+        self.group_id = group_id
+
+
+class GroupMaxSizeReached(BrokerError):
+    """The group has as many members as the broker allows. Mirrors GroupMaxSizeReachedException."""
+
+    def __init__(self, group_id: str) -> None:
+        text = f"group {group_id!r} already has the configured maximum number of members (group.max.size)"
+        super().__init__(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+        self.group_id = group_id
+
+
+class RebalanceCallbackFailed(ProducerError):
+    """A rebalance listener raised; `__cause__` is its error. Mirrors KafkaException of a user rebalance callback."""
+
+    def __init__(self, reason: BaseException) -> None:
+        super().__init__(f"the rebalance listener raised {type(reason).__name__}: {reason}")
+        self.__cause__ = reason
+
+
+def group_error(code: ErrorCode, group_id: str, message: str | None = None) -> ProducerError:
+    """Return the error for a code in the response of a group coordinator."""
+    if code is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        return GroupAuthorizationFailed(group_id)
+    if code is ErrorCode.GROUP_MAX_SIZE_REACHED:
+        return GroupMaxSizeReached(group_id)
+    if code is ErrorCode.FENCED_INSTANCE_ID:
+        return FencedInstanceId(message)
+    if code is ErrorCode.REBALANCE_IN_PROGRESS:
+        return RebalanceInProgress(message)
+    return BrokerError(code, message)
+
+
+def is_retriable(error: BaseException) -> bool:
+    """True if the same request may succeed later. Mirrors RetriableException."""
+    if isinstance(error, BrokerError):
+        return error.retriable
+    return isinstance(error, (ConnectionFailed, ProducerTimeout))

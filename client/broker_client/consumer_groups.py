@@ -1,13 +1,19 @@
-"""The offsets of a consumer and its membership in a group, as a transaction commits them.
+"""Offsets, membership and listeners of consumer groups, as applications see them.
 
-Mirrors OffsetAndMetadata and ConsumerGroupMetadata.
+Mirrors OffsetAndMetadata, ConsumerGroupMetadata, ConsumerRebalanceListener and SubscriptionPattern.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["ConsumerGroupMetadata", "OffsetAndMetadata"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_client.records import TopicPartition
+
+__all__ = ["ConsumerGroupMetadata", "OffsetAndMetadata", "RebalanceListener", "SubscriptionPattern"]
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -27,3 +33,31 @@ class ConsumerGroupMetadata:
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class SubscriptionPattern:
+    """A regular expression that brokers evaluate (RE2J), for group.protocol=consumer."""
+
+    pattern: str
+
+
+class RebalanceListener:
+    """Callbacks of a rebalance, called within `poll`, `unsubscribe` and `close` of the consumer.
+
+    Override the methods that are needed; with AsyncConsumer they may be coroutines. Within them the consumer's methods
+    may be called. Mirrors ConsumerRebalanceListener.
+    """
+
+    def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> object:
+        """Called before partitions are given up: the last time at which their offsets can be committed."""
+
+    def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> object:
+        """Called after a rebalance with the partitions that are new; also if there are none."""
+
+    def on_partitions_lost(self, partitions: Sequence[TopicPartition]) -> object:
+        """Called when other members may have the partitions already; calls on_partitions_revoked by default."""
+        return self.on_partitions_revoked(partitions)
+
+
+NO_LISTENER: Final = RebalanceListener()

@@ -8,6 +8,7 @@ import pytest
 
 from broker_client import Admin, Consumer, Producer, TopicPartition
 from broker_client.consumer import FetchOptions
+from broker_client.consumer_errors import InvalidGroupId
 from broker_client.errors import ConfigError, ProducerError
 from broker_sim.threaded_cluster import ThreadedCluster
 
@@ -24,14 +25,38 @@ def cluster() -> Iterator[ThreadedCluster]:
         yield running
 
 
-def test_a_consumer_of_a_group_is_pointed_to_assign() -> None:
-    with pytest.raises(
-        ConfigError, match=r"group\.id='g' is refused: consumer groups are not served yet; .* with assign\(\)"
-    ):
-        Consumer(bootstrap_servers=SERVERS, group_id="g")
-    with pytest.raises(ConfigError, match=r"enable\.auto\.commit=True is refused: consumer groups are not served yet"):
-        Consumer(bootstrap_servers=SERVERS, enable_auto_commit=True)
-    Consumer(bootstrap_servers=SERVERS, enable_auto_commit=False).close()
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"enable_auto_commit": True}, r"enable\.auto\.commit=True: automatic commits need a group\.id"),
+        ({"group_id": " "}, r"group\.id='': expected a name that is not empty"),
+        ({"group_id": "g", "heartbeat_interval_ms": 45_000}, r"heartbeat\.interval\.ms=45000: must be below session"),
+        (
+            {"group_id": "g", "group_protocol": "CONSUMER", "session_timeout_ms": 6_000},
+            r"session\.timeout\.ms cannot be set with group\.protocol=consumer",
+        ),
+        (
+            {"group_id": "g", "group_remote_assignor": "uniform"},
+            r"group\.remote\.assignor cannot be set with group\.protocol=classic",
+        ),
+        (
+            {"group_id": "g", "partition_assignment_strategy": "stickiest"},
+            r"partition\.assignment\.strategy='stickiest': expected range, roundrobin, sticky, cooperative-sticky or",
+        ),
+    ],
+)
+def test_options_of_groups_that_contradict_each_other_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Consumer(bootstrap_servers=SERVERS, **options)
+
+
+def test_a_consumer_without_a_group_neither_subscribes_nor_commits() -> None:
+    with Consumer(bootstrap_servers=SERVERS, enable_auto_commit=False) as consumer:
+        for call in (consumer.commit, consumer.commit_async, consumer.group_metadata, lambda: consumer.committed([])):
+            with pytest.raises(InvalidGroupId, match=r"needs a consumer group: set group\.id"):
+                call()  # type: ignore[operator]
+        with pytest.raises(InvalidGroupId, match=r"subscribe needs a consumer group: set group\.id"):
+            consumer.subscribe(["t"])
 
 
 @pytest.mark.parametrize(

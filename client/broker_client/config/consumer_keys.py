@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, ValueType
+from broker_client.config.config_key import ConfigKey, Importance, ValueType
+from broker_client.config.group_keys import GROUP_KEYS
 from broker_client.config_keys import KEYS
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ADMIN_KEYS", "CONSUMER_KEYS", "FETCH_KEYS"]
 
-_GROUPS: Final = "consumer groups are not served yet; leave it out and choose the partitions with assign()"
 _T = ValueType
 _I = Importance
 
@@ -74,6 +74,14 @@ _FETCHING: Final = (
         doc="Bytes of one partition in a Fetch response; a first batch that is larger is returned nevertheless.",
     ),
     ConfigKey(
+        name="max.poll.records",
+        type=_T.INT,
+        importance=_I.MEDIUM,
+        default=500,
+        minimum=1,
+        doc="Records that one poll returns; fetches do not depend on it.",
+    ),
+    ConfigKey(
         name="auto.offset.reset",
         type=_T.STRING,
         importance=_I.MEDIUM,
@@ -97,27 +105,9 @@ _FETCHING: Final = (
         doc="Verify the checksum of every batch.",
     ),
 )
-_OF_GROUPS: Final = tuple(
-    ConfigKey(
-        name=name, type=type_, importance=_I.HIGH, default=default, status=KeyStatus.REFUSED, note=_GROUPS, doc=""
-    )
-    for name, type_, default in (
-        ("group.id", _T.STRING, None),
-        ("group.instance.id", _T.STRING, None),
-        ("group.protocol", _T.STRING, None),
-        ("group.remote.assignor", _T.STRING, None),
-        ("enable.auto.commit", _T.BOOLEAN, False),
-        ("auto.commit.interval.ms", _T.INT, None),
-        ("heartbeat.interval.ms", _T.INT, None),
-        ("max.poll.interval.ms", _T.INT, None),
-        ("partition.assignment.strategy", _T.LIST, ()),
-        ("session.timeout.ms", _T.INT, None),
-    )
-)
-
 FETCH_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _FETCHING}
 """The keys that FetchOptions has as fields, with underscores."""
 ADMIN_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _COMMON}
 """The keys of Admin, which Consumer has too."""
-CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in (*_COMMON, *_FETCHING, *_OF_GROUPS)}
-"""The keys of Consumer; those of groups are refused by name."""
+CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS)}
+"""The keys of Consumer."""

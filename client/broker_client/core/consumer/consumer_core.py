@@ -1,7 +1,7 @@
-"""Reading assigned partitions, on Deferreds. Mirrors KafkaConsumer without groups: assign, seek, poll.
+"""The consumer without threads: subscriptions, positions and records, on Deferreds. Mirrors ClassicKafkaConsumer.
 
-A poll begins what is due (positions to choose or to check, fetches) and waits until some records came or its time is
-over; what is under way then is left so, for the next poll to collect.
+A poll begins what is due (joining the group, positions, fetches) and waits until some records came or its time is
+over; what is under way then continues, for the next poll to collect.
 """
 
 from __future__ import annotations
@@ -9,17 +9,22 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from twisted.internet.defer import Deferred
-
-from broker_client.consumer_errors import NoOffsetForPartition
+from broker_client.consumer_errors import InvalidGroupId
+from broker_client.consumer_groups import NO_LISTENER
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
+from broker_client.core.consumer.call_waits import CallWaits
+from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
-from broker_client.core.consumer.fetcher import Fetcher, FetchOptions, producer_error
+from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
 from broker_client.core.consumer.offset_lookups import OffsetLookups
-from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState
+from broker_client.core.consumer.positions import Positions
+from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState, SubscriptionType
+from broker_client.core.groups.callback_runner import run_here
+from broker_client.core.groups.classic_group import ClassicGroup
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.errors import (
     ConfigError,
+    IllegalState,
     InvalidTopic,
     ProducerClosed,
     ProducerError,
@@ -31,10 +36,19 @@ from broker_client.records import TopicPartition
 from protocol_specs.errors import RecordBatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    import re
+    from collections.abc import Callable, Iterable, Mapping
 
-    from twisted.python.failure import Failure
-
+    from broker_client.consumer_groups import (
+        ConsumerGroupMetadata,
+        OffsetAndMetadata,
+        RebalanceListener,
+        SubscriptionPattern,
+    )
+    from broker_client.core.consumer.call_waits import CallTimer
+    from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.groups.consumer_group import ConsumerGroup
+    from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
     from broker_client.core.network.cluster import Cluster
 
@@ -45,16 +59,29 @@ T = TypeVar("T")
 EARLIEST: Final = OffsetSpec.EARLIEST
 LATEST: Final = OffsetSpec.LATEST
 _RESETS: Final = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST, "none": None}
+NOT_READY_WAIT_MS: Final = 100
 
 
 class ConsumerCore:
-    """Call everything on the reactor's thread; one poll at a time."""
+    """Call everything but `wakeup` on the reactor's thread; one call at a time, except within callbacks.
 
-    def __init__(self, core: ClientCore, options: FetchOptions) -> None:
+    `core` keeps the topics of the subscription if it was made with `by_subscription`. Without `group` nothing is
+    committed and nothing can be subscribed to. `run_callback` calls functions of the application.
+    """
+
+    def __init__(
+        self,
+        core: ClientCore,
+        options: FetchOptions,
+        group: GroupOptions | None = None,
+        *,
+        run_callback: CallbackRunner = run_here,
+    ) -> None:
         self._core = core
+        self._options = options
         self._subscriptions = SubscriptionState()
         self._isolation_level = IsolationLevel.of(options.isolation_level)
-        self._options = options
+        self._waits = CallWaits(core)
         request_timeout_ms = core.options.network.request_timeout_ms
         if options.fetch_max_wait_ms >= request_timeout_ms:
             raise ConfigError(
@@ -67,10 +94,15 @@ class ConsumerCore:
             isolation_level=self._isolation_level,
             default_reset=_RESETS[options.auto_offset_reset],
         )
-        self._fetcher = Fetcher(core, self._subscriptions, options, self._lookups, self._on_event)
-        self._failure: ProducerError | None = None
-        self._waiting: Deferred[None] | None = None
+        self._positions = Positions(core, self._subscriptions, self._lookups, self._waits)
+        self._buffer = FetchBuffer(core, self._subscriptions, options, self._lookups)
+        self._fetcher = Fetcher(core, self._subscriptions, options, self._buffer, self._waits.notify)
+        self._group: ConsumerGroup | None = None
+        if group is not None:
+            self._group = ClassicGroup(core, group, self._subscriptions, self._waits, run_callback)
         self._unanswered_since_ms: int | None = None
+
+    # Subscription and assignment
 
     @property
     def assignment(self) -> tuple[TopicPartition, ...]:
@@ -78,13 +110,82 @@ class ConsumerCore:
         return tuple(self._subscriptions.states)
 
     @property
+    def subscription(self) -> tuple[str, ...]:
+        """The topics that the consumer subscribes to."""
+        return tuple(self._subscriptions.subscription)
+
+    @property
     def paused(self) -> tuple[TopicPartition, ...]:
-        """Those of them that are not fetched."""
+        """The assigned partitions that are not fetched."""
         return tuple(key for key, state in self._subscriptions.states.items() if state.paused)
 
+    async def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
+        """Have the group assign partitions of these topics; no topics is `unsubscribe`.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            IllegalState: partitions were assigned by hand.
+        """
+        self._need_group("subscribe")
+        wanted = list(dict.fromkeys(topics))
+        if any(not topic.strip() for topic in wanted):
+            raise IllegalState("subscribe: a topic name is empty")
+        if not wanted:
+            await self.unsubscribe()
+            return
+        if self._subscriptions.subscribe(wanted, listener or NO_LISTENER):
+            self._core.metadata.keep_only(self._subscriptions.topics, all_topics=False)
+
+    async def subscribe_pattern(self, pattern: re.Pattern[str], listener: RebalanceListener | None = None) -> None:
+        """Have the group assign partitions of all topics whose whole names match.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            IllegalState: partitions were assigned by hand.
+        """
+        self._need_group("subscribe")
+        self._subscriptions.subscribe_pattern(pattern, listener or NO_LISTENER)
+        self._core.metadata.keep_only(self._subscriptions.topics, all_topics=True)
+
+    async def subscribe_broker_pattern(
+        self, pattern: SubscriptionPattern, listener: RebalanceListener | None = None
+    ) -> None:
+        """Have the group assign partitions of all topics that match a pattern of the broker (group.protocol=consumer).
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            IllegalState: partitions were assigned by hand.
+        """
+        self._need_group("subscribe")
+        self._subscriptions.subscribe_broker_pattern(pattern, listener or NO_LISTENER)
+
+    async def unsubscribe(self) -> None:
+        """Give up all partitions, leave the group and forget the subscription.
+
+        Raises:
+            RebalanceCallbackFailed: the listener raised; the subscription is gone nevertheless.
+        """
+        try:
+            if self._group is not None:
+                await self._group.unsubscribed(self._waits.timer(self._core.options.default_api_timeout_ms))
+        finally:
+            self._subscriptions.unsubscribe()
+            self._core.metadata.keep_only((), all_topics=False)
+
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions, from the position of `seek` or auto.offset.reset; replaces the assignment before."""
+        """Read these partitions, from the position of `seek`, the committed offset or auto.offset.reset.
+
+        Replaces the assignment before.
+
+        Raises:
+            IllegalState: the consumer subscribes to topics.
+        """
+        if self._group is not None and self._subscriptions.type is SubscriptionType.ASSIGNED:
+            self._group.assigned_by_hand()
         self._subscriptions.assign(partitions)
+        self._core.metadata.keep_only(self._subscriptions.topics, all_topics=False)
+
+    # Positions
 
     def seek(self, key: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
         """Read on from `offset`; raises ProducerError for a partition that is not assigned, or a negative offset.
@@ -116,20 +217,19 @@ class ConsumerCore:
         state = self._subscriptions.states.get(TopicPartition(*key))
         return None if state is None or state.position is None else state.position.offset
 
-    async def known_position(self, key: TopicPartition) -> int:
+    async def known_position(self, key: TopicPartition, timeout_ms: int | None = None) -> int:
         """The next offset to be read, looked up if need be; raises ProducerTimeout."""
-        limit_ms = self._core.options.default_api_timeout_ms
-        deadline_ms = now_ms_of(self._core.reactor) + limit_ms
+        timer = self._timer(timeout_ms)
         while True:
             state = self._subscriptions.of(key)
             if state.position is not None:
                 return state.position.offset
             self._raise_failure()
-            left_ms = deadline_ms - now_ms_of(self._core.reactor)
-            if left_ms <= 0:
-                raise ProducerTimeout(f"no position of {key} after {limit_ms} ms", "default.api.timeout.ms")
-            self._begin_resets()
-            await self._event(left_ms)
+            await self._positions.update(self._group, timer)
+            if timer.is_expired:
+                raise ProducerTimeout(f"no position of {key} after {timer.timeout_ms} ms", "default.api.timeout.ms")
+            if state.position is None:
+                await self._waits.event(timer.left_ms)
 
     async def offsets(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
         """ListOffsets for EARLIEST, LATEST or a time in milliseconds; -1 where no record is that young."""
@@ -140,103 +240,182 @@ class ConsumerCore:
         """The first record at or after a time in ms of each partition, as the isolation level sees them."""
         return await self._lookups.list_offsets(times, isolation_level=self._isolation_level)
 
+    # Commits
+
+    async def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, timeout_ms: int | None = None
+    ) -> None:
+        """Commit offsets, by default all positions, and wait.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            CommitFailed: the member is no longer part of the group.
+            RebalanceInProgress: the group rebalances; poll, then commit again.
+            ProducerTimeout: no coordinator has responded in time.
+        """
+        group = self._need_group("commit")
+        timer = self._timer(timeout_ms)
+        wanted = self._subscriptions.consumed() if offsets is None else _named(offsets)
+        if not await group.commit(wanted, timer):
+            names = ", ".join(str(key) for key in wanted)
+            raise ProducerTimeout(f"the offsets of {names} were not committed within {timer.timeout_ms} ms", "timeout")
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: Callable[..., object] | None = None,
+    ) -> None:
+        """Send a commit of offsets, by default of all positions; a later call calls `callback(offsets, error)`.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+        """
+        group = self._need_group("commit")
+        group.commit_async(self._subscriptions.consumed() if offsets is None else _named(offsets), callback)
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Return the committed offsets of the group; None for partitions without one.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+            ProducerTimeout: no coordinator has responded in time.
+        """
+        group = self._need_group("committed")
+        timer = self._timer(timeout_ms)
+        wanted = [TopicPartition(*key) for key in partitions]
+        found = await group.fetch_committed(wanted, timer)
+        if found is None:
+            names = ", ".join(str(key) for key in wanted)
+            raise ProducerTimeout(
+                f"no committed offsets of {names} within {timer.timeout_ms} ms", "default.api.timeout.ms"
+            )
+        return {key: found.get(key) for key in wanted}
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the membership, for offsets that a transaction commits.
+
+        Raises:
+            InvalidGroupId: there is no group.id.
+        """
+        return self._need_group("group_metadata").metadata
+
+    def enforce_rebalance(self, reason: str = "rebalance enforced by user") -> None:
+        """Join the group again at the next poll (KIP-568)."""
+        self._need_group("enforce_rebalance").enforce_rebalance(reason)
+
+    # Reading
+
     async def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
-        """Returns records of the assigned partitions, in offset order per partition; none after `timeout_ms`.
+        """Returns up to max.poll.records records, in offset order per partition; none after `timeout_ms`.
 
         Raises:
             ProducerError: the next batch cannot be decoded; the position stays before it.
         """
-        return await self._read(timeout_ms, lambda batches: [record for batch in batches for record in batch.records()])
+        return await self._poll(timeout_ms, lambda: self._buffer.take_records(self._options.max_poll_records))
 
     async def poll_table(self, timeout_ms: int) -> Any:
-        """The same as an Arrow table, read by the column: see fetched_table.SCHEMA."""
+        """All fetched records as an Arrow table, read by the column: see fetched_table.SCHEMA."""
         from broker_client.core.consumer.fetched_table import table_of  # only who reads tables needs pyarrow and numpy
 
-        return await self._read(timeout_ms, table_of)
+        return self._decoded(await self._poll(timeout_ms, self._buffer.take_batches), table_of)
+
+    def wakeup(self) -> None:
+        """End the current call, or the next one that waits, with WakeupError."""
+        self._waits.wakeup()
+
+    async def close(self, timeout_ms: int) -> None:
+        """Commit if enable.auto.commit is set, call the listener and leave the group.
+
+        Raises:
+            RebalanceCallbackFailed: the listener raised.
+        """
+        self._waits.wakeups_disabled = True
+        if self._group is not None:
+            await self._group.close(self._waits.timer(timeout_ms))
 
     # Details
 
-    async def _read(self, timeout_ms: int, decode: Callable[[list[FetchedBatch]], T]) -> T:
+    def _timer(self, timeout_ms: int | None) -> CallTimer:
+        return self._waits.timer(self._core.options.default_api_timeout_ms if timeout_ms is None else timeout_ms)
+
+    def _need_group(self, call: str) -> ConsumerGroup:
+        if self._group is None:
+            raise InvalidGroupId(f"{call} needs a consumer group: set group.id")
+        return self._group
+
+    async def _poll(self, timeout_ms: int, take: Callable[[], list[T]]) -> list[T]:
+        if self._subscriptions.has_none:
+            raise IllegalState("nothing is assigned: subscribe to topics or assign partitions before polling")
+        timer = self._waits.timer(timeout_ms)
+        while True:
+            self._waits.check_wakeup()
+            self._raise_failure()
+            taken = take() if self._group is None else []
+            ready = True
+            if not taken:
+                ready = await self._prepare(timer)
+                taken = take()
+            again_ms = self._fetch(timer.left_ms)
+            if taken or timer.is_expired:
+                return taken
+            if self._group is not None:
+                again_ms = min(again_ms, self._group.next_due_ms())
+            await self._waits.event(min(timer.left_ms, again_ms if ready else NOT_READY_WAIT_MS))
+
+    async def _prepare(self, timer: CallTimer) -> bool:
+        """Join the group and choose positions; return False if that has to be tried again soon."""
+        self._check_metadata()
+        if self._group is not None and not await self._group.poll(timer):
+            return False
+        if self._core.metadata.cluster.is_bootstrap:
+            return True  # an event follows
+        return await self._positions.update(self._group, timer)
+
+    def _check_metadata(self) -> None:
+        metadata = self._core.metadata
+        cluster = metadata.cluster
+        if cluster.is_bootstrap:
+            self._expect_metadata(now_ms_of(self._core.reactor))
+            metadata.request_update()
+            return
+        self._unanswered_since_ms = None
+        self._refuse_topics(cluster)
+
+    def _fetch(self, left_ms: int) -> int:
+        """Send fetches; return the milliseconds until there may be more to send."""
+        metadata = self._core.metadata
+        cluster = metadata.cluster
+        if cluster.is_bootstrap:
+            return left_ms
+        if self._fetcher.send_fetches(cluster, min(left_ms, self._options.fetch_max_wait_ms)):
+            metadata.request_update()
+        now_ms = now_ms_of(self._core.reactor)
+        again = [state.not_before_ms - now_ms for state in self._subscriptions.states.values()]
+        return min((wait_ms for wait_ms in again if wait_ms > 0), default=left_ms)
+
+    def _decoded(self, batches: list[FetchedBatch], decode: Callable[[list[FetchedBatch]], T]) -> T:
         """Decode what a poll fetched, up to the first batch that cannot be decoded; positions stay before that one."""
-        batches = await self._poll_batches(timeout_ms)
         try:
             return decode(batches)
         except RecordBatchError as error:
             decoded = list(takewhile(_is_readable, batches))
             failed, *_ = rest = batches[len(decoded) :]
-            resume = {batch.topic_partition: record.offset + 1 for batch in decoded for record in batch.records()}
+            resume = {batch.topic_partition: batch.next_offset for batch in decoded}
             for batch in reversed(rest):  # the first batch of a partition decides
                 key = batch.topic_partition
-                offset = resume.get(key, batch.position)
-                self._subscriptions.seek(key, FetchPosition(offset=offset))
+                self._subscriptions.seek(key, FetchPosition(offset=resume.get(key, batch.position)))
             if decoded:
                 return decode(decoded)
             raise ProducerError(
                 f"a batch of {failed.topic_partition} at offset {failed.position} or later cannot be read: {error}"
             ) from error
 
-    async def _poll_batches(self, timeout_ms: int) -> list[FetchedBatch]:
-        if not self._subscriptions.states:
-            raise ProducerError("nothing is assigned: assign partitions before polling")
-        reactor = self._core.reactor
-        deadline_ms = now_ms_of(reactor) + timeout_ms
-        while True:
-            self._raise_failure()
-            batches = self._fetcher.collect()
-            left_ms = deadline_ms - now_ms_of(reactor)
-            if batches:
-                return batches
-            again_ms = self._begin(max(left_ms, 0))
-            if left_ms <= 0:
-                return []
-            await self._event(min(left_ms, again_ms))
-
-    def _begin(self, left_ms: int) -> int:
-        """Start what is due; return the milliseconds until there may be more."""
-        metadata = self._core.metadata
-        now_ms = now_ms_of(self._core.reactor)
-        for key in self._subscriptions.states:
-            metadata.add(key.topic, now_ms)
-        cluster = metadata.cluster
-        if cluster.is_bootstrap:
-            self._expect_metadata(now_ms)
-            metadata.request_update()
-            return left_ms
-        self._unanswered_since_ms = None
-        self._refuse_topics(cluster)
-        self._begin_resets()
-        outdated = self._lookups.to_validate(cluster)
-        if outdated:
-            self._run(self._lookups.validate(outdated))
-        if self._fetcher.send_fetches(cluster, min(left_ms, self._options.fetch_max_wait_ms)):
-            metadata.request_update()
-        again = [state.not_before_ms - now_ms for state in self._subscriptions.states.values()]
-        return min((wait_ms for wait_ms in again if wait_ms > 0), default=left_ms)
-
-    def _begin_resets(self) -> None:
-        for key, state in self._subscriptions.states.items():
-            if state.position is None and state.reset is None:
-                if self._lookups.default_reset is None:
-                    raise NoOffsetForPartition(key)
-                state.reset = self._lookups.default_reset
-        unknown = self._lookups.to_reset()
-        if unknown:
-            self._run(self._lookups.reset(unknown))
-
-    def _run(self, task: Coroutine[Any, Any, None]) -> None:
-        """Let a look-up run on; what it raises is raised by the next call that waits for it."""
-
-        def failed(failure: Failure) -> None:
-            self._failure = producer_error(failure)
-
-        running = Deferred.fromCoroutine(task)
-        running.addErrback(failed)
-        running.addCallback(lambda _: self._on_event())
-
     def _raise_failure(self) -> None:
-        failure, self._failure = self._failure, None
-        if failure is None:
-            failure = self._core.metadata.take_fatal_error()
+        self._fetcher.raise_failure()
+        self._positions.raise_failure()
+        failure = self._core.metadata.take_fatal_error()
         if failure is not None:
             raise failure
         if self._core.metadata.closed:
@@ -254,38 +433,23 @@ class ConsumerCore:
             raise ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
 
     def _refuse_topics(self, cluster: Cluster) -> None:
-        for key in self._subscriptions.states:
-            if key.topic in cluster.unauthorized_topics:
-                raise TopicAuthorizationFailed(key.topic)
-            if key.topic in cluster.invalid_topics:
-                raise InvalidTopic(key.topic)
+        for topic in self._subscriptions.topics:
+            if topic in cluster.unauthorized_topics:
+                raise TopicAuthorizationFailed(topic)
+            if topic in cluster.invalid_topics:
+                raise InvalidTopic(topic)
 
-    def _on_event(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.callback(None)
 
-    def _event(self, limit_ms: int) -> Deferred[None]:
-        """Fire at the next response or metadata update, at the latest after `limit_ms`."""
-        waiting: Deferred[None] = Deferred()
-        self._waiting = waiting
-        timer = self._core.reactor.callLater(max(limit_ms, 1) / 1000, self._on_event)
-
-        def end(_: None) -> None:
-            if timer.active():
-                timer.cancel()
-            self._core.metadata.forget(self._on_event)
-
-        waiting.addCallback(end)
-        self._core.metadata.on_change(self._on_event)
-        self._core.wakeup()
-        return waiting
+def _named(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
+    for key, one in offsets.items():
+        if one.offset < 0:
+            raise IllegalState(f"cannot commit offset {one.offset} of {TopicPartition(*key)}: offsets begin at 0")
+    return {TopicPartition(*key): one for key, one in offsets.items()}
 
 
 def _is_readable(batch: FetchedBatch) -> bool:
     try:
-        for _ in batch.records():
-            pass
+        batch.records()
     except RecordBatchError:
         return False
     return True

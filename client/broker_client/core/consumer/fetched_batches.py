@@ -7,7 +7,7 @@ their producers with the offset from which on they count, and the producer's abo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_client.errors import RecordTooLarge
 from protocol_specs.records.batch_peek import LOG_OVERHEAD
@@ -16,7 +16,7 @@ from protocol_specs.records.record_reader import read_records
 from protocol_specs.records.record_set import check_any, iterate_any, read_any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from broker_client.records import TopicPartition
     from protocol_specs.messages.fetch import AbortedTransaction
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ConsumerRecord", "FetchedBatch", "FetchedPartition"]
 
 
-@dataclass(slots=True, kw_only=True, frozen=True)
-class ConsumerRecord:
+class ConsumerRecord(NamedTuple):
     """A record as it stands in a log; `leader_epoch` is -1 in the formats before 0.11. Mirrors ConsumerRecord."""
 
     topic: str
@@ -45,24 +44,27 @@ class FetchedBatch:
 
     topic_partition: TopicPartition
     position: int
+    next_offset: int
     leader_epoch: int
     batch: bytes | memoryview
 
-    def records(self) -> Iterator[ConsumerRecord]:
-        """Its records, one by one."""
+    def records(self) -> list[ConsumerRecord]:
+        """Return its records from the position on."""
         topic, partition = self.topic_partition
-        for record in read_any(self.batch):
-            if record.offset >= self.position:
-                yield ConsumerRecord(
-                    topic=topic,
-                    partition=partition,
-                    offset=record.offset,
-                    timestamp_ms=record.timestamp,
-                    key=record.key,
-                    value=record.value,
-                    headers=tuple(record.headers),
-                    leader_epoch=self.leader_epoch,
-                )
+        return [
+            ConsumerRecord(
+                topic,
+                partition,
+                record.offset,
+                record.timestamp,
+                record.key,
+                record.value,
+                record.headers,
+                self.leader_epoch,
+            )
+            for record in read_any(self.batch)
+            if record.offset >= self.position
+        ]
 
 
 class FetchedPartition:
@@ -107,6 +109,7 @@ class FetchedPartition:
                     FetchedBatch(
                         topic_partition=self._key,
                         position=position,
+                        next_offset=header.next_offset,
                         leader_epoch=header.partition_leader_epoch,
                         batch=batch,
                     )

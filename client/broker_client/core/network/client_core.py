@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable
 
-    from broker_client.core.network.cluster import Cluster
+    from broker_client.core.network.cluster import Cluster, Node
     from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
 
@@ -58,8 +58,10 @@ class _Unsent:
     kind: type[Message]
     build: Callable[[int], Message]
     node_id: int | None
+    node: Node | None
     deadline_ms: int
     timeout_ms: int
+    highest_version: int | None
     response: Deferred[Any]
 
 
@@ -74,6 +76,8 @@ class ClientCore:
         *,
         call_from_thread: Callable[[Callable[[], None]], object] | None = None,
         all_topics: bool = False,
+        by_subscription: bool = False,
+        allow_auto_topic_creation: bool = False,
     ) -> None:
         self.options = options
         self.reactor = reactor
@@ -86,7 +90,8 @@ class ClientCore:
             expire_ms=METADATA_MAX_AGE_MS,
             idle_ms=METADATA_MAX_AGE_MS,
             all_topics=all_topics,
-            allow_auto_topic_creation=False,
+            by_subscription=by_subscription,
+            allow_auto_topic_creation=allow_auto_topic_creation,
         )
         self.client = NetworkClient(
             config=options.network,
@@ -108,11 +113,14 @@ class ClientCore:
         build: Callable[[int], M],
         *,
         node_id: int | None = ANY_NODE,
+        node: Node | None = None,
         timeout_ms: int | None = None,
+        highest_version: int | None = None,
     ) -> Deferred[Any]:
         """Send to a node, or to the least loaded one; fires with the response message.
 
-        `build` makes the request for the version that the node speaks. Fails with ProducerTimeout, ConnectionFailed or
+        `node` is a node that is not in the metadata: a group coordinator has a connection of its own. `build`
+        makes the request for the version that the node speaks. Fails with ProducerTimeout, ConnectionFailed or
         UnsupportedVersion.
         """
         if self._closed:
@@ -123,9 +131,11 @@ class ClientCore:
             _Unsent(
                 kind=kind,
                 build=build,
-                node_id=node_id,
+                node_id=node_id if node is None else node.id,
+                node=node,
                 deadline_ms=now_ms_of(self.reactor) + limit_ms,
                 timeout_ms=limit_ms,
+                highest_version=highest_version,
                 response=response,
             )
         )
@@ -161,6 +171,22 @@ class ClientCore:
             self._loop.wakeup()
             await metadata_change(metadata, self.reactor, left_ms)
         return metadata.cluster
+
+    def is_unavailable(self, node: Node) -> bool:
+        """True if the last connection to a node failed and may not be tried again yet."""
+        now_ms = now_ms_of(self.reactor)
+        states = self.client.connection_states
+        return states.is_disconnected(node.id) and states.connection_delay_ms(node.id, now_ms) > 0
+
+    def connect(self, node: Node) -> None:
+        """Begin a connection to a node, if there is none and one may begin."""
+        self.client.ready(node, now_ms_of(self.reactor))
+        self._loop.wakeup()
+
+    def disconnect(self, node_id: int) -> None:
+        """Close the connection to a node; requests that wait for it fail."""
+        self.client.disconnect(node_id, now_ms_of(self.reactor))
+        self._loop.wakeup()
 
     def wakeup(self) -> None:
         """Take a turn soon; from any thread."""
@@ -210,7 +236,9 @@ class ClientCore:
             )
             return NEVER_MS
         left_ms = unsent.deadline_ms - now_ms
-        if unsent.node_id is None:
+        if unsent.node is not None:
+            node: Node | None = unsent.node
+        elif unsent.node_id is None:
             node, _ = self.client.least_loaded_node(now_ms)
         else:
             node = self.metadata.cluster.nodes.get(unsent.node_id)
@@ -233,7 +261,7 @@ class ClientCore:
         versions = self.client.api_versions.get(node_id)
         assert versions is not None, "the versions of a ready node are known"
         try:
-            request = unsent.build(versions.latest_usable(unsent.kind))
+            request = unsent.build(versions.latest_usable(unsent.kind, unsent.highest_version))
         except UnsupportedVersion as error:
             unsent.response.errback(error)
             return
@@ -249,4 +277,11 @@ class ClientCore:
             else:
                 unsent.response.errback(ConnectionFailed(f"node {node_id} was disconnected during {unsent.kind.NAME}"))
 
-        self.client.send(node_id, request, now_ms, callback=on_response, timeout_ms=unsent.deadline_ms - now_ms)
+        self.client.send(
+            node_id,
+            request,
+            now_ms,
+            callback=on_response,
+            timeout_ms=unsent.deadline_ms - now_ms,
+            highest_version=unsent.highest_version,
+        )

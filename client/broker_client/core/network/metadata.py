@@ -23,7 +23,7 @@ from protocol_specs.messages.metadata import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_client.errors import ProducerError
     from sim_runtime.backoff import ExponentialBackoff
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["LeaderIdAndEpoch", "Metadata", "PendingUpdate"]
 
 _NO_LEADER: Final = -1
+NEVER_EXPIRES_MS: Final = 1 << 62
 _RELIABLE_EPOCHS_FROM_VERSION: Final = 9  # KAFKA-9212: brokers before 2.4 could return stale epochs
 
 
@@ -60,6 +61,7 @@ class Metadata:
         "_backoff",
         "_backoff_ms",
         "_bootstrap",
+        "_by_subscription",
         "_closed",
         "_equivalent_responses",
         "_expire_ms",
@@ -89,10 +91,12 @@ class Metadata:
         expire_ms: int,
         idle_ms: int,
         all_topics: bool = False,
+        by_subscription: bool = False,
         allow_auto_topic_creation: bool = True,
     ) -> None:
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self._all_topics = all_topics
+        self._by_subscription = by_subscription
         self._backoff = refresh_backoff
         self._backoff_ms = 0
         self._expire_ms = expire_ms
@@ -142,10 +146,30 @@ class Metadata:
         """Keep `topic` for another `metadata.max.idle.ms`; a new one requests a partial update."""
         with self._lock:
             known = topic in self._topics
-            self._topics[topic] = now_ms + self._idle_ms
+            self._topics[topic] = max(now_ms + self._idle_ms, self._topics.get(topic, 0))
             if not known:
                 self._new_topics[topic] = None
                 self._request_update_for_new_topics()
+
+    def keep_only(self, topics: Iterable[str], *, all_topics: bool) -> None:
+        """Replace the topics by those of a subscription, which do not expire; a new one requests an update.
+
+        Mirrors ConsumerMetadata, which has full updates only.
+        """
+        with self._lock:
+            wanted = dict.fromkeys(topics, NEVER_EXPIRES_MS)
+            new = [topic for topic in wanted if topic not in self._topics]
+            self._topics = wanted
+            self._new_topics = {topic: None for topic in self._new_topics if topic in wanted}
+            if (new and not self._all_topics) or (all_topics and not self._all_topics):
+                self._new_topics.update(dict.fromkeys(new))
+                self._request_update_for_new_topics()
+            self._all_topics = all_topics
+
+    @property
+    def update_requested(self) -> bool:
+        """True if an update was requested and has not come yet."""
+        return self._needs_full_update or self._needs_partial_update
 
     def request_update(self) -> int:
         """Request a full update; return the version that the update will exceed."""
@@ -203,7 +227,7 @@ class Metadata:
             if self._last_successful_refresh_ms + self._expire_ms <= now_ms:
                 self._equivalent_responses = 0  # a periodic update is no sign of missing progress
             full = self._needs_full_update or self._last_successful_refresh_ms + self._expire_ms <= now_ms
-            partial = not full and bool(self._new_topics)
+            partial = not full and bool(self._new_topics) and not self._by_subscription
             names = self._new_topics if partial else self._topics
             everything = self._all_topics and not partial
             return PendingUpdate(

@@ -190,6 +190,17 @@ class NetworkClient:
         """How long until the node may be tried again."""
         return self.connection_states.connection_delay_ms(node_id, now_ms)
 
+    def disconnect(self, node_id: int, now_ms: int) -> None:
+        """Close a connection; the next poll ends its requests as disconnected. Mirrors NetworkClient.disconnect."""
+        if self.connection_states.is_disconnected(node_id):
+            return
+        self.selector.close(node_id)
+        self._versions.disconnected(node_id, unanswered=False)
+        self.connection_states.disconnected(node_id, now_ms)
+        for request in self._in_flight.clear_all(node_id):
+            if request.callback is not None:
+                self._aborted_sends.append((request.ended(Delivery.DISCONNECTED, now_ms, None), request.callback))
+
     def poll_delay_ms(self, node_id: int, now_ms: int) -> int:
         """As connection_delay_ms, or the rest of a throttle."""
         return self.connection_states.poll_delay_ms(node_id, now_ms)

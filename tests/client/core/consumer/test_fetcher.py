@@ -9,6 +9,8 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from broker_client.core.consumer.fetch_buffer import FetchBuffer
+from broker_client.core.consumer.fetched_table import table_of
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
 from broker_client.core.consumer.subscription_state import FetchPosition, SubscriptionState
 from broker_client.core.network.client_core import ClientOptions
@@ -97,7 +99,9 @@ class Room:
         self.subscriptions.assign([FIRST, SECOND])
         for key in (FIRST, SECOND):
             self.subscriptions.seek(key, FetchPosition(offset=0))
-        self.fetcher = Fetcher(self.core, self.subscriptions, FetchOptions(), self, self._count)  # type: ignore[arg-type]
+        options = FetchOptions()
+        self.buffer = FetchBuffer(self.core, self.subscriptions, options, self)  # type: ignore[arg-type]
+        self.fetcher = Fetcher(self.core, self.subscriptions, options, self.buffer, self._count)  # type: ignore[arg-type]
 
     def _count(self) -> None:
         self.events += 1
@@ -112,8 +116,8 @@ class Room:
         topic = FetchableTopicResponse(topic="t", partitions=list(partitions))
         self.core.requests[-1][1].callback(FetchResponse(responses=[topic], node_endpoints=list(endpoints)))
 
-    def values(self) -> list[bytes | None]:
-        return [record.value for batch in self.fetcher.collect() for record in batch.records()]
+    def values(self, count_max: int = 500) -> list[bytes | None]:
+        return [record.value for record in self.buffer.take_records(count_max)]
 
 
 def records(offset: int, *values: bytes) -> bytes:
@@ -159,7 +163,7 @@ def test_a_broken_batch_is_reported_after_earlier_records_and_can_be_skipped() -
     room.response(data(0, records(0, b"a")), data(1, bytes(broken)))
     assert room.values() == [b"a"]
     with pytest.raises(ProducerError, match=r"a batch of t-1 at offset 0 cannot be read: .*; seek past it to read on"):
-        room.fetcher.collect()
+        room.buffer.take_records(500)
     assert room.values() == []
     room.subscriptions.seek(SECOND, FetchPosition(offset=2))
     requested = room.send_request()
@@ -197,11 +201,11 @@ def test_a_lost_connection_is_no_error_and_a_refusal_is_one_once() -> None:
     room.send_request()
     room.response(data(0, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED), data(1, records(0, b"c")))
     with pytest.raises(TopicAuthorizationFailed):
-        room.fetcher.collect()
+        room.buffer.take_records(500)
     assert room.values() == [b"c"]
 
 
-def test_what_was_paused_or_taken_away_meanwhile_is_dropped() -> None:
+def test_paused_partitions_wait_and_unassigned_ones_are_dropped() -> None:
     room = Room()
     room.send_request()
     room.subscriptions.pause([FIRST], paused=True)
@@ -209,6 +213,32 @@ def test_what_was_paused_or_taken_away_meanwhile_is_dropped() -> None:
     room.subscriptions.assign([FIRST])
     assert room.values() == []
     room.subscriptions.pause([FIRST], paused=False)
-    requested = room.send_request()
-    assert requested is not None
-    assert [(one.partition, one.fetch_offset) for one in requested.topics[0].partitions] == [(0, 0)]
+    assert room.send_request() is None
+    assert room.values() == [b"a"]
+
+
+def test_a_poll_returns_at_most_so_many_records_and_moves_the_position_with_them() -> None:
+    room = Room()
+    room.send_request()
+    room.response(data(0, records(0, b"a", b"b", b"c") + records(3, b"d")), data(1, records(0, b"x")))
+
+    def position() -> int:
+        found = room.subscriptions.states[FIRST].position
+        assert found is not None
+        return found.offset
+
+    assert room.values(2) == [b"a", b"b"]
+    assert position() == 2
+    assert room.values(1) == [b"c"]
+    assert position() == 3
+    assert room.values(2) == [b"d", b"x"]
+    assert position() == 4
+
+
+def test_a_table_begins_where_the_records_of_a_poll_ended() -> None:
+    room = Room()
+    room.send_request()
+    room.response(data(0, records(0, b"a", b"b", b"c")), data(1))
+    assert room.values(1) == [b"a"]
+    assert table_of(room.buffer.take_batches())["value"].to_pylist() == [b"b", b"c"]
+    assert room.values() == []

@@ -1,0 +1,126 @@
+"""Calls into a reactor's thread during which the reactor's code may call functions on the calling thread.
+
+Rebalance listeners and commit callbacks run on the thread that called `poll`, as in Java, and may call the consumer.
+"""
+
+from __future__ import annotations
+
+from queue import Empty, SimpleQueue
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from broker_client.errors import IllegalState
+from sim_runtime.deadlines import DeadlineExceeded
+from sim_runtime.interruptible_waits import wait_in_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from sim_runtime.reactor_thread import ReactorThread
+
+__all__ = ["AppThreadCalls"]
+
+T = TypeVar("T")
+
+_RESULT: Final = object()
+"""The first item of a message that ends a call."""
+
+_Inbox = SimpleQueue[tuple[object, Any, Any]]
+
+
+class AppThreadCalls:
+    """One thread at a time may call; `run_callback` is for the reactor's thread."""
+
+    def __init__(self, thread: ReactorThread) -> None:
+        self._thread = thread
+        self._inboxes: list[_Inbox] = []
+        self._owner: int | None = None
+
+    def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, timeout_s: float) -> T:
+        """Run a coroutine function on the reactor and wait, `timeout_s` after each callback.
+
+        Raises:
+            IllegalState: another thread is in a call.
+            DeadlineExceeded: neither a result nor a callback came in time.
+        """
+        outer = self._owner
+        if outer is not None and outer != get_ident():
+            raise IllegalState("a consumer is for one thread at a time: another thread is in a call of it")
+        self._owner = get_ident()
+        inbox: _Inbox = SimpleQueue()
+        running: list[Deferred[T]] = []
+        self._thread.reactor.callFromThread(self._begin, inbox, running, function, args)
+        result: Any = None
+        try:
+            while True:
+                kind, result, deferred = self._next(inbox, timeout_s)
+                if kind is _RESULT:
+                    break
+                self._run(result, deferred)
+        except BaseException:
+            self._thread.reactor.callFromThread(_cancel, running)
+            raise
+        finally:
+            self._owner = outer
+        if isinstance(result, Failure):
+            result.raiseException()
+        return result  # type: ignore[no-any-return]
+
+    async def run_callback(self, function: Callable[..., object], *args: object) -> Any:
+        """Call a function on the thread of the innermost call and wait for it; raises what it raises."""
+        if not self._inboxes:
+            raise IllegalState("no call of the application waits that could run the callback")
+        done: Deferred[Any] = Deferred()
+        self._inboxes[-1].put((None, (function, args), done))
+        return await done
+
+    # Details
+
+    def _begin(
+        self,
+        inbox: _Inbox,
+        running: list[Deferred[Any]],
+        function: Callable[..., Coroutine[Any, Any, Any]],
+        args: tuple[object, ...],
+    ) -> None:
+        self._inboxes.append(inbox)
+        deferred = Deferred.fromCoroutine(function(*args))
+        running.append(deferred)
+
+        def end(result: object) -> None:
+            self._inboxes.remove(inbox)
+            inbox.put((_RESULT, result, None))
+
+        deferred.addBoth(end)
+
+    def _run(self, call: tuple[Callable[..., object], tuple[object, ...]], done: Deferred[Any]) -> None:
+        function, args = call
+        try:
+            result = function(*args)
+        except Exception:  # noqa: BLE001 - it is raised where the callback is awaited
+            self._thread.reactor.callFromThread(done.errback, Failure())
+        else:
+            self._thread.reactor.callFromThread(done.callback, result)
+
+    def _next(self, inbox: _Inbox, timeout_s: float) -> tuple[object, Any, Any]:
+        found: list[tuple[object, Any, Any]] = []
+
+        def wait(slice_s: float) -> bool:
+            try:
+                found.append(inbox.get(timeout=slice_s))
+            except Empty:
+                return False
+            return True
+
+        if not wait_in_slices(wait, timeout_s):
+            awaited = f"a call on reactor thread {self._thread.name!r}"
+            raise DeadlineExceeded(awaited, timeout_s * 1000, "call(timeout_s=...)")
+        return found[0]
+
+
+def _cancel(running: list[Deferred[Any]]) -> None:
+    for deferred in running:
+        deferred.cancel()

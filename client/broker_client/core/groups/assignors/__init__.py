@@ -1,0 +1,1 @@
+"""The partition assignors of classic consumer groups. Mirrors the implementations of ConsumerPartitionAssignor."""

@@ -1,0 +1,148 @@
+"""Fetches the committed offsets of a group. Mirrors the fetch half of ConsumerCoordinator.
+
+Offsets of transactions that are still open are waited for: the request requires stable offsets (KIP-447).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_client.consumer_errors import group_error, is_retriable
+from broker_client.consumer_groups import OffsetAndMetadata
+from broker_client.core.consumer.call_waits import PendingResult
+from broker_client.core.groups.consumer_protocol import partitions_by_topic
+from broker_client.errors import BrokerError, ProducerError, TopicAuthorizationFailed
+from broker_client.records import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from twisted.internet.defer import Deferred
+
+    from broker_client.core.consumer.call_waits import CallTimer, CallWaits
+    from broker_client.core.groups.coordinator_finder import CoordinatorFinder
+
+__all__ = ["CommittedOffsets", "offset_fetch_request"]
+
+BY_GROUP_FROM: Final = 8
+STABLE_FROM: Final = 7
+TOPIC_NAMES_UP_TO: Final = 9
+_LOST_COORDINATOR: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
+
+Committed = dict[TopicPartition, OffsetAndMetadata | None]
+
+
+class CommittedOffsets:
+    """Call everything on the reactor's thread. `generation` returns the membership that a request belongs to."""
+
+    def __init__(
+        self, group_id: str, finder: CoordinatorFinder, waits: CallWaits, generation: Callable[[], object]
+    ) -> None:
+        self._group_id = group_id
+        self._finder = finder
+        self._waits = waits
+        self._generation = generation
+        self._pending: tuple[object, frozenset[TopicPartition], PendingResult] | None = None
+
+    async def fetch(self, partitions: Sequence[TopicPartition], timer: CallTimer) -> Committed | None:
+        """Return the committed offsets, None for partitions without one; None as a whole when the time is over.
+
+        Raises:
+            GroupAuthorizationFailed: the client may not read the group.
+            TopicAuthorizationFailed: the client may not describe a topic.
+            BrokerError: the coordinator refuses the request.
+        """
+        if not partitions:
+            return {}
+        wanted = frozenset(partitions)
+        attempts = 0
+        while True:
+            if not await self._finder.ensure_ready(timer):
+                return None
+            key = self._generation()
+            if self._pending is None or self._pending[:2] != (key, wanted):
+                self._pending = (key, wanted, PendingResult.of(self._send(partitions), self._waits))
+            pending = self._pending[2]
+            if not await self._waits.until(lambda pending=pending: pending.is_done, timer):  # type: ignore[misc]
+                return None
+            self._pending = None
+            if pending.error is None:
+                return pending.value  # type: ignore[no-any-return]
+            if not is_retriable(pending.error):
+                raise pending.error
+            await self._waits.sleep(self._finder.backoff.backoff_ms(attempts), timer)
+            attempts += 1
+            if timer.is_expired:
+                return None
+
+    # Details
+
+    def _send(self, partitions: Sequence[TopicPartition]) -> Deferred[Any]:
+        response = self._finder.send(
+            OffsetFetchRequest,
+            lambda version: offset_fetch_request(version, self._group_id, partitions),
+            highest_version=TOPIC_NAMES_UP_TO,
+        )
+        return response.addCallback(self._take)
+
+    def _take(self, response: OffsetFetchResponse) -> Committed:
+        source: Any = response.groups[0] if response.groups else response
+        code = ErrorCode.for_code(source.error_code)
+        if code in _LOST_COORDINATOR:
+            self._finder.mark_unknown(f"error response {code.name}")
+        if code is not ErrorCode.NONE:
+            raise group_error(code, self._group_id)
+        found: Committed = {}
+        unauthorized: list[str] = []
+        unstable: list[TopicPartition] = []
+        for topic in source.topics:
+            for one in topic.partitions:
+                key = TopicPartition(topic.name, one.partition_index)
+                code = ErrorCode.for_code(one.error_code)
+                if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                    unauthorized.append(topic.name)
+                elif code is ErrorCode.UNSTABLE_OFFSET_COMMIT:
+                    unstable.append(key)
+                elif code is not ErrorCode.NONE:
+                    raise ProducerError(f"OffsetFetch: group {self._group_id} partition {key}: {code.name}")
+                else:
+                    found[key] = _committed(one)
+        if unauthorized:
+            raise TopicAuthorizationFailed(", ".join(dict.fromkeys(unauthorized)))
+        if unstable:
+            names = ", ".join(str(key) for key in unstable)
+            raise BrokerError(ErrorCode.UNSTABLE_OFFSET_COMMIT, f"offsets of open transactions: {names}")
+        return found
+
+
+def offset_fetch_request(version: int, group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetchRequest:
+    """Return the request for the offsets of these partitions, without a membership."""
+    topics = partitions_by_topic(partitions)
+    if version < BY_GROUP_FROM:
+        return OffsetFetchRequest(
+            group_id=group_id,
+            topics=[OffsetFetchRequestTopic(name=name, partition_indexes=numbers) for name, numbers in topics.items()],
+            require_stable=version >= STABLE_FROM,
+        )
+    group = OffsetFetchRequestGroup(
+        group_id=group_id,
+        topics=[OffsetFetchRequestTopics(name=name, partition_indexes=numbers) for name, numbers in topics.items()],
+    )
+    return OffsetFetchRequest(groups=[group], require_stable=True)
+
+
+def _committed(one: Any) -> OffsetAndMetadata | None:
+    if one.committed_offset < 0:
+        return None
+    epoch = one.committed_leader_epoch
+    return OffsetAndMetadata(
+        offset=one.committed_offset, metadata=one.metadata or "", leader_epoch=epoch if epoch >= 0 else None
+    )

@@ -1,0 +1,253 @@
+"""Our consumer in groups of real Kafka, alone and together with librdkafka's consumer."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Consumer as LibrdkafkaConsumer
+
+from broker_client import Admin, Consumer, OffsetAndMetadata, Producer, TopicPartition
+from broker_client.consumer_errors import CommitFailed, FencedInstanceId, RebalanceCallbackFailed, WakeupError
+from broker_client.consumer_groups import RebalanceListener
+from tests.interop.kafka_release import RELEASES
+from tests.interop.real_kafka import real_kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.interop.real_kafka import RealKafka
+
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "3",
+}
+PARTITIONS = 4
+RECORDS = 40
+DEADLINE_S = 30
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def kafka(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
+    with real_kafka(request.param, settings=SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def topic(kafka: RealKafka) -> str:
+    name = f"topic-{uuid.uuid4().hex[:8]}"
+    with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
+        admin.create_topic(name, partitions=PARTITIONS, replication_factor=1)
+    with Producer(bootstrap_servers=kafka.bootstrap_servers) as producer:
+        for number in range(RECORDS):
+            producer.send(name, b"%d" % number, partition=number % PARTITIONS)
+    return name
+
+
+class Calls(RebalanceListener):
+    """Records the callbacks, and the thread that they are called on."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, list[int]]] = []
+        self.threads: set[int] = set()
+
+    def _called(self, name: str, partitions: Sequence[TopicPartition]) -> None:
+        self.calls.append((name, [key.partition for key in partitions]))
+        self.threads.add(threading.get_ident())
+
+    def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        self._called("revoked", partitions)
+
+    def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
+        self._called("assigned", partitions)
+
+    def on_partitions_lost(self, partitions: Sequence[TopicPartition]) -> None:
+        self._called("lost", partitions)
+
+
+def consumer_on(kafka: RealKafka, group: str, **options: Any) -> Consumer:
+    given = {"auto_offset_reset": "earliest", "session_timeout_ms": 6_000, "heartbeat_interval_ms": 200, **options}
+    return Consumer(bootstrap_servers=kafka.bootstrap_servers, group_id=group, **given)
+
+
+def poll_until(consumers: Sequence[Consumer], done: Callable[[], bool]) -> list[bytes | None]:
+    values = []
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not done():
+        assert time.monotonic() < deadline_s
+        for consumer in consumers:
+            values += [record.value for record in consumer.poll(0.05)]
+    return values
+
+
+def owned(consumer: Consumer) -> list[int]:
+    return sorted(key.partition for key in consumer.assignment())
+
+
+def all_owned(*consumers: Consumer) -> bool:
+    """Every partition belongs to one member, and every member has some."""
+    numbers = sorted(number for consumer in consumers for number in owned(consumer))
+    return all(map(owned, consumers)) and numbers == list(range(PARTITIONS))
+
+
+def test_a_group_reads_everything_once_and_continues_at_its_commits(kafka: RealKafka, topic: str) -> None:
+    listener = Calls()
+    with consumer_on(kafka, topic) as consumer:
+        consumer.subscribe([topic], listener)
+        values: list[bytes | None] = []
+        while len(values) < RECORDS:
+            values += [record.value for record in consumer.poll(1.0)]
+        consumer.commit()
+        keys = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        assert [found and found.offset for found in consumer.committed(keys).values()] == [RECORDS // PARTITIONS] * 4
+        metadata = consumer.group_metadata()
+        assert metadata.group_id == topic
+        assert metadata.generation_id == 1
+    assert sorted(values, key=lambda value: int(value or b"-1")) == [b"%d" % number for number in range(RECORDS)]
+    assert listener.calls == [("assigned", [0, 1, 2, 3]), ("revoked", [0, 1, 2, 3])]
+    assert listener.threads == {threading.get_ident()}
+    with consumer_on(kafka, topic) as consumer:
+        consumer.subscribe([topic])
+        poll_until([consumer], lambda: owned(consumer) == [0, 1, 2, 3])
+        assert consumer.position(TopicPartition(topic, 1)) == RECORDS // PARTITIONS
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky"])
+def test_members_share_the_partitions_and_take_over_those_of_a_leaver(
+    kafka: RealKafka, topic: str, strategy: str
+) -> None:
+    listener = Calls()
+    with consumer_on(kafka, topic, partition_assignment_strategy=strategy) as first:
+        first.subscribe([topic], listener)
+        poll_until([first], lambda: owned(first) == [0, 1, 2, 3])
+        with consumer_on(kafka, topic, partition_assignment_strategy=strategy) as second:
+            second.subscribe(re.compile("topic-.*" + topic[-4:]))
+            poll_until([first, second], lambda: all_owned(first, second))
+            kept = owned(first)
+        poll_until([first], lambda: owned(first) == [0, 1, 2, 3])
+    revoked = [partitions for name, partitions in listener.calls if name == "revoked"]
+    if strategy == "cooperative-sticky":
+        assert revoked[0] == [number for number in range(PARTITIONS) if number not in kept]
+    else:
+        assert revoked[0] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
+@pytest.mark.parametrize("is_ours_first", [True, False])
+def test_our_members_and_those_of_librdkafka_understand_each_other(
+    kafka: RealKafka, topic: str, strategy: str, *, is_ours_first: bool
+) -> None:
+    theirs = LibrdkafkaConsumer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "group.id": topic,
+            "partition.assignment.strategy": strategy,
+            "auto.offset.reset": "earliest",
+            "heartbeat.interval.ms": 200,
+        }
+    )
+    with consumer_on(kafka, topic, partition_assignment_strategy=strategy) as ours:
+
+        def their_partitions() -> list[int]:
+            theirs.poll(0.05)
+            return sorted(one.partition for one in theirs.assignment())
+
+        def subscribe_theirs() -> None:
+            theirs.subscribe([topic])
+            poll_until([ours] if is_ours_first else [], lambda: bool(their_partitions()))
+
+        if is_ours_first:
+            ours.subscribe([topic])
+            poll_until([ours], lambda: owned(ours) == [0, 1, 2, 3])
+            subscribe_theirs()
+        else:
+            subscribe_theirs()
+            ours.subscribe([topic])
+        poll_until([ours], lambda: sorted(owned(ours) + their_partitions()) == [0, 1, 2, 3] and len(owned(ours)) == 2)
+        theirs.close()
+        poll_until([ours], lambda: owned(ours) == [0, 1, 2, 3])
+
+
+def test_offsets_are_committed_by_hand_asynchronously_and_automatically(kafka: RealKafka, topic: str) -> None:
+    key = TopicPartition(topic, 0)
+    completed: list[object] = []
+    with consumer_on(kafka, topic, enable_auto_commit=False) as consumer:
+        consumer.assign([key])
+        assert consumer.committed([key]) == {key: None}
+        consumer.commit({key: OffsetAndMetadata(offset=3, metadata="why")})
+        assert consumer.committed([key]) == {key: OffsetAndMetadata(offset=3, metadata="why")}
+        assert consumer.position(key) == 3
+        consumer.commit_async(
+            {key: OffsetAndMetadata(offset=5)}, lambda offsets, error: completed.append((offsets, error))
+        )
+        poll_until([consumer], lambda: bool(completed))
+        assert completed == [({key: OffsetAndMetadata(offset=5)}, None)]
+    with consumer_on(kafka, topic, auto_commit_interval_ms=50) as consumer:
+        consumer.subscribe([topic])
+        values: list[bytes | None] = []
+        while len(values) < RECORDS - 5:
+            values += [record.value for record in consumer.poll(1.0)]
+        consumer.poll(0.2)
+
+        def is_committed() -> bool:
+            found = consumer.committed([key])[key]
+            return found is not None and found.offset == RECORDS // PARTITIONS
+
+        poll_until([consumer], is_committed)
+
+
+def test_a_member_that_does_not_poll_loses_its_partitions(kafka: RealKafka, topic: str) -> None:
+    listener = Calls()
+    with consumer_on(kafka, topic, max_poll_interval_ms=500, enable_auto_commit=False) as consumer:
+        consumer.subscribe([topic], listener)
+        poll_until([consumer], lambda: owned(consumer) == [0, 1, 2, 3])
+        time.sleep(1.0)
+        with pytest.raises(CommitFailed, match="not part of an active group"):
+            consumer.commit({TopicPartition(topic, 0): OffsetAndMetadata(offset=1)})
+        poll_until([consumer], lambda: len(listener.calls) == 3)
+    assert [name for name, _ in listener.calls] == ["assigned", "lost", "assigned", "revoked"]
+
+
+def test_a_static_member_returns_without_a_rebalance_and_its_copy_fences_it(kafka: RealKafka, topic: str) -> None:
+    first = consumer_on(kafka, topic, group_instance_id="i")
+    first.subscribe([topic])
+    poll_until([first], lambda: owned(first) == [0, 1, 2, 3])
+    with consumer_on(kafka, topic, group_instance_id="i") as second:
+        second.subscribe([topic])
+        poll_until([second], lambda: owned(second) == [0, 1, 2, 3])
+        assert second.group_metadata().generation_id == 1
+        with pytest.raises(FencedInstanceId):
+            poll_until([first, second], lambda: False)
+        first.close()
+
+
+def test_wakeup_ends_a_poll_and_listeners_may_raise_and_call_the_consumer(kafka: RealKafka, topic: str) -> None:
+    class Committing(RebalanceListener):
+        def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
+            consumer.commit({key: OffsetAndMetadata(offset=7) for key in partitions})
+
+        def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
+            for key in partitions:
+                consumer.seek(key, 9)
+            if partitions:
+                raise KeyError("thrown by the test")
+
+    consumer = consumer_on(kafka, topic, enable_auto_commit=False)
+    consumer.subscribe([topic], Committing())
+    with pytest.raises(RebalanceCallbackFailed, match="KeyError: 'thrown by the test'"):
+        poll_until([consumer], lambda: False)
+    assert [record.offset for record in consumer.poll(5.0)][:1] == [9]
+    poll_until([consumer], lambda: not consumer.poll(0.1))
+    threading.Timer(0.2, consumer.wakeup).start()
+    with pytest.raises(WakeupError):
+        consumer.poll(10.0)
+    consumer.close()
+    with consumer_on(kafka, topic) as reader:
+        keys = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        assert [found and found.offset for found in reader.committed(keys).values()] == [7] * PARTITIONS
