@@ -182,11 +182,11 @@ class ApiKey(enum.IntEnum):
     ADD_RAFT_VOTER = 80, ApiFacts(served=BOTH, forwardable=True)
     REMOVE_RAFT_VOTER = 81, ApiFacts(served=BOTH, forwardable=True)
     UPDATE_RAFT_VOTER = 82, ApiFacts(served=CONTROLLER)
-    INITIALIZE_SHARE_GROUP_STATE = 83, ApiFacts(cluster_action=True)
-    READ_SHARE_GROUP_STATE = 84, ApiFacts(cluster_action=True)
-    WRITE_SHARE_GROUP_STATE = 85, ApiFacts(cluster_action=True)
-    DELETE_SHARE_GROUP_STATE = 86, ApiFacts(cluster_action=True)
-    READ_SHARE_GROUP_STATE_SUMMARY = 87, ApiFacts(cluster_action=True)
+    INITIALIZE_SHARE_GROUP_STATE = 83, ApiFacts(served=BROKER, cluster_action=True)
+    READ_SHARE_GROUP_STATE = 84, ApiFacts(served=BROKER, cluster_action=True)
+    WRITE_SHARE_GROUP_STATE = 85, ApiFacts(served=BROKER, cluster_action=True)
+    DELETE_SHARE_GROUP_STATE = 86, ApiFacts(served=BROKER, cluster_action=True)
+    READ_SHARE_GROUP_STATE_SUMMARY = 87, ApiFacts(served=BROKER, cluster_action=True)
     STREAMS_GROUP_HEARTBEAT = 88
     STREAMS_GROUP_DESCRIBE = 89
     DESCRIBE_SHARE_GROUP_OFFSETS = 90

@@ -23,9 +23,11 @@ __all__ = [
     "computed_order",
     "grouped_by_topic",
     "grouped_from_immutable",
+    "hashed_order",
     "immutable_order",
     "mutable_order",
     "partition_hash",
+    "uuid_hash",
 ]
 
 T = TypeVar("T")
@@ -49,8 +51,31 @@ def partition_hash(key: tuple[str, int]) -> int:
 
 def partition_hash_with_id(key: tuple[str, int], topic_id: bytes = ZERO_UUID) -> int:
     """TopicIdPartition.hashCode, but for its overflow."""
+    return 31 * (31 + uuid_hash(topic_id)) + partition_hash(key)
+
+
+def uuid_hash(topic_id: bytes) -> int:
+    """Uuid.hashCode, as an unsigned 32-bit number."""
     bits = int.from_bytes(topic_id[:_HALF], "big") ^ int.from_bytes(topic_id[_HALF:], "big")
-    return 31 * (31 + (bits >> 32 ^ bits & _INT32_MASK)) + partition_hash(key)
+    return bits >> 32 ^ bits & _INT32_MASK
+
+
+def hashed_order(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return items as a HashMap lists them that grew with them."""
+    given = list(items)
+    return _bucketed(given, hash_of, grown_to=len(given))
+
+
+def _bucketed(items: list[T], hash_of: Callable[[T], int], *, grown_to: int) -> list[T]:
+    table = _SMALLEST_TABLE
+    while grown_to > table * _LOAD_FACTOR:
+        table *= 2
+
+    def bucket(item: T) -> int:
+        value = hash_of(item) & _INT32_MASK
+        return (value ^ value >> 16) & (table - 1)
+
+    return sorted(items, key=bucket)
 
 
 def mutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
@@ -65,16 +90,7 @@ def immutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
 
 def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
     """Return items as Java's HashMap lists those added by `compute`: the newest comes first in its bucket."""
-    newest_first = [*reversed(items)]
-    table = _SMALLEST_TABLE
-    while len(items) - 1 > table * _LOAD_FACTOR:
-        table *= 2
-
-    def bucket(item: T) -> int:
-        value = hash_of(item) & _INT32_MASK
-        return (value ^ value >> 16) & (table - 1)
-
-    return sorted(newest_first, key=bucket)
+    return _bucketed([*reversed(items)], hash_of, grown_to=len(items) - 1)
 
 
 def grouped_by_topic(keys: Iterable[K]) -> dict[str, list[K]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.groups.group_coordinator import GroupCoordinator
+from broker_sim.coordinators.share.share_coordinator import ShareCoordinator
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
@@ -22,13 +23,19 @@ class Coordinators:
 
     def __init__(self, host: CoordinatorHost) -> None:
         self.groups = GroupCoordinator(host)
-        self._runtimes: dict[str, CoordinatorRuntime[Any]] = {self.groups.topic: self.groups.runtime}
+        self.share = ShareCoordinator(host)
+        self._runtimes: dict[str, CoordinatorRuntime[Any]] = {
+            self.groups.topic: self.groups.runtime,
+            self.share.topic: self.share.runtime,
+        }
 
     def elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
         """Load the shard of an internal topic's partition that the broker leads now."""
         runtime = self._runtimes.get(topic_partition.topic)
         if runtime is not None:
             runtime.elected(topic_partition.partition, leader_epoch)
+        if topic_partition.topic == self.share.topic:
+            self.share.elected()
 
     def resigned(self, topic_partition: TopicPartition) -> None:
         """Unload the shard of a partition that the broker does not lead any more."""
@@ -40,8 +47,10 @@ class Coordinators:
         """Notify the shards of changed and deleted topics."""
         for runtime in self._runtimes.values():
             runtime.apply_image(old, new)
+        self.share.apply_image(old, new)
 
     def stop(self) -> None:
         """End with the process."""
         for runtime in self._runtimes.values():
             runtime.stop()
+        self.share.stop()
