@@ -57,6 +57,8 @@ def verdict_of(case: Case, release: str) -> tuple[Verdict, str] | None:
     """Return the verdict of a case on a release and its reason; None if the release does not have the case."""
     if release not in case.releases:
         return None
+    if case.waits:
+        return Verdict.NOT_SERVED, ""
     if release in case.accepted:
         return Verdict.ACCEPTED, case.accepted[release]
     if release in case.pending:
@@ -99,7 +101,7 @@ def _verdicts_by_api(release: str) -> Iterator[tuple[str, Verdict]]:
         if found is not None:
             names = {entry["api"]: None for entry in transcripts[case.name] if "api" in entry}
             own = [name for name in names if case.module.startswith(_module_of(name))]
-            for name in names if found[0] is Verdict.SAME else own or names:
+            for name in names if found[0] in {Verdict.SAME, Verdict.NOT_SERVED} else own or names:
                 yield name, found[0]
     for exchange in exchanges(release):
         yield request_type(exchange.api_key).NAME, expected(exchange)[0]

@@ -42,13 +42,22 @@ _IDENTITIES = (
 )
 _TIMES = ("logAppendTimeMs", "timestamp", "lastTimestamp")
 _TEXTS = ("errorMessage", "batchIndexErrorMessage")
+_RANDOM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What a coordinator draws for a member without an id (java.util.UUID)."""
+
+_SHORT_RANDOM_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+"""What the coordinator of consumer groups draws (Kafka's Uuid)."""
+
+_UNORDERED_MEMBERS = ("metadata", "memberMetadata", "memberEpoch")
+"""A list of members with one of these fields is in the order of a hash table of random ids."""
 
 
 class Normaliser:
-    """Knows the topic ids of one case by name."""
+    """Knows the topic ids of one case by name, and random member ids by the order of their appearance."""
 
     def __init__(self) -> None:
         self._topics: dict[str, str] = {to_text(ZERO_UUID): "<zero id>", to_text(METADATA_TOPIC_UUID): "<metadata id>"}
+        self._random_ids: dict[str, str] = {}
 
     def know_topic(self, name: str, topic_id: bytes) -> None:
         """From now on write `<id of NAME>` for this id."""
@@ -59,6 +68,8 @@ class Normaliser:
         if isinstance(value, dict):
             return {name: self.normalise(item, name, ordered=ordered) for name, item in value.items()}
         if isinstance(value, list):
+            if value and isinstance(value[0], dict) and any(name in value[0] for name in _UNORDERED_MEMBERS):
+                value = sorted(value, key=self._member_key)
             items = [self.normalise(item, key, ordered=ordered) for item in value]
             return items if ordered else _sorted(items)
         if key in _NAMED and value:
@@ -79,11 +90,27 @@ class Normaliser:
             return "<text>"  # Kafka's words are its own
         if key in _TEXTS and value:
             return self._text(value)
+        if isinstance(value, str):
+            return self._without_random_ids(value, key)
         return value
+
+    def _without_random_ids(self, text: str, key: str) -> str:
+        if key == "memberId" and _SHORT_RANDOM_ID.fullmatch(text):
+            return self._random_id(text)
+        return _RANDOM_ID.sub(lambda found: self._random_id(found.group()), text)
+
+    def _random_id(self, text: str) -> str:
+        return self._random_ids.setdefault(text, f"<random id {len(self._random_ids) + 1}>")
+
+    def _member_key(self, member: dict[str, Any]) -> str:
+        """Return what a member is sorted by: its id if that is known or not random, and the other fields."""
+        text = json.dumps(member, sort_keys=True)
+        return _RANDOM_ID.sub(lambda found: self._random_ids.get(found.group(), "<random id>"), text)
 
     def _text(self, text: str) -> str:
         for topic_id, named in self._topics.items():
             text = text.replace(topic_id, named)
+        text = self._without_random_ids(text, "")
         return re.sub(r"-?\b\d{13,19}\b", lambda number: str(_time(int(number.group()))), text)
 
     def _record_set(self, data: bytes) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import struct
 import time
+from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ SILENCE_SECONDS = 1.0
 CLOSED = "connection closed"
 SILENT = "no response"
 
-__all__ = ["CLOSED", "SILENT", "Connection", "Probe", "attempts"]
+__all__ = ["CLOSED", "SILENT", "Connection", "Parked", "Probe", "attempts"]
 
 
 def attempts(awaited: str, *, seconds: float = RESPONSE_SECONDS) -> Iterator[None]:
@@ -101,6 +102,17 @@ class Connection:
         self._socket.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A request whose response is received later, because the broker holds it back."""
+
+    request: Message
+    version: int
+    connection: Connection
+    correlation_id: int
+    note: str
+
+
 class Probe:
     """One case's view of one broker. `name` makes topic names that no other case uses."""
 
@@ -115,6 +127,8 @@ class Probe:
         self.name = name
         self._nodes = nodes
         self.transcript: list[dict[str, Any]] = []
+        self.sent: list[Any] = []
+        """The request of each entry of the transcript, for reports: recordings do not hold it."""
         self.normaliser = Normaliser()
         self._connection: Connection | None = None
         self._others: list[Connection] = []
@@ -201,11 +215,25 @@ class Probe:
         only: Callable[[Any], Any] | None = None,
     ) -> Any:
         """Exchange and record what `only` leaves of the response's JSON form; return the response, CLOSED or SILENT."""
-        response = self._exchange(request, version, on or self._main(), seconds)
-        shown = response if isinstance(response, str) else self._shown(to_json(response, version), only)
-        entry: dict[str, Any] = {"api": request.NAME, "version": version, "response": shown}
-        self.transcript.append(entry | ({"note": note} if note else {}))
+        return self.finish(self.start(request, version, on=on, note=note), seconds=seconds, only=only)
+
+    def start(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> Parked:
+        """Send a request whose response `finish` receives; until then its connection sends nothing else."""
+        return self._send(request, version, on or self._main(), note)
+
+    def finish(
+        self, parked: Parked, *, seconds: float = RESPONSE_SECONDS, only: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Receive and record the response to a request that was sent earlier, as `exchange` does."""
+        response = self._receive(parked, seconds)
+        shown = response if isinstance(response, str) else self._shown(to_json(response, parked.version), only)
+        entry: dict[str, Any] = {"api": parked.request.NAME, "version": parked.version, "response": shown}
+        self._record(entry | ({"note": parked.note} if parked.note else {}), parked.request)
         return response
+
+    def _record(self, entry: dict[str, Any], sent: Any) -> None:
+        self.transcript.append(entry)
+        self.sent.append(sent)
 
     def _shown(self, response: Any, only: Callable[[Any], Any] | None = None) -> Any:
         return self.normaliser.normalise(response if only is None else only(response))
@@ -220,7 +248,7 @@ class Probe:
         connection.send(struct.pack(">i", len(frame)) + frame if sized else frame)
         response = connection.receive(seconds)
         shown = response if isinstance(response, str) else response.hex()
-        self.transcript.append({"raw": note, "response": shown})
+        self._record({"raw": note, "response": shown}, frame.hex())
         return response
 
     def raw_body(
@@ -252,7 +280,7 @@ class Probe:
             response_class = response_type(api_key)
             decoded = self._response_version(api_key, version)
             shown = self._shown(to_json(decode_response(response_class, decoded, response)[1], decoded), only)
-        self.transcript.append({"api": request.NAME, "version": version, "body": note, "response": shown})
+        self._record({"api": request.NAME, "version": version, "body": note, "response": shown}, body.hex())
         return response
 
     def _response_version(self, api_key: int, version: int) -> int:
@@ -262,7 +290,7 @@ class Probe:
 
     def write(self, **values: object) -> None:
         """Write down something that the case has found out itself."""
-        self.transcript.append(dict(values))
+        self._record(dict(values), None)
 
     def close(self) -> None:
         """Close every connection."""
@@ -278,16 +306,22 @@ class Probe:
         return self._connection
 
     def _exchange(self, request: Message, version: int, connection: Connection, seconds: float) -> Message | str:
+        return self._receive(self._send(request, version, connection), seconds)
+
+    def _send(self, request: Message, version: int, connection: Connection, note: str = "") -> Parked:
         self._correlation_id += 1
         # What the version does not carry is left out: one request serves a case for all versions.
         request = from_json(type(request), version, to_json(request, version))
         connection.send(encode_request(request, version, correlation_id=self._correlation_id, client_id="probe"))
-        response = connection.receive(seconds)
+        return Parked(request, version, connection, self._correlation_id, note)
+
+    def _receive(self, parked: Parked, seconds: float) -> Message | str:
+        response = parked.connection.receive(seconds)
         if isinstance(response, str):
             return response
-        response_class = response_type(request.API_KEY)
-        version = self._response_version(request.API_KEY, version)
+        response_class = response_type(parked.request.API_KEY)
+        version = self._response_version(parked.request.API_KEY, parked.version)
         correlation_id, message = decode_response(response_class, version, response)
-        assert correlation_id == self._correlation_id
+        assert correlation_id == parked.correlation_id
         assert response_header_version(response_class, version) in {0, 1}
         return message

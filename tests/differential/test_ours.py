@@ -20,7 +20,8 @@ from tests.differential.served import cut_to_served
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PAIRS = [(release, each) for release in RELEASES for each in all_cases().values() if release in each.releases]
+RECORDED = [(release, each) for release in RELEASES for each in all_cases().values() if release in each.releases]
+PAIRS = [(release, each) for release, each in RECORDED if not each.waits]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_our_broker_responds_as_the_real_one_did(
 
 
 def test_every_case_has_a_recording() -> None:
-    missing = [(release, each.name) for release, each in PAIRS if each.name not in recorded(release)]
+    missing = [(release, each.name) for release, each in RECORDED if each.name not in recorded(release)]
     assert missing == [], "run: python -m tests.differential.record"
 
 
