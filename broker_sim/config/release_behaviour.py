@@ -151,6 +151,28 @@ class ReleaseBehaviour:
     fetch_session_zero_ids_fail: bool = _until("4.1")
     """A partition without a topic id in a fetch session fails the whole request."""
 
+    # Committed offsets.
+    offset_commit_value_version: int = _steps({"0": 0, "0.9": 1, "2.1": 3, "4.1": 4})
+    """The version of the records of committed offsets: v3 has leader epochs (KIP-320), v4 topic ids (KIP-848).
+
+    Offsets that state their expiration have v1 in every release; those of v0 have a key of their own.
+    """
+    commits_state_their_expiration: bool = _until("2.1")
+    """The record of an offset states when it expires (else its retention counts from the group's end, KIP-211)."""
+    commits_of_unknown_groups_have_no_generation: bool = _until("4.0")
+    """OffsetCommit with a generation of an unknown group is 22 in every version (else 69 from v9 on)."""
+    commits_in_flight_are_unstable: bool = _until("4.0")
+    """OffsetFetch of stable offsets is 88 for a commit that is not replicated yet (else it waits for it)."""
+    commits_are_kept_in_maps: bool = _until("4.0")
+    """OffsetCommit and OffsetFetch list partitions as Scala's maps do (else as the request does)."""
+    oversized_commits_have_an_error: bool = _until("4.0")
+    """A commit that is larger than a batch may be is 28 (else -1)."""
+    offset_deletion_ends_groups: bool = _until("4.0")
+    """OffsetDelete of the last offset of an empty group deletes the group (else the next expiration does)."""
+
+    transactions_are_verified: bool = _since("3.6")
+    """The transaction coordinator verifies the transaction of TxnOffsetCommit (KIP-890)."""
+
     # Topics.
     illegal_topic_names: bool = _until("3.3")
     """The error text of an invalid topic name has "illegal" (else "invalid")."""

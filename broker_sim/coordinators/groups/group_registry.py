@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.simple_group import SimpleGroup
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from protocol_specs.error_codes import ErrorCode
 
@@ -36,6 +37,13 @@ class GroupRegistry:
         )
         if group is None:
             raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return group
+
+    def existing_or_simple(self, group_id: str) -> Group:
+        """Return the group of an id; if there is none, add an empty classic group for a client that only commits."""
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = SimpleGroup(group_id)
         return group
 
     def add(self, group: Group) -> None:

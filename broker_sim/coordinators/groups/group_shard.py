@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
+from broker_sim.coordinators.groups.offsets.offset_metadata_manager import OffsetMetadataManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,7 +59,8 @@ class GroupShard:
     def __init__(self, context: ShardContext) -> None:
         self.context = context
         self.groups = GroupRegistry(context.snapshots)
-        self.parts: tuple[ShardPart, ...] = ()
+        self.offsets = OffsetMetadataManager(context, self.groups)
+        self.parts: tuple[ShardPart, ...] = (self.offsets,)
         self._replays: dict[type[Message], Callable[[Replayed], None]] = {}
         part: ShardPart
         for part in self.parts:

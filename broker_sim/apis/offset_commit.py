@@ -1,0 +1,124 @@
+"""OffsetCommit (api key 8): commit the offsets that a group has consumed.
+
+Versions: v0 commits to ZooKeeper. v1 has generations, member ids and, alone, a time per offset. v2 to v4 have a
+retention. v6 leader epochs (KIP-320), v7 static members (KIP-345), v9 member epochs (KIP-848), v10 topic ids.
+Precedence per partition: an unknown topic id (100), a topic or partition that the metadata does not know (3); then the
+group's checks, which fail all other partitions; then the length of the metadata (12). Mirrors
+KafkaApis.handleOffsetCommitRequest and GroupCoordinatorService.commitOffsets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.offset_results import KnownPartitions, by_topic, commit_error, errors_of, in_map_order
+from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
+from broker_sim.coordinators.operation_errors import refused
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.offset_commit import (
+    OffsetCommitRequestPartition,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.offset_results import Named, PartitionErrors
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.offset_commit import OffsetCommitRequest
+
+GROUPS_SINCE: Final = 1
+TOPIC_IDS_SINCE: Final = 10
+
+
+def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
+    """Refuse unknown partitions, and commit the offsets of the others."""
+    known = _known(request, context)
+    commits = known.flat()
+    if not commits:
+        return _response(known.errors)
+    if context.api_version < GROUPS_SINCE:
+        return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
+    if context.broker.config.behaviour.commits_are_kept_in_maps:
+        commits = in_map_order(commits, _index)
+    deferred = context.broker.coordinators.groups.write(
+        request.group_id,
+        "commit-offset",
+        lambda shard: shard.offsets.commit(
+            group_id=request.group_id,
+            member_id=request.member_id,
+            group_instance_id=request.group_instance_id,
+            member_epoch=request.generation_id_or_member_epoch,
+            retention_ms=request.retention_time_ms,
+            commits=[_commit(topic, partition) for topic, partition in commits],
+            api_version=context.api_version,
+        ),
+    )
+    deferred.addErrback(refused(lambda code, _: [commit_error(code, context)] * len(commits)))
+    deferred.addCallback(lambda errors: _response(known.merged(by_topic(commits, errors, _index))))
+    return deferred
+
+
+def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartitions[OffsetCommitRequestPartition]:
+    image = context.broker.metadata_cache.image
+    known: KnownPartitions[OffsetCommitRequestPartition] = KnownPartitions()
+    for topic in request.topics:
+        if context.api_version < TOPIC_IDS_SINCE:
+            by_name = image.topics.get(topic.name)
+            named: Named = (topic.name, ZERO_UUID if by_name is None else by_name.topic_id)
+        else:
+            by_id = image.topics_by_id.get(topic.topic_id)
+            if by_id is None:
+                known.refuse_topic(("", topic.topic_id), map(_index, topic.partitions), ErrorCode.UNKNOWN_TOPIC_ID)
+                continue
+            named = (by_id.name, topic.topic_id)
+        known.add_topic(named, topic.partitions, _index, image)
+    return known
+
+
+def _index(partition: OffsetCommitRequestPartition) -> int:
+    return partition.partition_index
+
+
+def _commit(topic: Named, partition: OffsetCommitRequestPartition) -> OffsetCommit:
+    return OffsetCommit(
+        topic=topic[0],
+        topic_id=topic[1],
+        partition=partition.partition_index,
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata,
+        timestamp_ms=partition.commit_timestamp,
+    )
+
+
+def error_response(
+    request: OffsetCommitRequest,
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> OffsetCommitResponse:
+    """The whole request fails: every partition has the error. Mirrors OffsetCommitRequest.getErrorResponse."""
+    topics = [((topic.name, topic.topic_id), topic.partitions) for topic in request.topics]
+    return _response(errors_of(topics, _index, error_code))
+
+
+def _response(errors: PartitionErrors) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=name,
+                topic_id=topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=index, error_code=error_code)
+                    for index, error_code in partitions
+                ],
+            )
+            for (name, topic_id), partitions in errors
+        ]
+    )
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

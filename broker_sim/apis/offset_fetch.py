@@ -1,0 +1,245 @@
+"""OffsetFetch (api key 9): the committed offsets of groups.
+
+Versions: v0 reads from ZooKeeper. v2 null topics for all offsets, and an error for the whole group (KIP-88). v5 leader
+epochs (KIP-320), v7 stable offsets alone (KIP-447), v8 many groups (KIP-709), v9 member epochs (KIP-848), v10 topic
+ids. A group or partition without offsets has offset -1 and no error. Mirrors KafkaApis.handleOffsetFetchRequest and
+GroupCoordinatorService.fetchOffsets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred, gatherResults, succeed
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
+from broker_sim.coordinators.operation_errors import client_error, refused
+from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.coordinators.groups.group_shard import GroupShard
+    from broker_sim.coordinators.groups.offsets.offset_metadata_manager import FetchedOffset
+    from protocol_specs.message import Message
+    from protocol_specs.messages.offset_fetch import OffsetFetchRequest
+
+GROUPS_SINCE: Final = 1
+GROUP_ERRORS_SINCE: Final = 2
+MANY_GROUPS_SINCE: Final = 8
+TOPIC_IDS_SINCE: Final = 10
+
+Fetch = tuple[TopicPartition, bytes]
+
+
+def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResult:
+    """Return the offsets of each group."""
+    if context.api_version < GROUPS_SINCE:
+        return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
+    results = [_fetch(group, context, require_stable=request.require_stable) for group in _groups(request, context)]
+    waiting = [result for result in results if isinstance(result, Deferred)]
+    if not waiting:
+        return _response([each for each in results if not isinstance(each, Deferred)], context)
+    gathered = gatherResults([each if isinstance(each, Deferred) else succeed(each) for each in results])
+
+    def respond(groups: list[OffsetFetchResponseGroup]) -> Message:
+        return _response(groups, context)
+
+    return gathered.addCallback(respond)
+
+
+def _groups(request: OffsetFetchRequest, context: RequestContext) -> list[OffsetFetchRequestGroup]:
+    """Return the groups of a request; before v8 the only one. Mirrors OffsetFetchRequest.groups."""
+    if context.api_version >= MANY_GROUPS_SINCE:
+        return request.groups
+    topics = request.topics
+    return [
+        OffsetFetchRequestGroup(
+            group_id=request.group_id,
+            topics=None
+            if topics is None
+            else [
+                OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes) for topic in topics
+            ],
+        )
+    ]
+
+
+def _fetch(
+    group: OffsetFetchRequestGroup, context: RequestContext, *, require_stable: bool
+) -> OffsetFetchResponseGroup | Deferred[OffsetFetchResponseGroup]:
+    partitions, unknown = _partitions(group, context)
+    groups = context.broker.coordinators.groups
+    behaviour = context.broker.config.behaviour
+
+    def offsets(shard: GroupShard, committed_offset: int) -> list[FetchedOffset]:
+        return shard.offsets.fetch(
+            group_id=group.group_id,
+            member_id=group.member_id,
+            member_epoch=group.member_epoch,
+            partitions=partitions,
+            require_stable=require_stable,
+            committed_offset=committed_offset,
+        )
+
+    def respond(fetched: list[FetchedOffset]) -> OffsetFetchResponseGroup:
+        return _group_response(group, fetched, unknown, context)
+
+    if require_stable and not behaviour.commits_in_flight_are_unstable:
+        deferred = groups.write(
+            group.group_id, "fetch-offsets", lambda shard: CoordinatorResult([], offsets(shard, LATEST))
+        )
+        deferred.addCallback(respond)
+        return deferred.addErrback(refused(lambda code, _: _group_error(group, _fetch_error(code), context)))
+    try:
+        return respond(groups.read(group.group_id, offsets))
+    except CoordinatorError as error:
+        return _group_error(group, client_error(error.error_code), context)
+
+
+def _partitions(
+    group: OffsetFetchRequestGroup, context: RequestContext
+) -> tuple[list[Fetch] | None, list[OffsetFetchRequestTopics]]:
+    """Return the partitions of a group's request, None for all, and the topics of unknown id."""
+    if group.topics is None:
+        return None, []
+    image = context.broker.metadata_cache.image
+    partitions: list[Fetch] = []
+    unknown: list[OffsetFetchRequestTopics] = []
+    for topic in group.topics:
+        name, topic_id = topic.name, ZERO_UUID
+        if context.api_version >= TOPIC_IDS_SINCE:
+            by_id = image.topics_by_id.get(topic.topic_id)
+            if by_id is None:
+                unknown.append(topic)
+                continue
+            name, topic_id = by_id.name, topic.topic_id
+        elif (by_name := image.topics.get(name)) is not None:
+            topic_id = by_name.topic_id
+        partitions += [(TopicPartition(name, index), topic_id) for index in topic.partition_indexes]
+    return partitions, unknown
+
+
+def _fetch_error(error_code: ErrorCode) -> ErrorCode:
+    """Return the error for a fetch that has waited for commits. Mirrors handleOffsetFetchException."""
+    mapped = client_error(error_code)
+    return ErrorCode.NOT_COORDINATOR if mapped == ErrorCode.COORDINATOR_NOT_AVAILABLE else mapped
+
+
+def _group_response(
+    group: OffsetFetchRequestGroup,
+    fetched: Sequence[FetchedOffset],
+    unknown: list[OffsetFetchRequestTopics],
+    context: RequestContext,
+) -> OffsetFetchResponseGroup:
+    image = context.broker.metadata_cache.image
+    topics: dict[str, OffsetFetchResponseTopics] = {}
+    for each in _ordered(fetched, of_all=group.topics is None, context=context):
+        name, index = each.partition
+        topic = topics.get(name)
+        if topic is None:
+            known = image.topics.get(name)
+            topic_id = ZERO_UUID if known is None else known.topic_id
+            topic = topics[name] = OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[])
+        topic.partitions.append(_partition(index, each))
+    refused_topics = [
+        OffsetFetchResponseTopics(
+            topic_id=topic.topic_id,
+            partitions=[_error_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes],
+        )
+        for topic in unknown
+    ]
+    return OffsetFetchResponseGroup(group_id=group.group_id, topics=[*topics.values(), *refused_topics])
+
+
+def _ordered(fetched: Sequence[FetchedOffset], *, of_all: bool, context: RequestContext) -> Sequence[FetchedOffset]:
+    """Return partitions in the order of Kafka's maps: Scala's before 4.0, where each partition comes once."""
+    if not context.broker.config.behaviour.commits_are_kept_in_maps:
+        return fetched
+    offsets = {each.partition: each for each in fetched}
+    keys = list(offsets)
+    if of_all:
+        keys = mutable_order(keys, partition_hash)
+    return [offsets[key] for key in immutable_order(keys, partition_hash)]
+
+
+def _partition(index: int, fetched: FetchedOffset) -> OffsetFetchResponsePartitions:
+    committed = fetched.committed
+    if committed is None:
+        return _error_partition(index, fetched.error_code)
+    return OffsetFetchResponsePartitions(
+        partition_index=index,
+        committed_offset=committed.offset,
+        committed_leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+    )
+
+
+def _error_partition(index: int, error_code: ErrorCode) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=index, committed_offset=-1, committed_leader_epoch=-1, metadata="", error_code=error_code
+    )
+
+
+def _group_error(
+    group: OffsetFetchRequestGroup, error_code: ErrorCode, context: RequestContext
+) -> OffsetFetchResponseGroup:
+    """Return the error of a group; before v2 every partition has it. Mirrors OffsetFetchResponse.groupError."""
+    topics: list[OffsetFetchResponseTopics] = []
+    if context.api_version < GROUP_ERRORS_SINCE:
+        topics = [
+            OffsetFetchResponseTopics(
+                name=topic.name, partitions=[_error_partition(index, error_code) for index in topic.partition_indexes]
+            )
+            for topic in group.topics or []
+        ]
+    return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics, error_code=error_code)
+
+
+def error_response(request: OffsetFetchRequest, context: RequestContext, error_code: ErrorCode) -> OffsetFetchResponse:
+    """The whole request fails: every group has the error. Mirrors OffsetFetchRequest.getErrorResponse."""
+    return _response([_group_error(group, error_code, context) for group in _groups(request, context)], context)
+
+
+def _response(groups: list[OffsetFetchResponseGroup], context: RequestContext) -> OffsetFetchResponse:
+    if context.api_version >= MANY_GROUPS_SINCE:
+        return OffsetFetchResponse(groups=groups)
+    [group] = groups
+    return OffsetFetchResponse(
+        error_code=group.error_code,
+        topics=[
+            OffsetFetchResponseTopic(name=topic.name, partitions=[_single(partition) for partition in topic.partitions])
+            for topic in group.topics
+        ],
+    )
+
+
+def _single(partition: Any) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(
+        partition_index=partition.partition_index,
+        committed_offset=partition.committed_offset,
+        committed_leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.metadata,
+        error_code=partition.error_code,
+    )
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

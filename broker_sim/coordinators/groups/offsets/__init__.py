@@ -1,0 +1,1 @@
+"""The committed offsets of groups. Mirrors OffsetMetadataManager and what it stores."""

@@ -1,0 +1,104 @@
+"""A committed offset and its record in `__consumer_offsets`. Mirrors OffsetAndMetadata.
+
+Record versions: key 0 before 0.9. Value v1 has an expiration time, v3 a leader epoch (KIP-320), v4 a topic id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
+from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Message
+
+__all__ = ["ARRIVAL", "NO_EXPIRATION", "CommittedOffset", "OffsetCommit", "commit_record", "tombstone"]
+
+NO_EXPIRATION: Final = -1
+NO_LEADER_EPOCH: Final = -1
+ARRIVAL: Final = -1
+LEGACY_VERSION: Final = 0
+WITH_EXPIRATION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommit:
+    """One partition of a request that commits offsets."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+    timestamp_ms: int = ARRIVAL
+    """The time that the request states (OffsetCommit v1); ARRIVAL for the time of its arrival."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """The committed offset of a partition; times in milliseconds since the epoch."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int = NO_EXPIRATION
+    """The end of the retention that the request states; NO_EXPIRATION if the group's retention counts."""
+    topic_id: bytes = ZERO_UUID
+    record_offset: int = -1
+    """The offset of the record in its log: of two offsets, one of them transactional, the later record counts."""
+
+    @classmethod
+    def of_record(cls, value: Message, record_offset: int) -> CommittedOffset:
+        """Return the offset that a record states, in any version."""
+        if isinstance(value, LegacyOffsetCommitValue):
+            return cls(
+                value.offset, NO_LEADER_EPOCH, value.metadata, value.commit_timestamp, record_offset=record_offset
+            )
+        assert isinstance(value, OffsetCommitValue)
+        return cls(
+            value.offset,
+            value.leader_epoch,
+            value.metadata,
+            value.commit_timestamp,
+            value.expire_timestamp,
+            value.topic_id,
+            record_offset,
+        )
+
+
+def commit_record(
+    group_id: str, commit: OffsetCommit, *, now_ms: int, expire_timestamp_ms: int, version: int
+) -> CoordinatorRecord:
+    """Return the record of a commit. `version` is the release's; one with an expiration time is of version 1."""
+    metadata = "" if commit.metadata is None else commit.metadata
+    timestamp_ms = now_ms if commit.timestamp_ms == ARRIVAL else commit.timestamp_ms
+    if version == LEGACY_VERSION:
+        return CoordinatorRecord(
+            LegacyOffsetCommitKey(group=group_id, topic=commit.topic, partition=commit.partition),
+            LegacyOffsetCommitValue(offset=commit.offset, metadata=metadata, commit_timestamp=timestamp_ms),
+            version,
+        )
+    return CoordinatorRecord(
+        OffsetCommitKey(group=group_id, topic=commit.topic, partition=commit.partition),
+        OffsetCommitValue(
+            offset=commit.offset,
+            leader_epoch=commit.leader_epoch,
+            metadata=metadata,
+            commit_timestamp=timestamp_ms,
+            expire_timestamp=expire_timestamp_ms,
+            topic_id=commit.topic_id,
+        ),
+        version if expire_timestamp_ms == NO_EXPIRATION else WITH_EXPIRATION,
+    )
+
+
+def tombstone(group_id: str, topic: str, partition: int, *, version: int) -> CoordinatorRecord:
+    """Return the record that deletes a committed offset; `version` is that of the release's commits."""
+    key = LegacyOffsetCommitKey if version == LEGACY_VERSION else OffsetCommitKey
+    return CoordinatorRecord(key(group=group_id, topic=topic, partition=partition), None)

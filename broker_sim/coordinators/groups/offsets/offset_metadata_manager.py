@@ -1,0 +1,384 @@
+"""The committed offsets of one shard: commits, fetches, deletions, expiration. Mirrors OffsetMetadataManager.
+
+A commit writes one record per partition, a deletion or expiration a tombstone. Transactional offsets (KIP-98) are
+pending until the marker of their transaction. Releases before 4.0 had another coordinator, whose differences are
+switches of `release_behaviour`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.offsets.committed_offset import (
+    ARRIVAL,
+    NO_EXPIRATION,
+    CommittedOffset,
+    commit_record,
+    tombstone,
+)
+from broker_sim.coordinators.groups.offsets.offset_store import OffsetStore
+from broker_sim.coordinators.groups.offsets.pending_offsets import PendingOffsets
+from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey
+from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from broker_sim.coordinators.groups.group import Group
+    from broker_sim.coordinators.groups.group_registry import GroupRegistry
+    from broker_sim.coordinators.groups.group_shard import Replayed
+    from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
+    from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+    from broker_sim.coordinators.runtime.shard import ShardContext
+    from protocol_specs.message import Message
+
+__all__ = ["LATEST", "FetchedOffset", "OffsetMetadataManager"]
+
+LATEST: Final = 2**63 - 1
+"""As an offset of the log: the newest state, with records that are not committed yet."""
+DEFAULT_RETENTION: Final = -1
+EXPIRATION_KEY: Final = "expire-group-metadata"
+DELETED_TOPICS_KEY: Final = "delete-offsets-of-topics"
+GROUP_NOT_FOUND_SINCE: Final = 9
+_MS_PER_MINUTE: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffset:
+    """The committed offset of a partition: None if there is none, or if it is unstable."""
+
+    partition: TopicPartition
+    committed: CommittedOffset | None
+    error_code: ErrorCode = ErrorCode.NONE
+
+
+class OffsetMetadataManager:
+    """The offsets of one shard's groups."""
+
+    def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
+        self._context = context
+        self._groups = groups
+        self._offsets = OffsetStore(context.snapshots)
+        self._pending = PendingOffsets(context.snapshots)
+        self._deleted_topics: dict[str, None] = {}
+        self._version = context.config.behaviour.offset_commit_value_version
+        self.replays: Mapping[type[Message], Callable[[Replayed], None]] = {
+            LegacyOffsetCommitKey: self._replay,
+            OffsetCommitKey: self._replay,
+        }
+
+    # Commits.
+
+    def commit(
+        self,
+        *,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        member_epoch: int,
+        retention_ms: int,
+        commits: Sequence[OffsetCommit],
+        api_version: int,
+    ) -> CoordinatorResult[list[ErrorCode]]:
+        """Commit offsets; the response has one error per commit. Mirrors commitOffset.
+
+        Raises:
+            CoordinatorError: The member may not commit.
+        """
+        group = self._group_of_commit(group_id, member_epoch, api_version)
+        group.check_offset_commit(
+            member_id=member_id,
+            group_instance_id=group_instance_id,
+            member_epoch=member_epoch,
+            transactional=False,
+            api_version=api_version,
+        )
+        group.commit_received(member_id)
+        return self._write(group_id, commits, retention_ms=retention_ms)
+
+    def commit_transactional(
+        self,
+        *,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        generation_id: int,
+        commits: Sequence[OffsetCommit],
+        api_version: int,
+    ) -> CoordinatorResult[list[ErrorCode]]:
+        """Commit offsets within a transaction. Mirrors commitTransactionalOffset.
+
+        Raises:
+            CoordinatorError: The member may not commit.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            if generation_id >= 0:
+                raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
+            group = self._groups.existing_or_simple(group_id)
+        try:
+            group.check_offset_commit(
+                member_id=member_id,
+                group_instance_id=group_instance_id,
+                member_epoch=generation_id,
+                transactional=True,
+                api_version=api_version,
+            )
+        except CoordinatorError as error:
+            if error.error_code == ErrorCode.STALE_MEMBER_EPOCH:
+                raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION) from error
+            raise
+        return self._write(group_id, commits, retention_ms=DEFAULT_RETENTION)
+
+    def _group_of_commit(self, group_id: str, member_epoch: int, api_version: int) -> Group:
+        group = self._groups.get(group_id)
+        if group is not None:
+            return group
+        if member_epoch < 0:
+            return self._groups.existing_or_simple(group_id)
+        if (
+            api_version >= GROUP_NOT_FOUND_SINCE
+            and not self._context.config.behaviour.commits_of_unknown_groups_have_no_generation
+        ):
+            self._groups.existing(group_id)  # raises
+        raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
+
+    def _write(
+        self, group_id: str, commits: Sequence[OffsetCommit], *, retention_ms: int
+    ) -> CoordinatorResult[list[ErrorCode]]:
+        now_ms = self._context.now_ms()
+        max_bytes = self._number("offset.metadata.max.bytes")
+        results: list[ErrorCode] = []
+        records: list[CoordinatorRecord] = []
+        for commit in commits:
+            if commit.metadata is not None and _utf16_units(commit.metadata) > max_bytes:
+                results.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            results.append(ErrorCode.NONE)
+            records.append(
+                commit_record(
+                    group_id,
+                    commit,
+                    now_ms=now_ms,
+                    expire_timestamp_ms=self._expiration(retention_ms, commit, now_ms),
+                    version=self._version,
+                )
+            )
+        return CoordinatorResult(records, results)
+
+    def _expiration(self, retention_ms: int, commit: OffsetCommit, now_ms: int) -> int:
+        if self._context.config.behaviour.commits_state_their_expiration:
+            if retention_ms == DEFAULT_RETENTION:
+                retention_ms = self._retention_ms
+            return retention_ms + (now_ms if commit.timestamp_ms == ARRIVAL else commit.timestamp_ms)
+        return NO_EXPIRATION if retention_ms == DEFAULT_RETENTION else now_ms + retention_ms
+
+    # Fetches.
+
+    def fetch(
+        self,
+        *,
+        group_id: str,
+        member_id: str | None,
+        member_epoch: int,
+        partitions: Sequence[tuple[TopicPartition, bytes]] | None,
+        require_stable: bool,
+        committed_offset: int,
+    ) -> list[FetchedOffset]:
+        """Return offsets of partitions with their topic ids, or (None) all of a group. Mirrors fetchOffsets.
+
+        Raises:
+            CoordinatorError: The member may not fetch.
+        """
+        try:
+            group = self._groups.existing(group_id, committed_offset)
+            group.check_offset_fetch(member_id=member_id, member_epoch=member_epoch, committed_offset=committed_offset)
+        except CoordinatorError as error:
+            if error.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
+                raise
+            return [FetchedOffset(partition, None) for partition, _ in partitions or ()]
+        if partitions is None:
+            partitions = [
+                (partition, ZERO_UUID) for partition, _ in self._offsets.of_group_at(group_id, committed_offset)
+            ]
+        return [
+            self._fetched(group_id, partition, topic_id, committed_offset, require_stable=require_stable)
+            for partition, topic_id in partitions
+        ]
+
+    def _fetched(
+        self, group_id: str, partition: TopicPartition, topic_id: bytes, committed_offset: int, *, require_stable: bool
+    ) -> FetchedOffset:
+        committed = self._offsets.get_at(group_id, partition, committed_offset)
+        if require_stable and self._is_unstable(group_id, partition, committed):
+            return FetchedOffset(partition, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        if committed is not None and ZERO_UUID not in (topic_id, committed.topic_id) and topic_id != committed.topic_id:
+            committed = None  # the offset of an earlier topic of the same name
+        return FetchedOffset(partition, committed)
+
+    def _is_unstable(self, group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> bool:
+        if self._pending.has_offset(group_id, partition):
+            return True
+        waits = self._context.config.behaviour.commits_in_flight_are_unstable
+        return waits and self._offsets.get(group_id, partition) is not committed
+
+    def committed(self, group_id: str) -> list[tuple[TopicPartition, CommittedOffset]]:
+        """Return the newest offsets of a group, for reports and tests."""
+        return self._offsets.of_group(group_id)
+
+    # Deletions.
+
+    def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> CoordinatorResult[list[ErrorCode]]:
+        """Delete offsets of partitions; the response has one error per partition. Mirrors deleteOffsets.
+
+        Raises:
+            CoordinatorError: The group does not exist, or its offsets cannot be deleted.
+        """
+        group = self._groups.existing(group_id)
+        group.check_offset_delete()
+        results: list[ErrorCode] = []
+        records: list[CoordinatorRecord] = []
+        for partition in partitions:
+            if group.is_subscribed_to(partition.topic):
+                results.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+                continue
+            results.append(ErrorCode.NONE)
+            if self._offsets.get(group_id, partition) is not None or self._pending.has_offset(group_id, partition):
+                records.append(self._tombstone(group_id, partition))
+        if self._context.config.behaviour.offset_deletion_ends_groups and ErrorCode.NONE in results:
+            removed = dict.fromkeys(partitions)
+            if not self._pending.has_transaction(group_id) and all(
+                partition in removed for partition, _ in self._offsets.of_group(group_id)
+            ):
+                records += self._end_if_empty(group)
+        return CoordinatorResult(records, results)
+
+    def delete_all_offsets(self, group_id: str) -> list[CoordinatorRecord]:
+        """Return the tombstones of all offsets of a group, pending ones too. Mirrors deleteAllOffsets."""
+        committed = [partition for partition, _ in self._offsets.of_group(group_id)]
+        partitions = dict.fromkeys([*committed, *self._pending.partitions_of(group_id)])
+        return [self._tombstone(group_id, partition) for partition in partitions]
+
+    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:  # noqa: ARG002
+        """Delete the offsets of deleted topics. Mirrors onPartitionsDeleted."""
+        if deleted_topics:
+            self._deleted_topics.update(dict.fromkeys(sorted(deleted_topics)))
+            self._context.timers.schedule_if_absent(DELETED_TOPICS_KEY, 0, self._delete_offsets_of_topics)
+
+    def _delete_offsets_of_topics(self) -> CoordinatorResult[None]:
+        deleted, self._deleted_topics = self._deleted_topics, {}
+        topics = self._context.host.metadata_cache.image.topics
+        records: dict[tuple[str, TopicPartition], CoordinatorRecord] = {}
+        for group_id in dict.fromkeys([*self._offsets.group_ids, *self._pending.group_ids]):
+            of_group = dict(self._offsets.of_group(group_id))
+            for partition in [*of_group, *self._pending.partitions_of(group_id)]:
+                if partition.topic not in deleted:
+                    continue
+                topic = topics.get(partition.topic)
+                committed = of_group.get(partition)
+                if topic is not None and committed is not None and committed.topic_id == topic.topic_id:
+                    continue  # committed for the new topic of the same name
+                records[group_id, partition] = self._tombstone(group_id, partition)
+        return CoordinatorResult(list(records.values()), None, atomic=False)
+
+    def _tombstone(self, group_id: str, partition: TopicPartition) -> CoordinatorRecord:
+        return tombstone(group_id, *partition, version=self._version)
+
+    # Expiration.
+
+    @property
+    def _retention_ms(self) -> int:
+        return self._number("offsets.retention.minutes") * _MS_PER_MINUTE
+
+    def _schedule_expiration(self) -> None:
+        interval_ms = self._number("offsets.retention.check.interval.ms")
+        if interval_ms > 0:
+            self._context.timers.schedule(EXPIRATION_KEY, interval_ms, self._expire)
+
+    def _expire(self) -> CoordinatorResult[None]:
+        """Delete expired offsets, and empty groups without offsets. Mirrors cleanupGroupMetadata."""
+        records: list[CoordinatorRecord] = []
+        for group in self._groups.all():
+            if group.type is not GroupType.SHARE and self._expire_offsets(group, records):
+                records += self._end_if_empty(group)
+        self._schedule_expiration()
+        return CoordinatorResult(records, None, atomic=False)
+
+    def _expire_offsets(self, group: Group, records: list[CoordinatorRecord]) -> bool:
+        """Add the tombstones of a group's expired offsets; return True if nothing is left."""
+        now_ms = self._context.now_ms()
+        all_expired = True
+        for partition, committed in self._offsets.of_group(group.group_id):
+            if self._is_expired(group, partition, committed, now_ms):
+                records.append(self._tombstone(group.group_id, partition))
+            else:
+                all_expired = False
+        return all_expired and not self._pending.has_transaction(group.group_id)
+
+    def _is_expired(self, group: Group, partition: TopicPartition, committed: CommittedOffset, now_ms: int) -> bool:
+        expire_ms = committed.expire_timestamp_ms
+        if not self._context.config.behaviour.commits_state_their_expiration:
+            base_ms = group.expiry_base_ms(committed.commit_timestamp_ms)
+            if base_ms is None or group.is_subscribed_to(partition.topic):
+                return False
+            if expire_ms == NO_EXPIRATION:
+                expire_ms = base_ms + self._retention_ms
+        elif expire_ms == NO_EXPIRATION:
+            expire_ms = committed.commit_timestamp_ms + self._retention_ms
+        return now_ms >= expire_ms and not self._pending.has_offset(group.group_id, partition)
+
+    def _end_if_empty(self, group: Group) -> list[CoordinatorRecord]:
+        if not group.is_empty():
+            return []
+        if group.type is GroupType.CLASSIC:
+            self._groups.remove(group.group_id)  # the log need not have a record of a simple group
+        return group.tombstones()
+
+    # The shard's events.
+
+    def loaded(self) -> None:
+        """Start to expire offsets."""
+        self._schedule_expiration()
+
+    def unloaded(self) -> None:
+        """Do nothing: offsets have no parked requests."""
+
+    def _replay(self, replayed: Replayed) -> None:
+        key = replayed.key
+        partition = TopicPartition(key.topic, key.partition)
+        if replayed.value is None:
+            self._offsets.remove(key.group, partition)
+            self._pending.remove(key.group, partition)
+            return
+        self._groups.existing_or_simple(key.group)
+        committed = CommittedOffset.of_record(replayed.value, replayed.offset)
+        if replayed.producer_id < 0:
+            self._offsets.put(key.group, partition, committed)
+        else:
+            self._pending.put(replayed.producer_id, key.group, partition, committed)
+
+    def end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:  # noqa: ARG002
+        """Apply the pending offsets of a producer, or drop them. Mirrors replayEndTransactionMarker."""
+        for group_id, partition, offset in self._pending.end(producer_id):
+            if not committed:
+                continue
+            known = self._offsets.get(group_id, partition)
+            if known is None or offset.record_offset > known.record_offset:
+                self._offsets.put(group_id, partition, offset)
+
+    def _number(self, name: str) -> int:
+        value = self._context.config[name]
+        assert isinstance(value, int)
+        return value
+
+
+def _utf16_units(text: str) -> int:
+    """Return the length of a text as Java counts it."""
+    return len(text.encode("utf-16-be", "surrogatepass")) // 2

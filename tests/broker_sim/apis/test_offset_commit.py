@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_sim.topic_spec import TopicSpec
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from tests.broker_sim.offset_requests import commit, fetch, with_coordinator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_offsets_of_a_client_without_a_group_are_committed(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench)
+    assert commit(api, {("orders", 1): 42, ("orders", 0): 7}, metadata="note", leader_epoch=3) == [
+        ("orders", 1, ErrorCode.NONE),
+        ("orders", 0, ErrorCode.NONE),
+    ]
+    assert fetch(api, {"orders": [0, 1, 2]}) == [
+        ("orders", 0, 7, 3, "note", ErrorCode.NONE),
+        ("orders", 1, 42, 3, "note", ErrorCode.NONE),
+        ("orders", 2, -1, -1, "", ErrorCode.NONE),
+    ]
+
+
+def test_unknown_topics_and_partitions_come_first_and_the_others_are_committed(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench)
+    assert commit(api, {("orders", 0): 1, ("nothing", 0): 2, ("orders", 9): 3}) == [
+        ("orders", 9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("orders", 0, ErrorCode.NONE),
+        ("nothing", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    assert fetch(api, {"orders": [0]}) == [("orders", 0, 1, -1, "", ErrorCode.NONE)]
+
+
+def test_a_topic_is_named_by_its_id_since_v10(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench)
+    topic_id = api.cluster.brokers[1].metadata_cache.image.topics["orders"].topic_id
+    partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=5)]
+    topics = [
+        OffsetCommitRequestTopic(topic_id=topic_id, partitions=partitions),
+        OffsetCommitRequestTopic(topic_id=b"?" * 16, partitions=partitions),
+    ]
+    response = api.exchange(OffsetCommitRequest(group_id="readers", topics=topics), 10)
+    assert [(each.topic_id, each.partitions[0].error_code) for each in response.topics] == [
+        (b"?" * 16, ErrorCode.UNKNOWN_TOPIC_ID),
+        (topic_id, ErrorCode.NONE),
+    ]
+    assert fetch(api, None) == [("orders", 0, 5, -1, "", ErrorCode.NONE)]
+
+
+def test_metadata_above_the_limit_is_refused_for_its_partition_alone(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench, config={"offset.metadata.max.bytes": "4"})
+    assert commit(api, {("orders", 0): 1}, metadata="12345") == [("orders", 0, ErrorCode.OFFSET_METADATA_TOO_LARGE)]
+    assert commit(api, {("orders", 0): 1}, metadata="1234") == [("orders", 0, ErrorCode.NONE)]
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "error"),
+    [
+        ("4.3.1", 8, ErrorCode.ILLEGAL_GENERATION),
+        ("4.3.1", 9, ErrorCode.GROUP_ID_NOT_FOUND),
+        ("3.9", 9, ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
+def test_a_generation_of_an_unknown_group_is_refused(
+    bench: Callable[..., Any], release: str, version: int, error: ErrorCode
+) -> None:
+    api = with_coordinator(bench, release=release)
+    assert commit(api, {("orders", 0): 1}, version, generation_id_or_member_epoch=3, member_id="m") == [
+        ("orders", 0, error)
+    ]
+    assert fetch(api, None) == []
+
+
+def test_every_partition_is_refused_while_there_is_no_coordinator(bench: Callable[..., Any]) -> None:
+    api = bench(topics=[TopicSpec(name="orders", partitions=3)])
+    assert commit(api, {("orders", 0): 1, ("orders", 2): 1}) == [
+        ("orders", 0, ErrorCode.NOT_COORDINATOR),
+        ("orders", 2, ErrorCode.NOT_COORDINATOR),
+    ]
+
+
+def test_partitions_come_in_the_order_of_scalas_maps_before_4_0(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench, release="3.7.2")
+    offsets = {("payments", 0): 1, ("orders", 2): 1, ("orders", 1): 1, ("orders", 0): 1}
+    assert [each[:2] for each in commit(api, offsets)] != list(offsets)
+    assert sorted(each[:2] for each in commit(api, offsets)) == sorted(offsets)

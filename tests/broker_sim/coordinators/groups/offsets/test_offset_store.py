@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from broker_sim.coordinators.groups.offsets.committed_offset import CommittedOffset
+from broker_sim.coordinators.groups.offsets.offset_store import OffsetStore
+from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
+from broker_sim.topic_partition import TopicPartition
+
+PARTITION = TopicPartition("orders", 0)
+
+
+def test_offsets_can_be_read_as_of_a_snapshot_and_reverted() -> None:
+    snapshots = SnapshotRegistry()
+    store = OffsetStore(snapshots)
+    first, second = CommittedOffset(1, -1, "", 0), CommittedOffset(2, -1, "", 0)
+    store.put("g", PARTITION, first)
+    snapshots.snapshot(10)
+    store.put("g", PARTITION, second)
+    snapshots.snapshot(20)
+    store.remove("g", PARTITION)
+    assert (store.get("g", PARTITION), store.group_ids) == (None, [])
+    assert [store.get_at("g", PARTITION, offset) for offset in (10, 20)] == [first, second]
+    assert store.of_group_at("g", 20) == [(PARTITION, second)]
+    snapshots.revert_to(10)
+    assert store.of_group("g") == [(PARTITION, first)]
