@@ -19,7 +19,7 @@ costs several times more, but no code changes a message after its construction: 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias, TypeVar, dataclass_transform
 
 from protocol_specs.fields import Array, FieldType, FixedType, SizedType
@@ -325,18 +325,43 @@ def _first_init(self: Struct, **values: object) -> None:
 
 
 def _make_init(cls: type[Struct]) -> Callable[..., None]:
-    namespace: dict[str, Any] = {"UNSET": _MISSING}
-    parameters, body = [], ["  self.unknown_tags = ()"]
+    parameters, values = [], {}
     for f in cls.FIELDS:
+        name = f.name
         if isinstance(f.default, list):
-            parameters.append(f"{f.name}=UNSET")
-            body.append(f"  self.{f.name} = [] if {f.name} is UNSET else {f.name}")
+            parameters.append(f"{name}=UNSET")
+            values[name] = f"[] if {name} is UNSET else {name}"
         else:
-            namespace[f"default_{f.name}"] = f.default
-            parameters.append(f"{f.name}=default_{f.name}")
-            body.append(f"  self.{f.name} = {f.name}")
+            parameters.append(f"{name}=default_{name}")
+            values[name] = name
     signature = f"*, {', '.join(parameters)}" if parameters else ""
-    source = "\n".join([f"def __init__(self, {signature}):", *body])
+    return _compile(cls, "__init__", f"self, {signature}", _assignments(cls, values))
+
+
+def factory(cls: type[S], *names: str) -> Callable[..., S]:
+    """Return a function that creates a `cls` from the values of the fields `names`, by position.
+
+    The other fields have their defaults. For code that creates a message per request: the call takes less than half of
+    the time of the constructor, which is called through the type and with keyword arguments.
+    """
+    body = [f"self = new({cls.__name__})", *_assignments(cls, dict(zip(names, names, strict=True))), "return self"]
+    return _compile(cls, "create", ", ".join(names), body)
+
+
+def _assignments(cls: type[Struct], values: Mapping[str, str]) -> list[str]:
+    """Return the statements that set every field: to the expression in `values`, or to the default."""
+    lines = ["self.unknown_tags = ()"]
+    for f in cls.FIELDS:
+        default = "[]" if isinstance(f.default, list) else f"default_{f.name}"
+        lines.append(f"self.{f.name} = {values.get(f.name, default)}")
+    return lines
+
+
+def _compile(cls: type[Struct], name: str, parameters: str, body: Sequence[str]) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {"UNSET": _MISSING, "new": object.__new__, cls.__name__: cls}
+    for f in cls.FIELDS:
+        namespace[f"default_{f.name}"] = f.default
+    source = "\n  ".join([f"def {name}({parameters}):", *body])
     exec(compile(source, f"<constructor of {cls.__name__}>", "exec"), namespace)  # noqa: S102 - made of our declarations alone
-    made: Callable[..., None] = namespace["__init__"]
+    made: Callable[..., Any] = namespace[name]
     return made

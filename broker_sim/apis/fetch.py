@@ -11,7 +11,7 @@ Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16. v0 and v1 get message sets of 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
@@ -253,8 +253,7 @@ def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     """Read the session's partitions; respond when there is enough data, or when the request's wait is over."""
     if context.replica_id >= 0:
         # A follower, over a link: its session is of another kind, which keeps what it fetches by reference.
-        result: Any = context.broker.replica_manager.roles.replica_fetch(request, context.replica_id)
-        return result  # type: ignore[no-any-return]
+        return context.broker.replica_manager.roles.replica_fetch(request, context.replica_id)
     try:
         fetch = Fetch(request, context)
     except InvalidSession:

@@ -1,4 +1,4 @@
-"""The result of a handler: a response, a Deferred of one, or the reason why nothing is sent. Mirrors
+"""The result of a handler: a response, a late one, a Deferred of one, or the reason why nothing is sent. Mirrors
 RequestChannel.Response with its kinds.
 """
 
@@ -9,9 +9,10 @@ from typing import Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.links.late_response import LateResponse
 from protocol_specs.message import Message
 
-__all__ = ["RESPONSES", "RESULTS", "HandlerResult", "NoResponse", "PreparedResponse", "Response"]
+__all__ = ["RESPONSES", "RESULTS", "HandlerResult", "LateResponse", "NoResponse", "PreparedResponse", "Response"]
 
 
 class NoResponse(Enum):
@@ -34,9 +35,14 @@ Response: TypeAlias = Message | PreparedResponse
 RESPONSES: Final = (bytes, Message)
 """The classes of a Response. They are tested before Deferred, whose test is slow because the class is abstract."""
 
-RESULTS: Final = (bytes, Message, NoResponse)
-"""The classes of what a handler returns at once."""
+RESULTS: Final = (bytes, Message, NoResponse, LateResponse)
+"""The classes of a HandlerResult that is no Deferred."""
 
 HandlerResult: TypeAlias = (
-    Response | NoResponse | Deferred[Message] | Deferred[Message | NoResponse] | Deferred[Response | NoResponse]
+    Response
+    | NoResponse
+    | LateResponse
+    | Deferred[Message]
+    | Deferred[Message | NoResponse]
+    | Deferred[Response | NoResponse]
 )

@@ -28,13 +28,17 @@ class CallOwner(Protocol):
 
 
 class LinkCall:
-    """Ends with a call of `on_response` or, with a LinkFailure, of `on_failure`. `version` is that of both messages."""
+    """Ends with `on_response(response, number)` or `on_failure(link_failure, number)`.
+
+    `number` is the source's own, for its callbacks. `version` is that of both messages.
+    """
 
     __slots__ = (
-        "_owner",
         "id",
+        "number",
         "on_failure",
         "on_response",
+        "owner",
         "request",
         "source",
         "target",
@@ -46,17 +50,18 @@ class LinkCall:
     def __init__(
         self,
         owner: CallOwner,
-        number: int,
+        call_id: int,
         source: int,
         target: int,
         request: Any,
         version: int,
         timeout_ms: int,
-        on_response: Callable[[Any], object],
-        on_failure: Callable[[Exception], object],
+        on_response: Callable[[Any, int], object],
+        on_failure: Callable[[Exception, int], object],
+        number: int,
     ) -> None:
-        self._owner = owner
-        self.id = number
+        self.owner = owner
+        self.id = call_id
         self.source = source
         self.target = target
         self.request = request
@@ -64,19 +69,20 @@ class LinkCall:
         self.timeout_ms = timeout_ms
         self.on_response = on_response
         self.on_failure = on_failure
+        self.number = number
         self.timer: IDelayedCall | None = None
 
     def respond(self, response: Any) -> None:
         """Send the response back; nothing happens when the source has given up."""
-        self._owner.respond(self, response)
+        self.owner.respond(self, response)
 
     def lose(self) -> None:
         """A message of the call is lost: its source waits for `timeout_ms`, or until the link is restored."""
-        self._owner.lose(self)
+        self.owner.lose(self)
 
     def reset(self, reason: str) -> None:
         """Fail the call at its source, as a connection does that is closed by the target."""
-        self._owner.fail(self, reason)
+        self.owner.fail(self, reason)
 
     def size_of(self, payload: Any) -> int:
         """Return the size of the frame of the request or the response, in bytes; 0 for a reset, which has none."""

@@ -133,8 +133,8 @@ class NodeLinks:
             source,
             target,
             request,
-            responded.callback,
-            responded.errback,
+            lambda response, _: responded.callback(response),
+            lambda failure, _: responded.errback(failure),
             version=version,
             timeout_ms=timeout_ms,
         )
@@ -145,15 +145,15 @@ class NodeLinks:
         source: int,
         target: int,
         request: Any,
-        on_response: Callable[[Any], object],
-        on_failure: Callable[[Exception], object],
-        *,
+        on_response: Callable[[Any, int], object],
+        on_failure: Callable[[Exception, int], object],
         version: int = 0,
+        number: int = 0,
         timeout_ms: int = REQUEST_TIMEOUT_MS,
     ) -> None:
-        """Send a request. `on_response` is called with the response, or `on_failure` with a LinkFailure."""
-        self._next_id = number = self._next_id + 1
-        call = LinkCall(self, number, source, target, request, version, timeout_ms, on_response, on_failure)
+        """Send a request. `on_response(response, number)` is called, or `on_failure(link_failure, number)`."""
+        self._next_id = call_id = self._next_id + 1
+        call = LinkCall(self, call_id, source, target, request, version, timeout_ms, on_response, on_failure, number)
         self._calls[call] = None
         link = self._links.get((source, target)) or self.link(source, target)
         link.transmit(call, self._arrive, request)
@@ -183,7 +183,8 @@ class NodeLinks:
         """Fail a call at its source, at once."""
         if call in self._calls:
             self._forget(call)
-            call.on_failure(LinkFailure(f"{call.request.NAME} from {call.source} to {call.target}: {reason}"))
+            failure = LinkFailure(f"{call.request.NAME} from {call.source} to {call.target}: {reason}")
+            call.on_failure(failure, call.number)
 
     def _arrive(self, call: LinkCall, _request: Any) -> None:
         node = self._nodes.get(call.target)
@@ -197,9 +198,11 @@ class NodeLinks:
 
     def _finish(self, call: LinkCall, response: Any) -> None:
         if call in self._calls:
-            self._forget(call)
+            del self._calls[call]
+            if call.timer is not None:
+                self._cancel_timer(call)
             try:
-                call.on_response(response)
+                call.on_response(response, call.number)
             except Exception:  # noqa: BLE001 - an error at the source must not fail the responding node
                 _log.failure(
                     "links: unexpected error in the handler of a response request={request} from={source} to={target}",
@@ -211,10 +214,14 @@ class NodeLinks:
     def _forget(self, call: LinkCall) -> None:
         del self._calls[call]
         if call.timer is not None:
-            self._lost_calls.pop(call, None)
-            if call.timer.active():
-                call.timer.cancel()
-            call.timer = None
+            self._cancel_timer(call)
+
+    def _cancel_timer(self, call: LinkCall) -> None:
+        self._lost_calls.pop(call, None)
+        assert call.timer is not None
+        if call.timer.active():
+            call.timer.cancel()
+        call.timer = None
 
     def _link_changed(self, link: Link, state: str) -> None:
         self._journal.append(

@@ -96,13 +96,17 @@ class FollowerState:
         self, fetch_offset: int, log_start_offset: int, now_ms: int, leader_end_offset: int, broker_epoch: int
     ) -> None:
         """Record a fetch. One that reaches the log end of the previous fetch's time was caught up at that time."""
+        caught_up_ms = self.last_caught_up_ms
         if fetch_offset >= leader_end_offset:
-            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+            caught_up_ms = now_ms
         elif fetch_offset >= self.last_fetch_leader_end_offset:
-            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+            caught_up_ms = self.last_fetch_ms
+        if caught_up_ms > self.last_caught_up_ms:  # noqa: PLR1730 - a call costs more
+            self.last_caught_up_ms = caught_up_ms
         self.log_start_offset = log_start_offset
         self.log_end_offset = fetch_offset
-        self.last_fetch_leader_end_offset = max(leader_end_offset, self.last_fetch_leader_end_offset)
+        if leader_end_offset > self.last_fetch_leader_end_offset:  # noqa: PLR1730
+            self.last_fetch_leader_end_offset = leader_end_offset
         self.last_fetch_ms = now_ms
         self.broker_epoch = broker_epoch
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.delayed_fetch import DelayedFetch
     from broker_sim.replication.delayed_produce import DelayedProduce
     from broker_sim.replication.isr_proposals import AlteredPartition
-    from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
+    from broker_sim.replication.replica_fetch_session import SessionPartition
     from broker_sim.replication.requests import PartitionFetch
     from broker_sim.topic_partition import TopicPartition
 
@@ -114,7 +114,8 @@ class Partition:
         self.followers: dict[int, FollowerState] = {}
         self.delayed_deletes: dict[DelayedDeleteRecords, None] = {}
         self.delayed_fetches: dict[DelayedFetch, None] = {}
-        self.sessions: dict[int, ReplicaFetchSession] = {}
+        self.sessions: dict[int, SessionPartition] = {}
+        """The partition in the fetch sessions of its followers, by follower."""
         self.high_watermark_listeners: list[Callable[[int], None]] = []
         """Called with the high watermark of a leader when it moves. Mirrors PartitionListener."""
         self._delayed_produces: deque[tuple[int, DelayedProduce, int]] = deque()
@@ -168,9 +169,9 @@ class Partition:
         self.leader_id = self._host.broker_id
         if new_epoch:
             self.role_changed(ErrorCode.NOT_LEADER_OR_FOLLOWER if new_leader else None)
-        for session in self.sessions.values():
-            if session.follower_id not in registration.isr:
-                session.left_isr(self.topic_partition)
+        for follower_id, fetched in self.sessions.items():
+            if follower_id not in registration.isr:
+                fetched.session.left_isr(fetched)
         self.maybe_increment_high_watermark(now_ms)
         return new_leader
 
@@ -200,8 +201,8 @@ class Partition:
         self.check_deletes()
         for fetch in list(self.delayed_fetches):
             self._host.wake_fetch(fetch)
-        for session in list(self.sessions.values()):
-            session.respond_soon(self.topic_partition)
+        for fetched in list(self.sessions.values()):
+            fetched.session.respond_soon(fetched)
 
     def _update_followers(self, registration: PartitionRegistration) -> None:
         local = self._host.broker_id
@@ -243,12 +244,13 @@ class Partition:
         return result
 
     def _wake_sessions(self, old_end: int, now_ms: int) -> None:
-        for session in self.sessions.values():
-            follower = self.followers.get(session.follower_id)
-            if session.parked and follower is not None and follower.log_end_offset == old_end:
+        for follower_id, fetched in self.sessions.items():
+            follower = self.followers.get(follower_id)
+            session = fetched.session
+            if follower is not None and follower.log_end_offset == old_end and session.parked:
                 # A parked fetch stands for the fetches that Kafka would repeat every replica.fetch.wait.max.ms.
                 follower.last_caught_up_ms = now_ms
-            session.appended(self.topic_partition)
+            session.appended(fetched)
 
     def await_high_watermark(self, required_offset: int, operation: DelayedProduce, index: int) -> None:
         """Notify `operation` when the high watermark has reached `required_offset`."""
@@ -306,8 +308,8 @@ class Partition:
 
     def log_start_moved(self) -> None:
         """Send the followers the log start, with the next bytes or at the end of their Fetch's wait."""
-        for session in self.sessions.values():
-            session.log_start_moved(self.topic_partition)
+        for fetched in self.sessions.values():
+            fetched.session.log_start_moved(fetched)
 
     def check_deletes(self) -> None:
         """Try to complete the DeleteRecords that wait for this partition."""
@@ -322,25 +324,27 @@ class Partition:
         From 3.7 on not below min.insync.replicas, and never back. Mirrors maybeIncrementLeaderHW.
         """
         log = self.log
-        few = len(self.isr_state.isr) < log.config.min_insync_replicas
+        state = self.isr_state
+        few = len(state.isr) < log.config.min_insync_replicas
         if few and self.under_min_isr and self._host.high_watermark_waits_for_min_isr:
             return False
         end = new = log.log_end_offset
-        if new == log.high_watermark:
+        before = log.high_watermark
+        if new == before:
             return False
         if self.followers:
-            maximal_isr = self.isr_state.maximal_isr
             for follower in self.followers.values():
-                if follower.log_end_offset < new and (
-                    follower.broker_id in maximal_isr
+                offset = follower.log_end_offset
+                if offset < new and (
+                    follower.broker_id in state.maximal_isr
                     or (
                         follower.is_caught_up(end, now_ms, self._host.replica_lag_time_max_ms)
                         and self._may_join_isr(follower)
                     )
                 ):
-                    new = follower.log_end_offset
-        if new <= log.high_watermark:
-            return False
+                    if offset <= before:
+                        return False
+                    new = offset
         log.high_watermark = new
         if self._journal.full:
             self._journal.append(
@@ -353,8 +357,8 @@ class Partition:
                     leader_epoch=self.leader_epoch,
                 )
             )
-        for session in self.sessions.values():
-            session.high_watermark_moved(self.topic_partition)
+        for fetched in self.sessions.values():
+            fetched.session.high_watermark_moved(fetched)
         if self._delayed_produces:
             self._complete_produces()
         if self.delayed_fetches:

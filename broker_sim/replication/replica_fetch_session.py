@@ -11,18 +11,17 @@ follower is outside of an ISR the fetch wait timer runs too, because only a fetc
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
-from twisted.internet.defer import Deferred
-
+from broker_sim.links.late_response import LateResponse
 from broker_sim.log.append_results import UNKNOWN_OFFSET
 from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_results import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse
+from protocol_specs.message import factory
+from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -35,11 +34,23 @@ if TYPE_CHECKING:
     from broker_sim.quotas.replication_quotas import ReplicationQuotas
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
-    from protocol_specs.messages.fetch import FetchPartition, FetchRequest, PartitionData
+    from protocol_specs.messages.fetch import FetchRequest
     from sim_runtime.interfaces import IReactor
 
 TOPIC_IDS_LOWEST: Final = 13
-_batch_data = attrgetter("data")
+_NONE: Final = ErrorCode.NONE
+_new_response: Final = factory(FetchResponse, "session_id", "responses")
+_new_topic: Final = factory(FetchableTopicResponse, "topic", "topic_id", "partitions")
+_new_data: Final = factory(
+    PartitionData,
+    "partition_index",
+    "error_code",
+    "high_watermark",
+    "last_stable_offset",
+    "log_start_offset",
+    "aborted_transactions",
+    "records",
+)
 _WAIT_SLACK: Final = 1e-6
 """Microseconds that floats lose in half a second; a timer that is early by less counts as due."""
 
@@ -51,12 +62,9 @@ class StoredRecords(list[bytes]):
 
     batches: list[StoredBatch]
 
-    @classmethod
-    def of(cls, batches: list[StoredBatch]) -> StoredRecords:
-        """Return the records of batches."""
-        records = cls(map(_batch_data, batches))
-        records.batches = batches
-        return records
+    def __init__(self, batches: list[StoredBatch]) -> None:
+        super().__init__([batch.data for batch in batches])
+        self.batches = batches
 
 
 class SessionHost(Protocol):
@@ -88,20 +96,28 @@ class SessionHost(Protocol):
         """Call `session.complete` soon."""
 
 
-class _SessionPartition(PartitionFetch):
-    __slots__ = ("sent_high_watermark", "sent_log_start_offset")
+class SessionPartition(PartitionFetch):
+    """One partition of a session, with the offsets of the follower's last Fetch and of the last response.
 
-    def __init__(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
+    `partition` is the hosted partition that the last Fetch was for; it keeps its session partitions as well. It is
+    None until it is found. `image` is the metadata in which it was looked up.
+    """
+
+    __slots__ = ("image", "is_removed", "partition", "sent_high_watermark", "sent_log_start_offset", "session")
+
+    def __init__(self, session: ReplicaFetchSession, topic_partition: TopicPartition, topic_id: bytes) -> None:
         super().__init__(topic_partition=topic_partition, fetch_offset=UNKNOWN_OFFSET, max_bytes=0, topic_id=topic_id)
+        self.session = session
+        self.is_removed = False
+        self.reset(topic_id)
+
+    def reset(self, topic_id: bytes) -> None:
+        """Start over with a partition of another topic id."""
+        self.topic_id = topic_id
+        self.partition: Partition | None = None
+        self.image: MetadataImage | None = None
         self.sent_high_watermark = UNKNOWN_OFFSET
         self.sent_log_start_offset = UNKNOWN_OFFSET
-
-    def update(self, fetch: FetchPartition) -> None:
-        self.fetch_offset = fetch.fetch_offset
-        self.last_fetched_epoch = fetch.last_fetched_epoch
-        self.current_leader_epoch = fetch.current_leader_epoch
-        self.log_start_offset = fetch.log_start_offset
-        self.max_bytes = fetch.partition_max_bytes
 
     def has_sent(self, log: ReplicaLog) -> bool:
         """Return True if the follower has received the leader's high watermark and log start."""
@@ -116,15 +132,14 @@ class ReplicaFetchSession:
         self.follower_id = follower_id
         self.session_id = session_id
         self._next_epoch = 0
-        self._partitions: dict[tuple[str, int], _SessionPartition] = {}
-        self._news: dict[TopicPartition, None] = {}
+        self._partitions: dict[tuple[str, int], SessionPartition] = {}
+        self._news: dict[SessionPartition, None] = {}
         self._urgent = False
-        self._sent: dict[TopicPartition, None] = {}
-        self._joining: dict[TopicPartition, None] = {}
-        self._parked: Deferred[FetchResponse] | None = None
+        self._sent: dict[SessionPartition, None] = {}
+        self._joining: dict[SessionPartition, None] = {}
+        self._parked: LateResponse | None = None
         self._parked_at_s = 0.0
         self._broker_epoch = -1
-        self._params: FetchParams | None = None
         self._request: FetchRequest | None = None
         self._wait_timer: IDelayedCall | None = None
 
@@ -138,7 +153,7 @@ class ReplicaFetchSession:
         """The number of partitions in the session."""
         return len(self._partitions)
 
-    def fetch(self, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
+    def fetch(self, request: FetchRequest) -> FetchResponse | LateResponse:
         """Process the follower's next Fetch. One that is still parked completes, because the next one overtakes it."""
         if request.session_epoch != self._next_epoch or (
             request.session_epoch and request.session_id != self.session_id
@@ -153,83 +168,98 @@ class ReplicaFetchSession:
             self._joining = {}
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
-                self._remove(TopicPartition(topic.topic, index))
+                known = self._partitions.get((topic.topic, index))
+                if known is not None:
+                    self._remove(known)
         for fetch_topic in request.topics:
             name, topic_id = fetch_topic.topic, fetch_topic.topic_id
             for fetch in fetch_topic.partitions:
                 # A plain tuple finds the same entry, at a fraction of the cost of a TopicPartition.
                 known = self._partitions.get((name, fetch.partition))
-                if known is None or known.topic_id != topic_id:
+                if known is None:
                     topic_partition = TopicPartition(name, fetch.partition)
-                    known = self._partitions[topic_partition] = _SessionPartition(topic_partition, topic_id)
-                known.update(fetch)
-                touched[known.topic_partition] = None
+                    known = self._partitions[topic_partition] = SessionPartition(self, topic_partition, topic_id)
+                elif known.topic_id != topic_id:
+                    known.reset(topic_id)
+                known.fetch_offset = fetch.fetch_offset
+                known.last_fetched_epoch = fetch.last_fetched_epoch
+                known.current_leader_epoch = fetch.current_leader_epoch
+                known.log_start_offset = fetch.log_start_offset
+                known.max_bytes = fetch.partition_max_bytes
+                touched[known] = None
         self._request = request
-        parked: Deferred[FetchResponse] = Deferred()
-        self._parked = parked
+        self._parked = parked = LateResponse()
         self._parked_at_s = self._host.reactor.seconds()
         self._broker_epoch = request.replica_state.replica_epoch  # -1, any, before v15 (KIP-903)
-        for topic_partition in touched:
-            self._process_fetch(topic_partition)
+        for known in touched:
+            self._process_fetch(known)
         if self._urgent:
             self._host.wake_session(self)
-        else:
+        elif self._wait_timer is None:
             self._start_wait_timer()
         if overtaken is not None and response is not None:
             # Last of all: over a link without delay the follower's next Fetch comes out of this very call.
-            overtaken.callback(response)
+            overtaken.respond(response)
         return parked
 
-    def _process_fetch(self, topic_partition: TopicPartition) -> None:
+    def _process_fetch(self, known: SessionPartition) -> None:
         """Record the follower's offset in one partition, and whether the partition has news for it."""
-        requested = self._partitions.get(topic_partition)
-        if requested is None:
+        partition = known.partition
+        # A partition that this broker still leads is still hosted.
+        if partition is None or not partition.continues(known):
+            if known.is_removed:
+                return
+            partition = self._find(known)
+        follower = None if partition is None else partition.followers.get(self.follower_id)
+        if partition is None or follower is None:
+            self.respond_soon(known)
             return
-        partition = self._host.get_partition(topic_partition, requested.topic_id)
-        if isinstance(partition, ErrorCode):
-            self.respond_soon(topic_partition)
-            return
-        partition.sessions[self.follower_id] = self
-        follower = partition.followers.get(self.follower_id)
-        if follower is None or not partition.continues(requested):
-            self.respond_soon(topic_partition)
-            return
-        partition.follower_fetched(follower, requested.fetch_offset, requested.log_start_offset, self._broker_epoch)
+        partition.follower_fetched(follower, known.fetch_offset, known.log_start_offset, self._broker_epoch)
         if self.follower_id not in partition.isr_state.isr:
-            self._joining[topic_partition] = None
+            self._joining[known] = None
         log = partition.log
-        if requested.fetch_offset < log.log_end_offset:
-            self._news[topic_partition] = None
+        if known.fetch_offset < log.log_end_offset:
+            self._news[known] = None
             self._urgent = True
-        elif not requested.has_sent(log):
-            self._news[topic_partition] = None
+        elif known.sent_high_watermark != log.high_watermark or known.sent_log_start_offset != log.log_start_offset:
+            self._news[known] = None
+
+    def _find(self, known: SessionPartition) -> Partition | None:
+        """Look the partition up, and register for its news; return it if the follower's fetch meets no error there."""
+        partition = self._host.get_partition(known.topic_partition, known.topic_id)
+        if isinstance(partition, ErrorCode):
+            return None
+        known.partition = partition
+        partition.sessions[self.follower_id] = known
+        return partition if partition.continues(known) else None
 
     # News.
 
-    def appended(self, topic_partition: TopicPartition) -> None:
+    def appended(self, known: SessionPartition) -> None:
         """Complete the Fetch soon: the leader's log has grown."""
-        self._news[topic_partition] = None
+        self._news[known] = None
         if not self._urgent:
             self._urgent = True
             if self._parked is not None:
                 self._host.wake_session(self)
 
-    def respond_soon(self, topic_partition: TopicPartition) -> None:
+    def respond_soon(self, known: SessionPartition) -> None:
         """Complete the Fetch soon: the partition has an error, another leader or a diverging epoch for the follower."""
-        self.appended(topic_partition)
+        self.appended(known)
 
-    def high_watermark_moved(self, topic_partition: TopicPartition) -> None:
+    def high_watermark_moved(self, known: SessionPartition) -> None:
         """Include the high watermark in the next response: with the next bytes, or at the end of the Fetch's wait."""
-        self._news[topic_partition] = None
-        self._start_wait_timer()
+        self._news[known] = None
+        if self._wait_timer is None:
+            self._start_wait_timer()
 
-    def log_start_moved(self, topic_partition: TopicPartition) -> None:
+    def log_start_moved(self, known: SessionPartition) -> None:
         """Include the log start in the next response, as with the high watermark."""
-        self.high_watermark_moved(topic_partition)
+        self.high_watermark_moved(known)
 
-    def left_isr(self, topic_partition: TopicPartition) -> None:
+    def left_isr(self, known: SessionPartition) -> None:
         """The controller has taken the follower out of the ISR; its next fetches may bring it back."""
-        self._joining[topic_partition] = None
+        self._joining[known] = None
         self._start_wait_timer()
 
     def _start_wait_timer(self) -> None:
@@ -270,14 +300,13 @@ class ReplicaFetchSession:
 
     def _has_throttled_news_alone(self) -> bool:
         """Return True if every partition with news is throttled. Mirrors DelayedFetch.tryComplete."""
-        for topic_partition in self._news:
-            requested = self._partitions.get(topic_partition)
-            partition = None if requested is None else self._host.get_partition(topic_partition, requested.topic_id)
-            if requested is None or partition is None or isinstance(partition, ErrorCode):
+        for known in self._news:
+            partition = self._host.get_partition(known.topic_partition, known.topic_id)
+            if known.is_removed or isinstance(partition, ErrorCode):
                 return False
             if (
                 self.follower_id not in partition.followers
-                or not partition.continues(requested)
+                or not partition.continues(known)
                 or not self._host.leader_throttles(partition, self.follower_id)
             ):
                 return False
@@ -286,103 +315,133 @@ class ReplicaFetchSession:
     def _respond(self) -> None:
         parked, self._parked = self._parked, None
         if parked is not None:
-            parked.callback(self._response())
+            parked.respond(self._response())
 
     def _response(self) -> FetchResponse:
         request = self._request
         assert request is not None
         self._urgent = False
         news, self._news = self._news, {}
-        params = self._params
-        if params is None or params.max_bytes != request.max_bytes:
-            params = self._params = self._params_of(request)
         topics: dict[str, FetchableTopicResponse] = {}
         left = request.max_bytes
-        for topic_partition in news:
-            requested = self._partitions.get(topic_partition)
-            if requested is None:
+        for known in news:
+            if known.is_removed:
                 continue
-            data, size = self._read(params, requested, left)
+            data, size = self._read(known, left, at_least_one=left == request.max_bytes)
             if size < 0:
                 # Too much for this response, but there is more at once.
-                self._news[topic_partition] = None
+                self._news[known] = None
                 self._urgent = True
             if data is None:
                 if size == 0:
                     # The Fetch arrived before this broker led, and its offset is known only now: the next Fetch counts.
-                    self._joining[topic_partition] = None
+                    self._joining[known] = None
                 continue
             left -= size
-            self._sent[topic_partition] = None
-            name = topic_partition.topic
+            self._sent[known] = None
+            name = known.topic_partition.topic
             topic = topics.get(name)
             if topic is None:
-                topics[name] = FetchableTopicResponse(
-                    topic=name, topic_id=requested.topic_id or ZERO_UUID, partitions=[data]
-                )
+                topics[name] = _new_topic(name, known.topic_id or ZERO_UUID, [data])
             else:
                 topic.partitions.append(data)
         responses = list(topics.values())
         quota = self._host.replication_quotas.leader
         if quota.active:
             quota.record(throttled_size(self._host.follower_versions.fetch, _named(responses), quota))
-        return FetchResponse(session_id=self.session_id, responses=responses)
+        return _new_response(self.session_id, responses)
 
-    def _params_of(self, request: FetchRequest) -> FetchParams:
+    def _read(self, known: SessionPartition, left: int, *, at_least_one: bool) -> tuple[PartitionData | None, int]:
+        """Return the response data of one partition and its bytes; -1 bytes when they exceed the response's limit."""
+        host = self._host
+        partition = known.partition
+        if (
+            partition is None
+            or known.image is not host.image
+            or not partition.continues(known)
+            or self.follower_id not in partition.followers
+        ):
+            found = self._check(known)
+            if isinstance(found, PartitionData):
+                return found, 0
+            partition = found
+        log = partition.log
+        fetch_offset = known.fetch_offset
+        limit = known.max_bytes if known.max_bytes < left else left  # noqa: FURB136 - a call costs more
+        batches = log.read(fetch_offset, max_bytes=limit, at_least_one=at_least_one)
+        if not batches:
+            if fetch_offset < log.log_end_offset:
+                return None, -1
+            if known.has_sent(log):
+                return None, 0
+        elif host.replication_quotas.leader.active and host.leader_throttles(partition, self.follower_id):
+            self._news[known] = None
+            if known.has_sent(log):
+                return None, 0
+            batches = []
+        high_watermark, log_start_offset = log.high_watermark, log.log_start_offset
+        known.sent_high_watermark = high_watermark
+        known.sent_log_start_offset = log_start_offset
+        data = _new_data(
+            known.topic_partition.partition,
+            _NONE,
+            high_watermark,
+            log.last_stable_offset,
+            log_start_offset,
+            None,
+            StoredRecords(batches),
+        )
+        return data, batches[0].size if len(batches) == 1 else sum([batch.size for batch in batches])
+
+    def _check(self, known: SessionPartition) -> PartitionData | Partition:
+        """Look the partition up in the metadata and on this broker; return it, or the response that ends the fetch.
+
+        The response is an error or a diverging epoch. The follower drops a partition with an error from the session,
+        and so does the leader.
+        """
+        host, topic_partition = self._host, known.topic_partition
+        version, image = host.follower_versions.fetch, host.image
+        by_id = version >= TOPIC_IDS_LOWEST
+        topic = (
+            image.topics_by_id.get(known.topic_id or ZERO_UUID) if by_id else image.topics.get(topic_partition.topic)
+        )
+        if topic is None or topic_partition.partition >= len(topic.partitions):
+            self._remove(known)
+            unknown = ErrorCode.UNKNOWN_TOPIC_ID if topic is None and by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return refused_partition(topic_partition.partition, unknown)
+        partition = host.get_partition(topic_partition, known.topic_id)
+        if isinstance(partition, ErrorCode):
+            result = PartitionFetchResult(topic_partition, partition)
+        else:
+            result = host.read_hosted(self._params(), known, partition, known.max_bytes, at_least_one=True)
+        if result.error_code or isinstance(partition, ErrorCode):
+            self._remove(known)
+            return partition_data(result, version, host.current_leader)
+        if result.diverging_epoch is not None:
+            known.sent_high_watermark = result.high_watermark
+            known.sent_log_start_offset = result.log_start_offset
+            return partition_data(result, version, host.current_leader)
+        known.image = image
+        return partition
+
+    def _params(self) -> FetchParams:
+        assert self._request is not None
         return FetchParams(
             replica_id=self.follower_id,
             max_wait_ms=0,
             min_bytes=0,
-            max_bytes=request.max_bytes,
+            max_bytes=self._request.max_bytes,
             isolation=FetchIsolation.LOG_END,
         )
 
-    def _read(self, params: FetchParams, requested: _SessionPartition, left: int) -> tuple[PartitionData | None, int]:
-        """Return the response data of one partition and its bytes; -1 bytes when they exceed the response's limit."""
-        host, topic_partition = self._host, requested.topic_partition
-        version = host.follower_versions.fetch
-        image = host.image
-        by_id = version >= TOPIC_IDS_LOWEST
-        topic = (
-            image.topics_by_id.get(requested.topic_id or ZERO_UUID)
-            if by_id
-            else image.topics.get(topic_partition.topic)
-        )
-        if topic is None or topic_partition.partition >= len(topic.partitions):
-            self._remove(topic_partition)
-            unknown = ErrorCode.UNKNOWN_TOPIC_ID if topic is None and by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return refused_partition(topic_partition.partition, unknown), 0
-        partition = host.get_partition(topic_partition, requested.topic_id)
-        if isinstance(partition, ErrorCode):
-            result = PartitionFetchResult(topic_partition, partition)
-        else:
-            limit = requested.max_bytes if requested.max_bytes < left else left  # noqa: FURB136 - a call costs more
-            result = host.read_hosted(params, requested, partition, limit, at_least_one=left == params.max_bytes)
-        if result.error_code or isinstance(partition, ErrorCode):
-            # The follower drops a partition with an error from the session, and so does the leader.
-            self._remove(topic_partition)
-            return partition_data(result, version, host.current_leader), 0
-        log = partition.log
-        if result.throttled:
-            self._news[topic_partition] = None
-        batches = result.batches
-        if not batches and result.diverging_epoch is None:
-            if requested.fetch_offset < log.log_end_offset and not result.throttled:
-                return None, -1
-            if requested.has_sent(log):
-                return None, 0
-        requested.sent_high_watermark = log.high_watermark
-        requested.sent_log_start_offset = log.log_start_offset
-        data = partition_data(result, version, host.current_leader, StoredRecords.of(batches))
-        return data, batches[0].size if len(batches) == 1 else result.size_in_bytes
-
-    def _remove(self, topic_partition: TopicPartition) -> None:
-        removed = self._partitions.pop(topic_partition, None)
-        self._joining.pop(topic_partition, None)
-        if removed is None:
+    def _remove(self, known: SessionPartition) -> None:
+        if known.is_removed:
             return
-        partition = self._host.get_partition(topic_partition, removed.topic_id)
-        if not isinstance(partition, ErrorCode) and partition.sessions.get(self.follower_id) is self:
+        known.is_removed = True
+        del self._partitions[known.topic_partition]
+        self._joining.pop(known, None)
+        partition, known.partition = known.partition, None
+        if partition is not None and partition.sessions.get(self.follower_id) is known:
             del partition.sessions[self.follower_id]
 
     def close(self) -> None:
@@ -391,8 +450,8 @@ class ReplicaFetchSession:
         if self._wait_timer is not None:
             self._wait_timer.cancel()
             self._wait_timer = None
-        for topic_partition in [known.topic_partition for known in self._partitions.values()]:
-            self._remove(topic_partition)
+        for known in list(self._partitions.values()):
+            self._remove(known)
 
 
 def _named(topics: list[FetchableTopicResponse]) -> Iterator[tuple[TopicPartition, bytes, PartitionData]]:

@@ -8,7 +8,6 @@ parked Fetch: the next request overtakes it, and the leader responds to the park
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.links.node_links import LinkFailure
@@ -17,9 +16,16 @@ from broker_sim.replication.follower_truncation import offset_truncation_state, 
 from broker_sim.replication.follower_versions import LEADER_EPOCHS_LOWEST, TRUNCATION_ON_FETCH_LOWEST
 from broker_sim.replication.replica_fetch_session import StoredRecords
 from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH
-from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
+from protocol_specs.message import factory
+from protocol_specs.messages.fetch import (
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    ReplicaState,
+)
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol_specs.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
     from broker_sim.quotas.replication_quotas import ReplicationQuotas
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
+    from broker_sim.topic_partition import TopicPartition
     from protocol_specs.messages.fetch import FetchResponse, PartitionData
     from protocol_specs.messages.list_offsets import ListOffsetsResponse
     from protocol_specs.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
@@ -47,6 +54,31 @@ NO_REPLICA: Final = -1
 REPLICA_STATE_LOWEST: Final = 15
 _REQUESTS_MAX: Final = 2
 """The parked Fetch, and the one that overtakes it."""
+_NOT_DIVERGING: Final = EpochEndOffset.shared_default()
+_BY_ID: Final = ReplicaState.shared_default()
+"""The replica state of a version that has the replica id alone."""
+_new_request: Final = factory(
+    FetchRequest,
+    "replica_id",
+    "replica_state",
+    "max_wait_ms",
+    "min_bytes",
+    "max_bytes",
+    "session_id",
+    "session_epoch",
+    "topics",
+    "forgotten_topics_data",
+)
+_new_topic: Final = factory(FetchTopic, "topic", "topic_id", "partitions")
+_new_partition: Final = factory(
+    FetchPartition,
+    "partition",
+    "current_leader_epoch",
+    "fetch_offset",
+    "last_fetched_epoch",
+    "log_start_offset",
+    "partition_max_bytes",
+)
 
 
 class FetcherHost(Protocol):
@@ -75,6 +107,7 @@ class _FetchState:
         "requested_offset_before",
         "resetting",
         "sent_log_start_offset",
+        "session_topic_id",
         "truncated",
     )
 
@@ -84,6 +117,8 @@ class _FetchState:
         self.ignored_up_to = ignored_up_to
         self.delay: IDelayedCall | None = None
         self.resetting = False
+        self.session_topic_id: bytes | None = None
+        """The topic id under which the fetch session has the partition; None while it does not have it."""
         self.truncated = True
         self.sent_log_start_offset = UNKNOWN_OFFSET
         self.leader_high_watermark: int | None = None
@@ -114,11 +149,11 @@ class ReplicaFetcher:
         self._host = host
         self.leader_id = leader_id
         self._states: dict[tuple[str, int], _FetchState] = {}
-        self._changed: dict[TopicPartition, None] = {}
+        self._changed: dict[_FetchState, None] = {}
         self._forgotten: dict[TopicPartition, bytes] = {}
-        self._throttled: dict[TopicPartition, None] = {}
+        self._throttled: dict[_FetchState, None] = {}
         self._throttle_timer: IDelayedCall | None = None
-        self._in_session: dict[TopicPartition, bytes] = {}
+        self._replica_state = _BY_ID
         self._session_id = 0
         self._session_epoch = 0
         self._requests_sent = 0
@@ -144,7 +179,7 @@ class ReplicaFetcher:
         if not state.truncated:
             self._truncate_first(topic_partition, state)
         else:
-            self._changed[topic_partition] = None
+            self._changed[state] = None
             self._schedule(0)
 
     def remove(self, topic_partition: TopicPartition) -> None:
@@ -154,11 +189,10 @@ class ReplicaFetcher:
             return
         if state.delay is not None and state.delay.active():
             state.delay.cancel()
-        self._changed.pop(topic_partition, None)
-        self._throttled.pop(topic_partition, None)
-        topic_id = self._in_session.pop(topic_partition, None)
-        if topic_id is not None:
-            self._forgotten[topic_partition] = topic_id
+        self._changed.pop(state, None)
+        self._throttled.pop(state, None)
+        if state.session_topic_id is not None:
+            self._forgotten[topic_partition] = state.session_topic_id
             self._schedule(0)
 
     def stop(self) -> None:
@@ -186,39 +220,35 @@ class ReplicaFetcher:
         host = self._host
         if self._throttled or host.replication_quotas.follower.active:
             self._exclude_throttled()
-        news = self._changed or self._forgotten
-        if (not self._states or len(self._throttled) == len(self._states)) and not news:
-            return
-        if self._outstanding >= (_REQUESTS_MAX if news else 1):
+        if self._changed or self._forgotten:
+            if self._outstanding >= _REQUESTS_MAX:
+                return
+        elif self._outstanding or len(self._throttled) == len(self._states):
             return
         config = host.config
         broker_id = host.broker_id
         version = host.follower_versions.fetch
-        request = FetchRequest(
-            max_wait_ms=config.replica_fetch_wait_max_ms,
-            min_bytes=config.replica_fetch_min_bytes,
-            max_bytes=config.replica_fetch_response_max_bytes,
-            session_id=self._session_id,
-            session_epoch=self._session_epoch,
-            topics=self._fetch_topics(config.replica_fetch_max_bytes, version),
-        )
-        if version >= REPLICA_STATE_LOWEST:
-            request.replica_state = ReplicaState(replica_id=broker_id, replica_epoch=host.broker_epoch)
-        else:
-            request.replica_id = broker_id
-        if self._forgotten:
-            request.forgotten_topics_data = self._forgotten_topics()
-        self._session_epoch += 1
         self._requests_sent = number = self._requests_sent + 1
-        self._outstanding += 1
-        host.links.call(
-            broker_id,
-            self.leader_id,
-            request,
-            partial(self._responded, number),
-            partial(self._failed, number),
-            version=version,
+        replica_id, replica_state = broker_id, _BY_ID
+        if version >= REPLICA_STATE_LOWEST:
+            replica_id, replica_state = NO_REPLICA, self._replica_state
+            if replica_state.replica_epoch != host.broker_epoch or replica_state is _BY_ID:
+                replica_state = ReplicaState(replica_id=broker_id, replica_epoch=host.broker_epoch)
+                self._replica_state = replica_state
+        request = _new_request(
+            replica_id,
+            replica_state,
+            config.replica_fetch_wait_max_ms,
+            config.replica_fetch_min_bytes,
+            config.replica_fetch_response_max_bytes,
+            self._session_id,
+            self._session_epoch,
+            self._fetch_topics(config.replica_fetch_max_bytes, version, number),
+            self._forgotten_topics() if self._forgotten else [],
         )
+        self._session_epoch += 1
+        self._outstanding += 1
+        host.links.call(broker_id, self.leader_id, request, self._responded, self._failed, version, number)
 
     def _exclude_throttled(self) -> None:
         """Leave out throttled partitions that are not in sync while the quota is exceeded.
@@ -229,51 +259,54 @@ class ReplicaFetcher:
         exceeded = quota.active and quota.is_exceeded
         self._changed = {**self._throttled, **self._changed}
         self._throttled = {}
-        for topic_partition in list(self._changed):
-            state = self._states[topic_partition]
+        for state in list(self._changed):
+            topic_partition = state.partition.topic_partition
             if exceeded and not state.is_in_sync and quota.is_throttled(topic_partition):
-                del self._changed[topic_partition]
-                self._throttled[topic_partition] = None
-                topic_id = self._in_session.pop(topic_partition, None)
-                if topic_id is not None:
-                    self._forgotten[topic_partition] = topic_id
+                del self._changed[state]
+                self._throttled[state] = None
+                if state.session_topic_id is not None:
+                    self._forgotten[topic_partition] = state.session_topic_id
+                    state.session_topic_id = None
         if self._throttled and self._throttle_timer is None:
             # Kafka checks the quota with each Fetch, or after its back-off when it has no partition to fetch.
             config = self._host.config
-            wait_ms = config.replica_fetch_wait_max_ms if self._in_session else config.replica_fetch_backoff_ms
+            wait_ms = (
+                config.replica_fetch_wait_max_ms if self._has_session_partitions else config.replica_fetch_backoff_ms
+            )
             self._throttle_timer = self._host.reactor.callLater(wait_ms / 1000, self._retry_throttled)
 
     def _retry_throttled(self) -> None:
         self._throttle_timer = None
         self._send()
 
-    def _fetch_topics(self, max_bytes: int, version: int) -> list[FetchTopic]:
+    @property
+    def _has_session_partitions(self) -> bool:
+        return any(state.session_topic_id is not None for state in self._states.values())
+
+    def _fetch_topics(self, max_bytes: int, version: int, number: int) -> list[FetchTopic]:
         topics: dict[str, FetchTopic] = {}
-        number = self._requests_sent + 1
-        for topic_partition in self._changed:
-            name, index = topic_partition
-            state = self._states[topic_partition]
+        for state in self._changed:
             partition = state.partition
+            name, index = partition.topic_partition
             log = partition.log
-            end, start = log.log_end_offset, log.log_start_offset
-            state.requested_offset_before, state.requested_offset = state.requested_offset, end
+            state.requested_offset_before, state.requested_offset = state.requested_offset, log.log_end_offset
             state.requested_number = number
-            state.sent_log_start_offset = start
+            state.sent_log_start_offset = log.log_start_offset
+            state.session_topic_id = partition.topic_id
             epoch = log.epochs.latest_epoch if version >= TRUNCATION_ON_FETCH_LOWEST else None
-            fetch = FetchPartition(
-                partition=index,
-                current_leader_epoch=partition.leader_epoch if version >= LEADER_EPOCHS_LOWEST else NO_EPOCH,
-                fetch_offset=end,
-                last_fetched_epoch=NO_EPOCH if epoch is None else epoch,
-                log_start_offset=start,
-                partition_max_bytes=max_bytes,
+            fetch = _new_partition(
+                index,
+                partition.leader_epoch if version >= LEADER_EPOCHS_LOWEST else NO_EPOCH,
+                log.log_end_offset,
+                NO_EPOCH if epoch is None else epoch,
+                log.log_start_offset,
+                max_bytes,
             )
             topic = topics.get(name)
             if topic is None:
-                topics[name] = FetchTopic(topic=name, topic_id=partition.topic_id, partitions=[fetch])
+                topics[name] = _new_topic(name, partition.topic_id, [fetch])
             else:
                 topic.partitions.append(fetch)
-            self._in_session[topic_partition] = partition.topic_id
         self._changed = {}
         return list(topics.values())
 
@@ -298,16 +331,15 @@ class ReplicaFetcher:
         self._session_epoch = 0
         self._forgotten = {}
         self._throttled = {}
-        self._in_session = {}
-        self._changed = {
-            state.partition.topic_partition: None
-            for state in self._states.values()
-            if state.delay is None and not state.resetting
-        }
+        for state in self._states.values():
+            state.session_topic_id = None
+        self._changed = dict.fromkeys(
+            state for state in self._states.values() if state.delay is None and not state.resetting
+        )
 
     # Responses.
 
-    def _failed(self, number: int, _failure: Exception) -> None:
+    def _failed(self, _failure: Exception, number: int) -> None:
         if number >= self._first_valid_number and not self._stopped:
             self._start_over()
             if self._timer is not None and self._timer.active():
@@ -315,7 +347,7 @@ class ReplicaFetcher:
                 self._timer = None
             self._schedule(self._host.config.replica_fetch_backoff_ms)
 
-    def _responded(self, number: int, response: FetchResponse) -> None:
+    def _responded(self, response: FetchResponse, number: int) -> None:
         if number < self._first_valid_number or self._stopped:
             return
         self._outstanding -= 1
@@ -324,42 +356,43 @@ class ReplicaFetcher:
             self._send()
             return
         self._session_id = response.session_id
+        states = self._states
         for topic in response.responses:
             name = topic.topic
             for data in topic.partitions:
-                state = self._states.get((name, data.partition_index))
-                if data.error_code:
-                    self._in_session.pop(TopicPartition(name, data.partition_index), None)
-                if state is not None and number > state.ignored_up_to:
-                    self._take(state, data, number)
+                state = states.get((name, data.partition_index))
+                if state is not None:
+                    if data.error_code:
+                        state.session_topic_id = None
+                    if number > state.ignored_up_to:
+                        self._take(state, data, number)
         self._send()
 
     def _take(self, state: _FetchState, data: PartitionData, number: int) -> None:
         partition = state.partition
-        topic_partition = partition.topic_partition
         if data.error_code:
-            self._partition_error(topic_partition, state, ErrorCode(data.error_code))
+            self._partition_error(partition.topic_partition, state, ErrorCode(data.error_code))
             return
         log = partition.log
         diverging = data.diverging_epoch
-        if diverging.epoch >= 0 or diverging.end_offset >= 0:
+        if diverging is not _NOT_DIVERGING and (diverging.epoch >= 0 or diverging.end_offset >= 0):
             offset = truncation_offset(log, diverging.epoch, diverging.end_offset)
             partition.truncate_to(offset, f"epoch {diverging.epoch} ends at {diverging.end_offset}")
-            self._changed[topic_partition] = None
+            self._changed[state] = None
             return
         batches = _batches(data)
         if batches:
-            self._changed[topic_partition] = None
+            self._changed[state] = None
             base_offset = batches[0].base_offset
             if base_offset != log.log_end_offset and not state.may_skip_a_gap(number, base_offset):
                 return  # the next Fetch requests it again
             quota = self._host.replication_quotas.follower
-            if quota.active and quota.is_throttled(topic_partition):
+            if quota.active and quota.is_throttled(partition.topic_partition):
                 quota.record(sum(batch.size for batch in batches))
         partition.append_as_follower(batches, data.high_watermark, data.log_start_offset)
         state.leader_high_watermark = data.high_watermark
         if log.log_start_offset != state.sent_log_start_offset:
-            self._changed[topic_partition] = None
+            self._changed[state] = None
 
     def _partition_error(self, topic_partition: TopicPartition, state: _FetchState, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -367,8 +400,8 @@ class ReplicaFetcher:
         elif error is ErrorCode.FENCED_LEADER_EPOCH and state.leader_epoch == state.partition.leader_epoch:
             # The next metadata names the leader; until then no Fetch can succeed.
             del self._states[topic_partition]
-            self._changed.pop(topic_partition, None)
-            self._throttled.pop(topic_partition, None)
+            self._changed.pop(state, None)
+            self._throttled.pop(state, None)
         else:
             self._delay(topic_partition, state)
 
@@ -380,7 +413,7 @@ class ReplicaFetcher:
             if not state.truncated:
                 self._truncate_first(topic_partition, state)
                 return
-            self._changed[topic_partition] = None
+            self._changed[state] = None
             self._send()
 
         state.delay = self._host.reactor.callLater(self._host.config.replica_fetch_backoff_ms / 1000, again)
@@ -441,7 +474,7 @@ class ReplicaFetcher:
             state.partition.truncate_to(offset, f"the leader's log ends at {offset}")
         elif offset > log.log_end_offset:
             state.partition.truncate_fully_and_start_at(offset, f"the leader's log starts at {offset}")
-        self._changed[topic_partition] = None
+        self._changed[state] = None
         self._send()
 
     # Truncation before Fetch v12, whose response has no diverging epoch.
@@ -454,7 +487,7 @@ class ReplicaFetcher:
         if version is None or epoch is None:
             high_watermark = partition.log.high_watermark
             partition.truncate_to(high_watermark, f"the high watermark is {high_watermark}")
-            self._truncated(topic_partition, state)
+            self._truncated(state)
             return
         state.resetting = True
         requested = OffsetForLeaderPartition(
@@ -489,13 +522,13 @@ class ReplicaFetcher:
         found = offset_truncation_state(state.partition.log, end.leader_epoch, end.end_offset)
         state.partition.truncate_to(found.offset, f"epoch {end.leader_epoch} ends at {end.end_offset}")
         if found.completed:
-            self._truncated(topic_partition, state)
+            self._truncated(state)
         else:
             self._truncate_first(topic_partition, state)
 
-    def _truncated(self, topic_partition: TopicPartition, state: _FetchState) -> None:
+    def _truncated(self, state: _FetchState) -> None:
         state.truncated = True
-        self._changed[topic_partition] = None
+        self._changed[state] = None
         self._schedule(0)
 
 

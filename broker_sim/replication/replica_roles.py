@@ -20,8 +20,7 @@ from sim_runtime.repeating_call import RepeatingCall
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from twisted.internet.defer import Deferred
-
+    from broker_sim.links.late_response import LateResponse
     from broker_sim.log.replica_storage import ReplicaStorage
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from broker_sim.replication.replica_manager import ReplicaManager
@@ -173,7 +172,7 @@ class ReplicaRoles:
 
     # Leading.
 
-    def replica_fetch(self, request: FetchRequest, follower_id: int) -> FetchResponse | Deferred[FetchResponse]:
+    def replica_fetch(self, request: FetchRequest, follower_id: int) -> FetchResponse | LateResponse:
         """Serve a follower's Fetch. Session epoch 0 begins a new session (KIP-227)."""
         session = self._sessions.get(follower_id)
         if request.session_epoch == 0:

@@ -55,7 +55,7 @@ class FetchParams:
         return self.replica_id >= 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class PartitionFetch:
     """One partition of a Fetch. Epochs are -1 where the request has none; `topic_id` None where it has names."""
 

@@ -59,7 +59,11 @@ class LinkTransport:
             origin=call,
         )
         context.replica_id = source
-        self._rpc.receive(context)
+        rpc = self._rpc
+        if rpc.on_arrival:
+            rpc.receive(context)
+        else:
+            rpc.respond(context, rpc.handle(context))
 
     def accept(self, context: RequestContext) -> None:
         """Serve the request immediately."""
@@ -75,8 +79,10 @@ class LinkTransport:
         if context.cut_bytes >= 0:
             call.reset(CLOSED_BY_RULE)
             return
-        self._rpc.sent(context, 0)
-        call.respond(response)
+        rpc = self._rpc
+        if rpc.on_sent:
+            rpc.sent(context, 0)
+        call.owner.respond(call, response)
 
     def finish(self, context: RequestContext, outcome: NoResponse) -> None:
         """Lose the response, or close the connection."""

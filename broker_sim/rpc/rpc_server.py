@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from broker_sim.apis.handler_result import RESPONSES, NoResponse
+from broker_sim.apis.handler_result import RESPONSES, LateResponse, NoResponse
 from broker_sim.rpc.fault_stage import FaultStage
 from broker_sim.rpc.journal_stage import JournalStage
 from broker_sim.rpc.quota_stage import QuotaStage
@@ -92,13 +92,16 @@ class RpcServer:
         return self._enter(None, context, 0)
 
     def respond(self, context: RequestContext, result: HandlerResult) -> None:
-        """Send the result of a handler: immediately or, for a Deferred, when it fires."""
+        """Send the result of a handler: immediately or, for a LateResponse or a Deferred, when it is there."""
         # Responses first: the tests for an enum's class and for Deferred, an abstract class, are slow.
         if isinstance(result, RESPONSES):
             if self._on_response:
                 self._leave(result, context, 0)
             else:
                 context.transport.send(context, result)
+        elif isinstance(result, LateResponse):
+            context.local_done_us = self._now_us()
+            result.send_with(self._respond_late, context)
         elif isinstance(result, NoResponse) or not isinstance(result, Deferred):
             self._leave(result, context, 0)
         else:
@@ -153,10 +156,18 @@ class RpcServer:
 
     # The stages of a response.
 
-    def _respond_late(self, result: Response | NoResponse, context: RequestContext) -> None:
+    def _respond_late(self, result: Response | NoResponse | LateResponse, context: RequestContext) -> None:
         try:
+            if isinstance(result, LateResponse):  # of a handler that a stage has delayed
+                result.send_with(self._respond_late, context)
+                return
             context.remote_done_us = self._now_us()
-            self._leave(result, context, 0)
+            if self._on_response:
+                self._leave(result, context, 0)
+            elif isinstance(result, RESPONSES):
+                context.transport.send(context, result)
+            else:
+                context.transport.finish(context, result)
         except Exception:  # noqa: BLE001 - the client of a response that cannot be sent sees a closed connection
             self._failed_to_respond(Failure(), context)
 

@@ -184,10 +184,10 @@ def test_an_error_in_the_handler_of_a_response_is_logged_and_does_not_reach_the_
     logged: list[dict[str, Any]] = []
     monkeypatch.setattr(node_links._log, "failure", lambda text, **values: logged.append({"text": text, **values}))
 
-    def broken(_response: Any) -> None:
+    def broken(_response: Any, _number: int) -> None:
         raise RuntimeError("as the test wants it")
 
-    links.links.call(1, 2, Request(1), broken, links.results.append)
+    links.links.call(1, 2, Request(1), broken, broken)
     links.exchange(2)
     assert links.nodes[2].received == [(1, 1), (1, 2)]
     assert links.results == [20]
@@ -196,11 +196,19 @@ def test_an_error_in_the_handler_of_a_response_is_logged_and_does_not_reach_the_
 
 def test_a_call_reports_its_failure_once(links: Links) -> None:
     responses: list[Any] = []
-    failures: list[Exception] = []
+    failures: list[tuple[Exception, int]] = []
     links.links.link(2, 1).cut()
-    links.links.call(1, 2, Request(1), responses.append, failures.append, timeout_ms=500)
+    links.links.call(
+        1,
+        2,
+        Request(1),
+        lambda response, number: responses.append((response, number)),
+        lambda failure, number: failures.append((failure, number)),
+        number=7,
+        timeout_ms=500,
+    )
     links.reactor.run_for(ms=499)
     assert failures == []
     links.reactor.run_for(ms=60_000)
-    assert [str(each) for each in failures] == ["Request from 1 to 2: request timed out"]
+    assert [(str(failure), number) for failure, number in failures] == [("Request from 1 to 2: request timed out", 7)]
     assert responses == []

@@ -69,21 +69,20 @@ class Overheard:
             request: Any,
             on_response: Any,
             on_failure: Any,
-            *,
             version: int = 0,
-            **options: Any,
+            *options: Any,
+            **named: Any,
         ) -> None:
-            def responded(response: Any) -> None:
+            def responded(response: Any, number: int) -> None:
                 self.responses.append((response, version))
-                on_response(response)
+                on_response(response, number)
 
             of_partitions = isinstance(request, FetchRequest | ListOffsetsRequest | OffsetForLeaderEpochRequest)
             recorded = of_partitions and target != CONTROLLER_ID
             if recorded:
                 self.requests.append((request, version))
-            call(
-                source, target, request, responded if recorded else on_response, on_failure, version=version, **options
-            )
+            handler = responded if recorded else on_response
+            call(source, target, request, handler, on_failure, version, *options, **named)
 
         links.call = recording
 

@@ -31,17 +31,15 @@ class Recorder:
         links = cluster.cluster.links
         call = links.call
 
-        def recording(
-            sender: int, receiver: int, request: Any, on_response: Any, on_failure: Any, **options: Any
-        ) -> None:
-            def responded(response: Any) -> None:
+        def recording(sender: int, receiver: int, request: Any, on_response: Any, *options: Any, **named: Any) -> None:
+            def responded(response: Any, number: int) -> None:
                 self.responses.append(response)
-                on_response(response)
+                on_response(response, number)
 
             recorded = (sender, receiver) == (source, target) and isinstance(request, FetchRequest)
             if recorded:
                 self.requests.append(request)
-            call(sender, receiver, request, responded if recorded else on_response, on_failure, **options)
+            call(sender, receiver, request, responded if recorded else on_response, *options, **named)
 
         links.call = recording
 
