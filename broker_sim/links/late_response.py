@@ -13,12 +13,10 @@ __all__ = ["LateResponse"]
 class LateResponse:
     """Fires once, with a response; unlike a Deferred it has one receiver and no errors."""
 
-    __slots__ = ("_context", "_response", "_send")
-
-    def __init__(self) -> None:
-        self._context: Any = None
-        self._response: Any = None
-        self._send: Callable[[Any, Any], None] | None = None
+    # Defaults of the class, because a constructor costs more than the object.
+    _context: Any = None
+    _response: Any = None
+    _send: Callable[[Any, Any], None] | None = None
 
     def respond(self, response: Any) -> None:
         """Send the response; it waits until a receiver is there."""

@@ -24,7 +24,6 @@ __all__ = ["Link"]
 
 ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
-_OPEN: Final = LinkState.OPEN
 
 
 class _Cause(Enum):
@@ -44,6 +43,7 @@ class Link:
         "_changed",
         "_cut_by",
         "_held_by",
+        "_is_direct",
         "_network_link",
         "_queue",
         "_reactor",
@@ -74,6 +74,8 @@ class Link:
         self.source = source
         self.target = target
         self.delay_ms = delay_ms
+        self._is_direct = network_link is None and delay_ms <= 0
+        """True if a message is delivered by a plain call, unless an earlier one is in flight."""
         if network_link is not None:
             network_link.add(self)
             self.follow_network()
@@ -119,6 +121,7 @@ class Link:
     def set_delay(self, delay_ms: float) -> None:
         """Delay messages by `delay_ms` from now on; none overtakes an earlier one."""
         self.delay_ms = delay_ms
+        self._set_state(self._state)
         self._changed(self, "delayed")
 
     def stall(self) -> None:
@@ -139,20 +142,20 @@ class Link:
     def _hold(self, cause: _Cause) -> None:
         self._held_by[cause] = None
         if not self.held:
-            self._state = TABLE.next(self._state, LinkEvent.HOLD)
+            self._set_state(TABLE.next(self._state, LinkEvent.HOLD))
             self._changed(self, "held")
 
     def _release(self, cause: _Cause) -> None:
         self._held_by.pop(cause, None)
         if self.held and not self._held_by:
-            self._state = TABLE.next(self._state, LinkEvent.RELEASE)
+            self._set_state(TABLE.next(self._state, LinkEvent.RELEASE))
             self._changed(self, "released")
             self._schedule()
 
     def _cut(self, cause: _Cause) -> None:
         self._cut_by[cause] = None
         if not self.cut_off:
-            self._state = TABLE.next(self._state, LinkEvent.CUT)
+            self._set_state(TABLE.next(self._state, LinkEvent.CUT))
             lost = list(self._queue)
             self._queue.clear()
             self._changed(self, "cut")
@@ -162,8 +165,12 @@ class Link:
     def _restore(self, cause: _Cause) -> None:
         self._cut_by.pop(cause, None)
         if self.cut_off and not self._cut_by:
-            self._state = TABLE.next(self._state, LinkEvent.RESTORE)
+            self._set_state(TABLE.next(self._state, LinkEvent.RESTORE))
             self._changed(self, "restored")
+
+    def _set_state(self, state: LinkState) -> None:
+        self._state = state
+        self._is_direct = self._network_link is None and state is LinkState.OPEN and self.delay_ms <= 0
 
     # Messages.
 
@@ -172,13 +179,13 @@ class Link:
 
         `payload` is the request, the response, or the reason of a reset.
         """
-        network = self._network_link
-        if network is None and self._state is _OPEN and not self._queue and self.delay_ms <= 0:
+        if self._is_direct and not self._queue:
             deliver(call, payload)
             return
         if self.cut_off:
             call.lose()
             return
+        network = self._network_link
         due_s = self._reactor.seconds() + self.delay_ms / 1000
         if network is not None:
             now_us = round(self._reactor.seconds() * 1e6)

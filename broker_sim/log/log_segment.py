@@ -7,6 +7,7 @@ per `index.interval.bytes`, and at most as many as `segment.index.bytes` holds.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -35,7 +36,11 @@ class LogSegment:
         "_index_entries_max",
         "_index_interval_bytes",
         "_last_indexed_timestamp",
+        "_limits_of",
+        "_roll_at",
         "_roll_jitter_ms",
+        "_rolls_by_record_time",
+        "_size_max",
         "_time_entries",
         "_time_entries_max",
         "age_timestamp_min",
@@ -65,11 +70,16 @@ class LogSegment:
         self.modified_ms = created_ms
         self.producer_snapshot = producer_snapshot or _NO_PRODUCERS
         self._roll_jitter_ms = roll_jitter_ms
+        self._size_max = 0
+        self._roll_at: float = 0
+        self._rolls_by_record_time = False
         self.configure(config)
         self._clear()
 
     def configure(self, config: TopicConfig) -> None:
         """Use the index limits of a configuration from now on."""
+        self._limits_of: TopicConfig | None = None
+        """The configuration of the limits of `should_roll`; None while they are not known."""
         self.age_timestamp_min = config.age_timestamp_min
         self._index_interval_bytes = config.index_interval_bytes
         self._index_entries_max = config.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES
@@ -77,6 +87,7 @@ class LogSegment:
         self._time_entries_max = config.segment_index_bytes // TIME_INDEX_ENTRY_BYTES - 1
 
     def _clear(self) -> None:
+        self._limits_of = None
         self.batches: list[StoredBatch] = []
         self.last_offsets: list[int] = []
         self.size = 0
@@ -109,15 +120,26 @@ class LogSegment:
 
     def should_roll(self, config: TopicConfig, batch: StoredBatch, now_ms: int) -> bool:
         """True if a batch needs a new segment: segment.bytes, segment.ms, an index or the relative offset is full."""
-        if self.size > config.segment_bytes - batch.size:
-            return True
-        if self.size:
+        if self._limits_of is not config:
+            self._set_limits(config)
+        return (
+            self.size + batch.size > self._size_max
+            or (batch.max_timestamp if self._rolls_by_record_time else now_ms) > self._roll_at
+            or self.indexes_full
+            or batch.last_offset - self.base_offset > _LARGEST_RELATIVE_OFFSET
+        )
+
+    def _set_limits(self, config: TopicConfig) -> None:
+        """Compute size and time of the roll; the time is known when the segment has its first batch."""
+        self._size_max = config.segment_bytes
+        self._roll_at = math.inf
+        if self.batches:
             # Record time if the first batch has a valid timestamp, else the age of the segment.
             first = self.batches[0].max_timestamp
-            waited_ms = batch.max_timestamp - first if first >= self.age_timestamp_min else now_ms - self.created_ms
-            if waited_ms > config.max_segment_ms - self._roll_jitter_ms:
-                return True
-        return self.indexes_full or batch.last_offset - self.base_offset > _LARGEST_RELATIVE_OFFSET
+            self._rolls_by_record_time = first >= self.age_timestamp_min
+            start = first if self._rolls_by_record_time else self.created_ms
+            self._roll_at = start + config.max_segment_ms - self._roll_jitter_ms
+            self._limits_of = config
 
     def append(self, batch: StoredBatch) -> None:
         """Add a batch at the end."""

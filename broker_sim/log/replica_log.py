@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.log.append_results import (
     AppendOrigin,
@@ -85,6 +85,7 @@ class ReplicaLog:
         "config",
         "epochs",
         "first_dirty_offset",
+        "follower_read",
         "high_watermark",
         "log_end_offset",
         "log_start_offset",
@@ -114,6 +115,9 @@ class ReplicaLog:
         self.high_watermark = 0
         self.first_dirty_offset: int | None = None
         """The offset at which compaction continues: the log cleaner's checkpoint, None before its first round."""
+        self.follower_read: tuple[tuple[int, ...], Any, int] | None = None
+        """The last read of a follower: offsets and limits, data, bytes. The replicas of a partition mostly fetch from
+        the same offset. None after a change other than an append, which moves the log end offset."""
         self._random = random
         self._behaviour = broker_config.behaviour
         self.epochs = LeaderEpochCache()
@@ -240,7 +244,9 @@ class ReplicaLog:
             return PartitionAppend(self.topic_partition, log_start_offset=self.log_start_offset)
         whole, messages = appended
         self._check_segment_bytes(whole)
-        segment = self._segment_for(whole, now_ms)
+        segment = self._segments[-1]
+        if segment.should_roll(config, whole, now_ms):
+            segment = self.roll(max(self.log_end_offset, whole.base_offset), now_ms)
         for message in messages:
             segment.append(message)
         if whole.max_timestamp < segment.age_timestamp_min:
@@ -291,12 +297,15 @@ class ReplicaLog:
         Raises:
             UnexpectedAppendOffset: A batch starts below the log end offset.
         """
+        epochs = self.epochs
         for batch in batches:
             if batch.base_offset < self.log_end_offset:
                 raise UnexpectedAppendOffset(batch.base_offset, self.log_end_offset)
-            if batch.leader_epoch >= 0:
-                self.epochs.assign(batch.leader_epoch, batch.base_offset)
-            segment = self._segment_for(batch, now_ms)
+            if batch.leader_epoch != epochs.latest_epoch and batch.leader_epoch >= 0:
+                epochs.assign(batch.leader_epoch, batch.base_offset)
+            segment = self._segments[-1]
+            if segment.should_roll(self.config, batch, now_ms):
+                segment = self.roll(max(self.log_end_offset, batch.base_offset), now_ms)
             segment.append(batch)
             if batch.max_timestamp < segment.age_timestamp_min:
                 segment.modified_ms = now_ms
@@ -304,12 +313,6 @@ class ReplicaLog:
             if batch.producer_id >= 0:
                 self.producers.remove_expired(now_ms)
                 self.producers.update(batch)
-
-    def _segment_for(self, batch: StoredBatch, now_ms: int) -> LogSegment:
-        segment = self._segments[-1]
-        if segment.should_roll(self.config, batch, now_ms):
-            return self.roll(max(self.log_end_offset, batch.base_offset), now_ms)
-        return segment
 
     def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
         config = self.config
@@ -348,12 +351,14 @@ class ReplicaLog:
             return 0
         if count == len(self._segments):
             self.roll(self.log_end_offset, now_ms)
+        self.follower_read = None
         del self._segments[: min(count, len(self._segments) - 1)]
         self.maybe_increment_log_start_offset(self._segments[0].base_offset)
         return count
 
     def replace_segments(self, replacement: LogSegment, old: Sequence[LogSegment]) -> None:
         """Replace adjacent segments with the compacted segment that was made of them."""
+        self.follower_read = None
         first = self._segments.index(old[0])
         self._segments[first : first + len(old)] = [replacement]
 
@@ -453,6 +458,7 @@ class ReplicaLog:
 
     def truncate_to(self, offset: int) -> TruncationInfo:
         """Remove everything from `offset` on: records, epochs, producer states; lower the high watermark."""
+        self.follower_read = None
         old = self.log_end_offset
         if offset >= old:
             self.epochs.truncate_from_end(offset)
@@ -474,6 +480,7 @@ class ReplicaLog:
 
     def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
         """Remove everything and continue at another offset, which may be beyond the old end."""
+        self.follower_read = None
         old = self.log_end_offset
         removed = list(self.batches())
         self.producers.reload({}, ())

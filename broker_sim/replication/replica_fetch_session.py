@@ -99,11 +99,11 @@ class SessionHost(Protocol):
 class SessionPartition(PartitionFetch):
     """One partition of a session, with the offsets of the follower's last Fetch and of the last response.
 
-    `partition` is the hosted partition that the last Fetch was for; it keeps its session partitions as well. It is
-    None until it is found. `image` is the metadata in which it was looked up.
+    `partition` is the hosted partition, None until it is found; it keeps its session partitions as well. `is_accepted`
+    is true from a Fetch without an error until the partition's role changes.
     """
 
-    __slots__ = ("image", "is_removed", "partition", "sent_high_watermark", "sent_log_start_offset", "session")
+    __slots__ = ("is_accepted", "is_removed", "partition", "sent_high_watermark", "sent_log_start_offset", "session")
 
     def __init__(self, session: ReplicaFetchSession, topic_partition: TopicPartition, topic_id: bytes) -> None:
         super().__init__(topic_partition=topic_partition, fetch_offset=UNKNOWN_OFFSET, max_bytes=0, topic_id=topic_id)
@@ -115,7 +115,7 @@ class SessionPartition(PartitionFetch):
         """Start over with a partition of another topic id."""
         self.topic_id = topic_id
         self.partition: Partition | None = None
-        self.image: MetadataImage | None = None
+        self.is_accepted = False
         self.sent_high_watermark = UNKNOWN_OFFSET
         self.sent_log_start_offset = UNKNOWN_OFFSET
 
@@ -214,6 +214,7 @@ class ReplicaFetchSession:
         if partition is None or follower is None:
             self.respond_soon(known)
             return
+        known.is_accepted = True
         partition.follower_fetched(follower, known.fetch_offset, known.log_start_offset, self._broker_epoch)
         if self.follower_id not in partition.isr_state.isr:
             self._joining[known] = None
@@ -245,6 +246,7 @@ class ReplicaFetchSession:
 
     def respond_soon(self, known: SessionPartition) -> None:
         """Complete the Fetch soon: the partition has an error, another leader or a diverging epoch for the follower."""
+        known.is_accepted = False
         self.appended(known)
 
     def high_watermark_moved(self, known: SessionPartition) -> None:
@@ -357,20 +359,24 @@ class ReplicaFetchSession:
         partition = known.partition
         if (
             partition is None
-            or known.image is not host.image
-            or not partition.continues(known)
+            or not known.is_accepted
             or self.follower_id not in partition.followers
+            or known.fetch_offset < partition.log.log_start_offset
         ):
             found = self._check(known)
             if isinstance(found, PartitionData):
                 return found, 0
             partition = found
         log = partition.log
-        fetch_offset = known.fetch_offset
         limit = known.max_bytes if known.max_bytes < left else left  # noqa: FURB136 - a call costs more
-        batches = log.read(fetch_offset, max_bytes=limit, at_least_one=at_least_one)
-        if not batches:
-            if fetch_offset < log.log_end_offset:
+        high_watermark, log_start_offset = log.high_watermark, log.log_start_offset
+        key = known.fetch_offset, limit, at_least_one, log.log_end_offset, high_watermark, log_start_offset
+        shared = log.follower_read
+        if shared is None or shared[0] != key:
+            shared = log.follower_read = key, *_read_log(log, known.fetch_offset, limit, at_least_one=at_least_one)
+        _, data, size = shared
+        if not size:
+            if known.fetch_offset < log.log_end_offset:
                 return None, -1
             if known.has_sent(log):
                 return None, 0
@@ -378,20 +384,10 @@ class ReplicaFetchSession:
             self._news[known] = None
             if known.has_sent(log):
                 return None, 0
-            batches = []
-        high_watermark, log_start_offset = log.high_watermark, log.log_start_offset
+            data, size = _data_of(log, []), 0
         known.sent_high_watermark = high_watermark
         known.sent_log_start_offset = log_start_offset
-        data = _new_data(
-            known.topic_partition.partition,
-            _NONE,
-            high_watermark,
-            log.last_stable_offset,
-            log_start_offset,
-            None,
-            StoredRecords(batches),
-        )
-        return data, batches[0].size if len(batches) == 1 else sum([batch.size for batch in batches])
+        return data, size
 
     def _check(self, known: SessionPartition) -> PartitionData | Partition:
         """Look the partition up in the metadata and on this broker; return it, or the response that ends the fetch.
@@ -421,7 +417,6 @@ class ReplicaFetchSession:
             known.sent_high_watermark = result.high_watermark
             known.sent_log_start_offset = result.log_start_offset
             return partition_data(result, version, host.current_leader)
-        known.image = image
         return partition
 
     def _params(self) -> FetchParams:
@@ -452,6 +447,24 @@ class ReplicaFetchSession:
             self._wait_timer = None
         for known in list(self._partitions.values()):
             self._remove(known)
+
+
+def _read_log(log: ReplicaLog, fetch_offset: int, max_bytes: int, *, at_least_one: bool) -> tuple[PartitionData, int]:
+    """Return what a follower at an offset gets, and the bytes of its records."""
+    batches = log.read(fetch_offset, max_bytes=max_bytes, at_least_one=at_least_one)
+    return _data_of(log, batches), batches[0].size if len(batches) == 1 else sum([batch.size for batch in batches])
+
+
+def _data_of(log: ReplicaLog, batches: list[StoredBatch]) -> PartitionData:
+    return _new_data(
+        log.partition,
+        _NONE,
+        log.high_watermark,
+        log.last_stable_offset,
+        log.log_start_offset,
+        None,
+        StoredRecords(batches),
+    )
 
 
 def _named(topics: list[FetchableTopicResponse]) -> Iterator[tuple[TopicPartition, bytes, PartitionData]]:

@@ -555,7 +555,8 @@ class ReplicaManager:
     def wake_session(self, session: ReplicaFetchSession) -> None:
         """Respond to a follower's parked fetch in the next flush, or after the append that is going on."""
         self._woken_sessions[session] = None
-        self._plan_flush()
+        if not self._appending:
+            self._plan_flush()
 
     def _plan_flush(self) -> None:
         if not self._stopped and not self._appending and self._flush_call is None:

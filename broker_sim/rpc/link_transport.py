@@ -4,7 +4,7 @@ the inter-broker listener.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.request_context import ConnectionInfo, RequestContext
@@ -22,6 +22,33 @@ if TYPE_CHECKING:
 __all__ = ["LinkTransport"]
 
 
+_Peer: TypeAlias = tuple[ConnectionInfo, str]
+"""The connection of another node, and its client id."""
+
+
+class LinkRequest(RequestContext):
+    """A request that came by reference: it has no frame, and occupies no handler."""
+
+    frame = b""
+    body_start = 0
+    handler_held = False
+    append_hook = None
+
+    def __init__(
+        self, node: BrokerView, transport: LinkTransport, peer: _Peer, call: LinkCall, received_us: int
+    ) -> None:
+        self.broker = node
+        self.transport = transport
+        self.connection, self.client_id = peer
+        self.request = request = call.request
+        self.api_key = request.API_KEY
+        self.api_version = call.version
+        self.correlation_id = self.request_id = call.id
+        self.received_us = self.dequeued_us = received_us
+        self.origin = call
+        self.replica_id = call.source
+
+
 class LinkTransport:
     """Serves the calls to one node. Handlers are plain functions here: no slot of a pool is occupied."""
 
@@ -33,37 +60,24 @@ class LinkTransport:
         self._node = node
         self._rpc = rpc
         self._now_us = journal.now_us
-        self._connections: dict[int, ConnectionInfo] = {}
+        self._peers: dict[int, _Peer] = {}
         self.peer_reset = peer_reset
 
     def receive_call(self, call: LinkCall) -> None:
         """Serve a request from another node."""
-        source = call.source
-        connection = self._connections.get(source)
-        if connection is None:
-            connection = self._connections[source] = ConnectionInfo(
-                connection_id=f"link:{source}-{call.target}", client_host=""
-            )
-        request = call.request
-        context = RequestContext(
-            self._node,
-            self,
-            connection,
-            request.API_KEY,
-            call.version,
-            call.id,
-            f"broker-{source}",
-            request,
-            call.id,
-            self._now_us(),
-            origin=call,
-        )
-        context.replica_id = source
+        peer = self._peers.get(call.source) or self._add_peer(call)
+        context = LinkRequest(self._node, self, peer, call, self._now_us())
         rpc = self._rpc
         if rpc.on_arrival:
             rpc.receive(context)
         else:
             rpc.respond(context, rpc.handle(context))
+
+    def _add_peer(self, call: LinkCall) -> _Peer:
+        source = call.source
+        connection = ConnectionInfo(connection_id=f"link:{source}-{call.target}", client_host="")
+        peer = self._peers[source] = connection, f"broker-{source}"
+        return peer
 
     def accept(self, context: RequestContext) -> None:
         """Serve the request immediately."""

@@ -162,12 +162,10 @@ class RpcServer:
                 result.send_with(self._respond_late, context)
                 return
             context.remote_done_us = self._now_us()
-            if self._on_response:
+            if self._on_response or not isinstance(result, RESPONSES):
                 self._leave(result, context, 0)
-            elif isinstance(result, RESPONSES):
-                context.transport.send(context, result)
             else:
-                context.transport.finish(context, result)
+                context.transport.send(context, result)
         except Exception:  # noqa: BLE001 - the client of a response that cannot be sent sees a closed connection
             self._failed_to_respond(Failure(), context)
 

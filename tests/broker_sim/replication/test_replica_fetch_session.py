@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import RequestReceived, ResponseSent
 from broker_sim.links.node_links import CONTROLLER_ID
+from broker_sim.log.replica_log import ReplicaLog
 from broker_sim.replication.follower_versions import FollowerVersions
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.error_codes import ErrorCode
@@ -385,3 +386,61 @@ def test_every_release_has_followers_of_its_time(replicas: Make, release: str, e
     assert cluster.values(2) == cluster.values(1)
     for message, version in [*overheard.requests, *overheard.responses]:
         carried(message, version)
+
+
+# The shared read ----------------------------------------------------------------------------------------------
+
+
+def change_the_log(cluster: Any) -> None:
+    """Followers read after appends, a moved log start, a truncation of the tail and a new one of the same length."""
+    for value in (0, 1, 2):
+        cluster.produce(value)
+    cluster.cluster.broker(1).replica_manager.delete_records({cluster.topic: 2}, timeout_ms=1_000)
+    cluster.run(ms=1_000)
+    cluster.cluster.kill(1)
+    cluster.run(ms=10_000)
+    cluster.produce(10, broker=cluster.leader())
+    cluster.cluster.restart(1)
+    cluster.settle()
+
+
+@pytest.mark.parametrize("story", [part_and_meet, fall_behind, change_the_log])
+def test_a_shared_read_is_what_each_follower_would_read(
+    replicas: Make, monkeypatch: pytest.MonkeyPatch, story: Any
+) -> None:
+    count = 3 if story is change_the_log else 2
+    exchanged = []
+    for shares in (True, False):
+        with monkeypatch.context() as patched:
+            if not shares:
+                patched.setattr(ReplicaLog, "follower_read", property(lambda _: None, lambda *_: None))
+            cluster = replicas(topic_config=UNCLEAN, brokers=count, replication_factor=count)
+            overheard = Overheard(cluster)
+            story(cluster)
+            exchanged.append([*overheard.requests, *overheard.responses])
+    assert exchanged[0] == exchanged[1]
+
+
+def test_followers_at_one_offset_share_a_read(replicas: Make) -> None:
+    cluster = replicas()
+    overheard = Overheard(cluster)
+    for value in (0, 1):  # the responses to the Fetches that were parked before are not recorded
+        cluster.produce(value)
+    data = [
+        data
+        for response, _ in overheard.responses
+        for topic in response.responses
+        for data in topic.partitions
+        if data.records
+    ]
+    assert len(data) == 2
+    assert data[0] is data[1]
+
+
+def test_a_change_of_the_log_ends_a_shared_read(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.produce(0)
+    log = cluster.cluster.log_of(1, *cluster.topic)
+    assert log.follower_read is not None
+    log.truncate_to(0)
+    assert log.follower_read is None
