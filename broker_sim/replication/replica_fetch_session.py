@@ -99,11 +99,10 @@ class SessionHost(Protocol):
 class SessionPartition(PartitionFetch):
     """One partition of a session, with the offsets of the follower's last Fetch and of the last response.
 
-    `partition` is the hosted partition, None until it is found; it keeps its session partitions as well. `is_accepted`
-    is true from a Fetch without an error until the partition's role changes.
+    `partition` is the hosted partition, None until it is found; it keeps its session partitions as well.
     """
 
-    __slots__ = ("is_accepted", "is_removed", "partition", "sent_high_watermark", "sent_log_start_offset", "session")
+    __slots__ = ("is_removed", "partition", "sent_high_watermark", "sent_log_start_offset", "session")
 
     def __init__(self, session: ReplicaFetchSession, topic_partition: TopicPartition, topic_id: bytes) -> None:
         super().__init__(topic_partition=topic_partition, fetch_offset=UNKNOWN_OFFSET, max_bytes=0, topic_id=topic_id)
@@ -115,7 +114,6 @@ class SessionPartition(PartitionFetch):
         """Start over with a partition of another topic id."""
         self.topic_id = topic_id
         self.partition: Partition | None = None
-        self.is_accepted = False
         self.sent_high_watermark = UNKNOWN_OFFSET
         self.sent_log_start_offset = UNKNOWN_OFFSET
 
@@ -214,7 +212,6 @@ class ReplicaFetchSession:
         if partition is None or follower is None:
             self.respond_soon(known)
             return
-        known.is_accepted = True
         partition.follower_fetched(follower, known.fetch_offset, known.log_start_offset, self._broker_epoch)
         if self.follower_id not in partition.isr_state.isr:
             self._joining[known] = None
@@ -246,7 +243,6 @@ class ReplicaFetchSession:
 
     def respond_soon(self, known: SessionPartition) -> None:
         """Complete the Fetch soon: the partition has an error, another leader or a diverging epoch for the follower."""
-        known.is_accepted = False
         self.appended(known)
 
     def high_watermark_moved(self, known: SessionPartition) -> None:
@@ -357,12 +353,8 @@ class ReplicaFetchSession:
         """Return the response data of one partition and its bytes; -1 bytes when they exceed the response's limit."""
         host = self._host
         partition = known.partition
-        if (
-            partition is None
-            or not known.is_accepted
-            or self.follower_id not in partition.followers
-            or known.fetch_offset < partition.log.log_start_offset
-        ):
+        # A partition that this broker still leads is still hosted.
+        if partition is None or not partition.continues(known) or self.follower_id not in partition.followers:
             found = self._check(known)
             if isinstance(found, PartitionData):
                 return found, 0
