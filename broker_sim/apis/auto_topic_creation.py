@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.logger import Logger
 
+from broker_sim.config.definitions import topic_definitions
 from broker_sim.links.node_links import LinkFailure
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
@@ -59,11 +60,14 @@ def _creatable(name: str, config: BrokerConfig, brokers: int) -> CreatableTopic:
             name,
             config.offsets_topic_num_partitions,
             _replication_factor("offsets.topic.replication.factor", config, brokers),
-            {
-                "cleanup.policy": "compact",
-                "segment.bytes": config.offsets_topic_segment_bytes,
-                "compression.type": "producer",
-            },
+            _known(
+                {
+                    "cleanup.policy": "compact",
+                    "segment.bytes": config.offsets_topic_segment_bytes,
+                    "compression.type": "producer",
+                },
+                config,
+            ),
         )
     if name == TRANSACTION_STATE_TOPIC_NAME:
         return _topic(
@@ -92,6 +96,12 @@ def _creatable(name: str, config: BrokerConfig, brokers: int) -> CreatableTopic:
             },
         )
     return _topic(name, config.num_partitions, config.default_replication_factor, {})
+
+
+def _known(configs: dict[str, object], config: BrokerConfig) -> dict[str, object]:
+    """Return the configurations that topics of the release have: 0.8.2 has no compression.type."""
+    definitions = topic_definitions(config.release)
+    return {name: value for name, value in configs.items() if name in definitions}
 
 
 def _replication_factor(name: str, config: BrokerConfig, brokers: int) -> int:

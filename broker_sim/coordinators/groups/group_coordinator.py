@@ -15,6 +15,7 @@ from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from broker_sim.coordinators.runtime.shard_runner import NO_PRODUCER
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ __all__ = ["GroupCoordinator"]
 
 _LINGER: Final = "group.coordinator.append.linger.ms"
 _WRITE_TIMEOUT: Final = "offsets.commit.timeout.ms"
+_CODEC: Final = "offsets.topic.compression.codec"
 
 
 class GroupCoordinator:
@@ -41,8 +43,9 @@ class GroupCoordinator:
             log=Log.CONSUMER_OFFSETS,
             host=host,
             make_shard=GroupShard,
-            linger_ms=lambda: _milliseconds(host, _LINGER),
-            write_timeout_ms=lambda: _milliseconds(host, _WRITE_TIMEOUT),
+            linger_ms=lambda: _number(host, _LINGER),
+            write_timeout_ms=lambda: _number(host, _WRITE_TIMEOUT),
+            codec=lambda: CompressionCodec(_number(host, _CODEC)),
         )
 
     def partition_for(self, group_id: str) -> int:
@@ -78,8 +81,8 @@ class GroupCoordinator:
         return self.runtime.read(self.partition_for(group_id), operation)
 
 
-def _milliseconds(host: CoordinatorHost, name: str) -> int:
-    """Return a configuration in ms; 0 in a release that does not have it."""
-    value = host.config.values.get(name, 0)
-    assert isinstance(value, int)
-    return value
+def _number(host: CoordinatorHost, name: str) -> int:
+    """Return a configuration; 0 in a release that does not have it. 0.8.2 has the codec as text."""
+    value = host.config.values.get(name) or 0
+    assert isinstance(value, int | str)
+    return int(value)

@@ -11,6 +11,7 @@ from broker_sim.coordinators.runtime.shard_states import ShardState
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,7 @@ class CoordinatorRuntime(Generic[S]):
         make_shard: Callable[[ShardContext], S],
         linger_ms: Callable[[], int],
         write_timeout_ms: Callable[[], int],
+        codec: Callable[[], CompressionCodec] = lambda: CompressionCodec.NONE,
     ) -> None:
         self._log = log
         self._topic = log.value
@@ -49,6 +51,7 @@ class CoordinatorRuntime(Generic[S]):
         self._make_shard = make_shard
         self._linger_ms = linger_ms
         self._write_timeout_ms = write_timeout_ms
+        self._codec = codec
         self._expirations = ExpirationQueue(host.reactor)
         self._runners: dict[int, ShardRunner[S]] = {}
         self._stopped = False
@@ -146,6 +149,7 @@ class CoordinatorRuntime(Generic[S]):
                 expirations=self._expirations,
                 linger_ms=self._linger_ms,
                 write_timeout_ms=self._write_timeout_ms,
+                codec=self._codec,
             )
         return runner
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import MAGIC_V2
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.message_set_builder import MessageSetBuilder, message_size
 from protocol_specs.records.record_batch import RecordBatchBuilder, record_size_upper_bound
 
 if TYPE_CHECKING:
@@ -19,16 +24,39 @@ Encoded = tuple[bytes, bytes | None]
 class OpenBatch:
     """Records of one producer, or of none, and the operations that wait for them."""
 
-    def __init__(self, producer_id: int, producer_epoch: int) -> None:
+    def __init__(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        *,
+        magic: int = MAGIC_V2,
+        codec: CompressionCodec = CompressionCodec.NONE,
+    ) -> None:
+        """Start an empty batch, or a message set for a log of magic 0 or 1.
+
+        Raises:
+            CoordinatorError: Message sets have no producers.
+        """
         self.writes: list[PendingWrite] = []
         self.records_count = 0
-        self._builder = RecordBatchBuilder(
-            producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=producer_id >= 0
-        )
+        self._magic = magic
+        self._builder: RecordBatchBuilder | MessageSetBuilder
+        if magic == MAGIC_V2:
+            self._builder = RecordBatchBuilder(
+                producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=producer_id >= 0, codec=codec
+            )
+        elif producer_id >= 0:
+            raise CoordinatorError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        else:
+            self._builder = MessageSetBuilder(magic=magic, codec=codec)
 
     def size_with(self, records: Sequence[Encoded]) -> int:
         """Return the upper bound of the size of the batch with more records, in bytes."""
-        return self._builder.size_in_bytes + sum(record_size_upper_bound(*record) for record in records)
+        if self._magic == MAGIC_V2:
+            added = sum(record_size_upper_bound(*record) for record in records)
+        else:
+            added = sum(message_size(self._magic, *record) for record in records)
+        return self._builder.size_in_bytes + added
 
     def append(self, records: Sequence[Encoded], now_ms: int) -> None:
         """Append records."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.purgatory import ExpirationQueue
     from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.records.compression import CompressionCodec
 
 __all__ = ["NO_PRODUCER", "Producer", "ShardRunner"]
 
@@ -66,6 +67,7 @@ class ShardRunner(Generic[S]):
         expirations: ExpirationQueue,
         linger_ms: Callable[[], int],
         write_timeout_ms: Callable[[], int],
+        codec: Callable[[], CompressionCodec],
     ) -> None:
         self.topic_partition = topic_partition
         self.state = ShardState.INITIAL
@@ -78,6 +80,7 @@ class ShardRunner(Generic[S]):
         self._make_shard = make_shard
         self._linger_ms = linger_ms
         self._write_timeout_ms = write_timeout_ms
+        self._codec = codec
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
         self._pending = PendingWrites(expirations)
@@ -319,7 +322,7 @@ class ShardRunner(Generic[S]):
                 if error is not None:
                     raise error
             if self._batch is None:
-                batch = OpenBatch(*producer)
+                batch = OpenBatch(*producer, magic=self._partition.log.config.magic, codec=self._codec())
                 if batch.size_with(encoded) > limit:
                     raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
                 self._batch = batch

@@ -18,6 +18,7 @@ from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from broker_sim.coordinators.share.share_shard import ShareShard
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ __all__ = ["ShareCoordinator"]
 
 _LINGER: Final = "share.coordinator.append.linger.ms"
 _WRITE_TIMEOUT: Final = "share.coordinator.write.timeout.ms"
+_CODEC: Final = "share.coordinator.state.topic.compression.codec"
 _PRUNE_INTERVAL: Final = "share.coordinator.state.topic.prune.interval.ms"
 _COLD_INTERVAL: Final = "share.coordinator.cold.partition.snapshot.interval.ms"
 _log = Logger()
@@ -52,12 +54,13 @@ class ShareCoordinator:
             log=Log.SHARE_GROUP_STATE,
             host=host,
             make_shard=ShareShard,
-            linger_ms=lambda: self._milliseconds(_LINGER),
-            write_timeout_ms=lambda: self._milliseconds(_WRITE_TIMEOUT),
+            linger_ms=lambda: self._number(_LINGER),
+            write_timeout_ms=lambda: self._number(_WRITE_TIMEOUT),
+            codec=lambda: CompressionCodec(self._number(_CODEC)),
         )
 
-    def _milliseconds(self, name: str) -> int:
-        """Return a configuration in ms; 0 in a release that does not have it."""
+    def _number(self, name: str) -> int:
+        """Return a configuration; 0 in a release that does not have it."""
         value = self._host.config.values.get(name, 0)
         assert isinstance(value, int)
         return value
@@ -98,7 +101,7 @@ class ShareCoordinator:
                 job()
                 self._schedule(interval, job)
 
-        self._jobs[interval] = self._host.reactor.callLater(self._milliseconds(interval) / 1000, run)
+        self._jobs[interval] = self._host.reactor.callLater(self._number(interval) / 1000, run)
 
     def _snapshot_cold_partitions(self) -> None:
         self._write_everywhere("snapshot-cold-partitions", lambda shard: shard.snapshot_cold_partitions())

@@ -7,9 +7,10 @@ switches of `release_behaviour`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.control.events import OffsetCommitted, OffsetRemoved
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.offsets.committed_offset import (
@@ -31,6 +32,8 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from broker_sim.control.events import Event
+    from broker_sim.control.journal import Journal
     from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
@@ -101,7 +104,24 @@ class OffsetMetadataManager:
             api_version=api_version,
         )
         group.commit_received(member_id)
-        return self._write(group_id, commits, retention_ms=retention_ms)
+        result = self._write(group_id, commits, retention_ms=retention_ms)
+        if not self._journal.full:
+            return result
+        events = [
+            OffsetCommitted(
+                time_us=self._journal.now_us(),
+                broker_id=self._context.host.id,
+                group_id=group_id,
+                member_id=member_id,
+                generation=member_epoch,
+                topic=commit.topic,
+                partition=commit.partition,
+                offset=commit.offset,
+            )
+            for commit, error_code in zip(commits, result.response, strict=True)
+            if not error_code
+        ]
+        return replace(result, on_committed=self._when_committed(events))
 
     def commit_transactional(
         self,
@@ -245,6 +265,7 @@ class OffsetMetadataManager:
         group.check_offset_delete()
         results: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
+        events: list[Event] = []
         for partition in partitions:
             if group.is_subscribed_to(partition.topic):
                 results.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
@@ -252,18 +273,21 @@ class OffsetMetadataManager:
             results.append(ErrorCode.NONE)
             if self._offsets.get(group_id, partition) is not None or self._pending.has_offset(group_id, partition):
                 records.append(self._tombstone(group_id, partition))
+                events.append(self._removed(group_id, partition, "deleted"))
         if self._context.config.behaviour.offset_deletion_ends_groups and ErrorCode.NONE in results:
             removed = dict.fromkeys(partitions)
             if not self._pending.has_transaction(group_id) and all(
                 partition in removed for partition, _ in self._offsets.of_group(group_id)
             ):
                 records += self._end_if_empty(group)
-        return CoordinatorResult(records, results)
+        return CoordinatorResult(records, results, self._when_committed(events))
 
     def delete_all_offsets(self, group_id: str) -> list[CoordinatorRecord]:
         """Return the tombstones of all offsets of a group, pending ones too. Mirrors deleteAllOffsets."""
         committed = [partition for partition, _ in self._offsets.of_group(group_id)]
         partitions = dict.fromkeys([*committed, *self._pending.partitions_of(group_id)])
+        for partition in committed:
+            self._journal.append(self._removed(group_id, partition, "its group is deleted"))
         return [self._tombstone(group_id, partition) for partition in partitions]
 
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:  # noqa: ARG002
@@ -276,6 +300,7 @@ class OffsetMetadataManager:
         deleted, self._deleted_topics = self._deleted_topics, {}
         topics = self._context.host.metadata_cache.image.topics
         records: dict[tuple[str, TopicPartition], CoordinatorRecord] = {}
+        events: list[Event] = []
         for group_id in dict.fromkeys([*self._offsets.group_ids, *self._pending.group_ids]):
             of_group = dict(self._offsets.of_group(group_id))
             for partition in [*of_group, *self._pending.partitions_of(group_id)]:
@@ -285,8 +310,10 @@ class OffsetMetadataManager:
                 committed = of_group.get(partition)
                 if topic is not None and committed is not None and committed.topic_id == topic.topic_id:
                     continue  # committed for the new topic of the same name
+                if committed is not None:
+                    events.append(self._removed(group_id, partition, "its topic is deleted"))
                 records[group_id, partition] = self._tombstone(group_id, partition)
-        return CoordinatorResult(list(records.values()), None, atomic=False)
+        return CoordinatorResult(list(records.values()), None, self._when_committed(events), atomic=False)
 
     def _tombstone(self, group_id: str, partition: TopicPartition) -> CoordinatorRecord:
         return tombstone(group_id, *partition, version=self._version)
@@ -305,19 +332,21 @@ class OffsetMetadataManager:
     def _expire(self) -> CoordinatorResult[None]:
         """Delete expired offsets, and empty groups without offsets. Mirrors cleanupGroupMetadata."""
         records: list[CoordinatorRecord] = []
+        events: list[Event] = []
         for group in self._groups.all():
-            if group.type is not GroupType.SHARE and self._expire_offsets(group, records):
+            if group.type is not GroupType.SHARE and self._expire_offsets(group, records, events):
                 records += self._end_if_empty(group)
         self._schedule_expiration()
-        return CoordinatorResult(records, None, atomic=False)
+        return CoordinatorResult(records, None, self._when_committed(events), atomic=False)
 
-    def _expire_offsets(self, group: Group, records: list[CoordinatorRecord]) -> bool:
-        """Add the tombstones of a group's expired offsets; return True if nothing is left."""
+    def _expire_offsets(self, group: Group, records: list[CoordinatorRecord], events: list[Event]) -> bool:
+        """Add the tombstones and events of a group's expired offsets; return True if nothing is left."""
         now_ms = self._context.now_ms()
         all_expired = True
         for partition, committed in self._offsets.of_group(group.group_id):
             if self._is_expired(group, partition, committed, now_ms):
                 records.append(self._tombstone(group.group_id, partition))
+                events.append(self._removed(group.group_id, partition, "expired"))
             else:
                 all_expired = False
         return all_expired and not self._pending.has_transaction(group.group_id)
@@ -340,6 +369,32 @@ class OffsetMetadataManager:
         if group.type is GroupType.CLASSIC:
             self._groups.remove(group.group_id)  # the log need not have a record of a simple group
         return group.tombstones()
+
+    # The journal.
+
+    @property
+    def _journal(self) -> Journal:
+        return self._context.host.journal
+
+    def _removed(self, group_id: str, partition: TopicPartition, reason: str) -> OffsetRemoved:
+        return OffsetRemoved(
+            time_us=self._journal.now_us(),
+            broker_id=self._context.host.id,
+            group_id=group_id,
+            topic=partition.topic,
+            partition=partition.partition,
+            reason=reason,
+        )
+
+    def _when_committed(self, events: Sequence[Event]) -> Callable[[CoordinatorError | None], None]:
+        """Return the end of a write that puts events into the journal."""
+
+        def end(error: CoordinatorError | None) -> None:
+            for event in events if error is None else ():
+                event.time_us = self._journal.now_us()
+                self._journal.append(event)
+
+        return end
 
     # The shard's events.
 

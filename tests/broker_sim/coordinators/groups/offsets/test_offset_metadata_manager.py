@@ -4,9 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_sim.control.events import OffsetRemoved
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord, Log
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import peek_header
 from protocol_specs.records.record_set import read_any_record_set
+from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey
 from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey
 from tests.broker_sim.apis.test_txn_offset_commit import UNVERIFIED, commit_in_transaction
 from tests.broker_sim.offset_requests import (
@@ -46,7 +49,7 @@ def offset_records(api: Any) -> list[CoordinatorRecord]:
         for record in read_any_record_set(batch.data)
         if record.key is not None
     ]
-    return [record for record in records if isinstance(record.key, OffsetCommitKey)]
+    return [record for record in records if isinstance(record.key, OffsetCommitKey | LegacyOffsetCommitKey)]
 
 
 def end_transaction(api: Any, *, committed: bool) -> None:
@@ -64,11 +67,12 @@ def test_each_commit_is_a_record_and_each_deletion_a_tombstone(bench: Callable[.
 
 
 @pytest.mark.parametrize(
-    ("release", "version"), [("2.0", 1), ("2.1", 3), ("3.7.2", 3), ("4.0", 3), ("4.1", 4), ("4.3.1", 4)]
+    ("release", "version"),
+    [("0.8.2", 0), ("0.9", 1), ("0.10", 1), ("2.0", 1), ("2.1", 3), ("3.7.2", 3), ("4.0", 3), ("4.1", 4), ("4.3.1", 4)],
 )
 def test_records_have_the_version_of_the_release(bench: Callable[..., Any], release: str, version: int) -> None:
     api = with_coordinator(bench, release=release)
-    commit(api, {("orders", 0): 1}, 2)
+    commit(api, {("orders", 0): 1}, 1 if release == "0.8.2" else 2)
     assert [record.version for record in offset_records(api)] == [version]
 
 
@@ -81,6 +85,11 @@ def test_offsets_expire_when_their_retention_has_passed(bench: Callable[..., Any
     assert [each[:3] for each in fetch(api, None)] == [("orders", 1, 2)]
     api.reactor.run_for(ms=40_000)
     assert fetch(api, None) == []
+    removed = api.cluster.journal.events_of(OffsetRemoved)
+    assert [(each.group_id, each.topic, each.partition, each.reason) for each in removed] == [
+        (GROUP, "orders", 0, "expired"),
+        (GROUP, "orders", 1, "expired"),
+    ]
     assert shard_of(api).groups.all() == []
 
 
@@ -166,3 +175,16 @@ def test_all_offsets_of_a_group_have_one_tombstone_each(bench: Callable[..., Any
     commit_in_transaction(api)
     records = shard_of(api).offsets.delete_all_offsets(GROUP)
     assert [(record.key.partition, record.value) for record in records] == [(0, None), (1, None)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("codec", "name"), [("1", "GZIP"), ("2", "SNAPPY"), ("0", "NONE")])
+def test_the_codec_of_the_offsets_topic_compresses_its_batches(
+    bench: Callable[..., Any], codec: str, name: str
+) -> None:
+    api = with_coordinator(bench, config={"offsets.topic.compression.codec": codec})
+    commit(api, {("orders", 0): 1})
+    [partition] = [
+        each for key, each in api.cluster.brokers[1].replica_manager.partitions.items() if key[0] == OFFSETS_TOPIC
+    ]
+    assert [peek_header(batch.data).codec.name for batch in partition.log.batches()] == [name]
+    assert [record.version for record in offset_records(api)] == [4]
