@@ -1,8 +1,8 @@
 """The catalogue of Kafka's APIs: one entry per API with every fact about it. Mirrors ApiKeys.
 
-No other list of API keys exists: every fact about an API is an attribute of its entry. The message classes of an API
-are in `protocol_specs/messages/<module>.py`. Its handler at brokers is in `broker_sim/apis/<module>.py`; its handler at
-controllers, where that is another one, in `broker_sim/apis/controller/<module>.py`.
+No other list of API keys exists: what depends on an API is an attribute of its entry. The message classes of an API are
+in `protocol_specs/messages/<module>.py`; what serves it at brokers is `broker_sim/apis/<module>.py`, and at controllers
+`broker_sim/controller/apis/<module>.py` where a controller does something else than a broker.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class ApiKey(enum.IntEnum):
     OFFSET_COMMIT = 8, ApiFacts(served=BROKER, client_throttles_since=4)
     OFFSET_FETCH = 9, ApiFacts(served=BROKER, client_throttles_since=4)
     FIND_COORDINATOR = 10, ApiFacts(served=BROKER, client_throttles_since=2)
-    JOIN_GROUP = 11, ApiFacts(keeps_bytes=True, client_throttles_since=3)
-    HEARTBEAT = 12, ApiFacts(client_throttles_since=2)
-    LEAVE_GROUP = 13, ApiFacts(client_throttles_since=2)
-    SYNC_GROUP = 14, ApiFacts(keeps_bytes=True, client_throttles_since=2)
-    DESCRIBE_GROUPS = 15, ApiFacts(client_throttles_since=2)
-    LIST_GROUPS = 16, ApiFacts(client_throttles_since=2)
+    JOIN_GROUP = 11, ApiFacts(served=BROKER, keeps_bytes=True, client_throttles_since=3)
+    HEARTBEAT = 12, ApiFacts(served=BROKER, client_throttles_since=2)
+    LEAVE_GROUP = 13, ApiFacts(served=BROKER, client_throttles_since=2)
+    SYNC_GROUP = 14, ApiFacts(served=BROKER, keeps_bytes=True, client_throttles_since=2)
+    DESCRIBE_GROUPS = 15, ApiFacts(served=BROKER, client_throttles_since=2)
+    LIST_GROUPS = 16, ApiFacts(served=BROKER, client_throttles_since=2)
     SASL_HANDSHAKE = 17
     API_VERSIONS = 18, ApiFacts(served=BOTH, client_throttles_since=2)
     CREATE_TOPICS = 19, ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=6, client_throttles_since=3)
@@ -126,7 +126,7 @@ class ApiKey(enum.IntEnum):
     RENEW_DELEGATION_TOKEN = 39, ApiFacts(forwardable=True, keeps_bytes=True, client_throttles_since=1)
     EXPIRE_DELEGATION_TOKEN = 40, ApiFacts(forwardable=True, keeps_bytes=True, client_throttles_since=1)
     DESCRIBE_DELEGATION_TOKEN = 41, ApiFacts(client_throttles_since=1)
-    DELETE_GROUPS = 42, ApiFacts(client_throttles_since=1)
+    DELETE_GROUPS = 42, ApiFacts(served=BROKER, client_throttles_since=1)
     ELECT_LEADERS = (
         43,
         ApiFacts(served=BOTH, forwardable=True, earlier_names=("ElectPreferredLeaders",), client_throttles_since=0),

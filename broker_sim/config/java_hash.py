@@ -65,6 +65,13 @@ def _ordered(given: list[str], table: int) -> list[str]:
     return sorted(given, key=bucket)
 
 
+def hash_order_of_hashes(hashes: Iterable[int]) -> list[int]:
+    """The places of distinct keys, given by their hashes, in the order of a HashMap that grew with them."""
+    given = [value & _INT32_MASK for value in hashes]
+    table = _table_size(len(given))
+    return sorted(range(len(given)), key=lambda place: _bucket(given[place], table))
+
+
 def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
     """Different 64-bit numbers as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
     given = list(numbers)

@@ -193,6 +193,16 @@ class ReleaseBehaviour:
     reassignment_shrinks_safely: bool = _since("4.0")
     """A reassignment to fewer replicas completes when all remaining ones are in sync (else: all new ones)."""
 
+    # Groups.
+    old_group_coordinator: bool = _until("4.0")
+    """Groups have the coordinator of before KIP-848, unless configurations of 3.x choose the new one."""
+    group_metadata_version: int = _steps({"0": 0, "0.10.1": 1, "2.1": 2, "2.3": 3})
+    """The version of the records of classic groups (KIP-62, KIP-211, KIP-345)."""
+    groups_wait_for_sync_requests: bool = _since("3.0")
+    """Members that send no SyncGroup within the rebalance time-out are removed (KAFKA-12890)."""
+    group_operations: int = _steps({"0": 328, "4.0": 3400})
+    """The operations on groups as bits: READ, DELETE, DESCRIBE, then those of configurations (KIP-848)."""
+
     # Producer ids.
     producer_ids_are_waited_for: bool = _until("3.6")
     """InitProducerId waits for its broker's block of ids (else COORDINATOR_LOAD_IN_PROGRESS meanwhile, KAFKA-14694)."""

@@ -28,7 +28,10 @@ class Group(Protocol):
     """
 
     group_id: str
-    type: GroupType
+
+    @property
+    def type(self) -> GroupType:
+        """The protocol of the group, which never changes."""
 
     def state_name(self, committed_offset: int | None = None) -> str:
         """Return the state as ListGroups and the Describe APIs name it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.simple_group import SimpleGroup
+from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from protocol_specs.error_codes import ErrorCode
 
@@ -39,12 +39,16 @@ class GroupRegistry:
             raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         return group
 
-    def existing_or_simple(self, group_id: str) -> Group:
-        """Return the group of an id; if there is none, add an empty classic group for a client that only commits."""
-        group = self._groups.get(group_id)
-        if group is None:
-            group = self._groups[group_id] = SimpleGroup(group_id)
-        return group
+    def existing_classic(self, group_id: str, committed_offset: int | None = None) -> ClassicGroup:
+        """Return the classic group of an id, as of an offset if one is given.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND: there is no group, or it is of another type.
+        """
+        group = self.existing(group_id, committed_offset)
+        if isinstance(group, ClassicGroup):
+            return group
+        raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
 
     def add(self, group: Group) -> None:
         """Add a group, or replace that of the same id."""

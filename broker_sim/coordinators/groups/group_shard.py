@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
+from broker_sim.coordinators.groups.group_deletion import GroupDeletion
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import OffsetMetadataManager
+from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,9 +62,13 @@ class GroupShard:
 
     def __init__(self, context: ShardContext) -> None:
         self.context = context
-        self.groups = GroupRegistry(context.snapshots)
-        self.offsets = OffsetMetadataManager(context, self.groups)
-        self.parts: tuple[ShardPart, ...] = (self.offsets,)
+        old_coordinator = uses_old_coordinator(context.config)
+        # The old coordinator keeps its groups when an append fails, and reads their newest state.
+        self.groups = GroupRegistry(SnapshotRegistry() if old_coordinator else context.snapshots)
+        self.classic = ClassicGroups(context, self.groups, old_coordinator=old_coordinator)
+        self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
+        self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
+        self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets)
         self._replays: dict[type[Message], Callable[[Replayed], None]] = {}
         part: ShardPart
         for part in self.parts:

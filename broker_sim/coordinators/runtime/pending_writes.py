@@ -33,21 +33,21 @@ class PendingWrite:
         self.timeout_ms = 0
 
     def complete(self, error: CoordinatorError | None = None) -> None:
-        """Fire with the response, or with an error; a second call changes nothing for the caller."""
+        """Finish the change of state, then fire with the response or with an error; a second call does nothing."""
+        if self.completed:
+            return
+        self.completed = True
         on_committed, self.on_committed = self.on_committed, None
-        if not self.completed:
-            self.completed = True
-            if error is None:
-                self.deferred.callback(self.response)
-            else:
-                self.deferred.errback(error)
         if on_committed is not None:
             on_committed(error)
+        if error is None:
+            self.deferred.callback(self.response)
+        else:
+            self.deferred.errback(error)
 
     def expire(self) -> None:
-        """The write time-out has passed: fail the caller. The records stay, and `on_committed` still waits."""
-        self.completed = True
-        self.deferred.errback(CoordinatorError(_TIMED_OUT))
+        """The write time-out has passed: the operation fails, although its records stay in the log."""
+        self.complete(CoordinatorError(_TIMED_OUT))
 
 
 class PendingWrites:

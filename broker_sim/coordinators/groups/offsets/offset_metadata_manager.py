@@ -65,9 +65,12 @@ class FetchedOffset:
 class OffsetMetadataManager:
     """The offsets of one shard's groups."""
 
-    def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
+    def __init__(
+        self, context: ShardContext, groups: GroupRegistry, existing_or_created: Callable[[str], Group]
+    ) -> None:
         self._context = context
         self._groups = groups
+        self._existing_or_created = existing_or_created
         self._offsets = OffsetStore(context.snapshots)
         self._pending = PendingOffsets(context.snapshots)
         self._deleted_topics: dict[str, None] = {}
@@ -142,7 +145,7 @@ class OffsetMetadataManager:
         if group is None:
             if generation_id >= 0:
                 raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
-            group = self._groups.existing_or_simple(group_id)
+            group = self._existing_or_created(group_id)
         try:
             group.check_offset_commit(
                 member_id=member_id,
@@ -162,7 +165,7 @@ class OffsetMetadataManager:
         if group is not None:
             return group
         if member_epoch < 0:
-            return self._groups.existing_or_simple(group_id)
+            return self._existing_or_created(group_id)
         if (
             api_version >= GROUP_NOT_FOUND_SINCE
             and not self._context.config.behaviour.commits_of_unknown_groups_have_no_generation
@@ -412,7 +415,7 @@ class OffsetMetadataManager:
             self._offsets.remove(key.group, partition)
             self._pending.remove(key.group, partition)
             return
-        self._groups.existing_or_simple(key.group)
+        self._existing_or_created(key.group)
         committed = CommittedOffset.of_record(replayed.value, replayed.offset)
         if replayed.producer_id < 0:
             self._offsets.put(key.group, partition, committed)

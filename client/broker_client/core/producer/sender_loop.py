@@ -1,6 +1,7 @@
-"""Runs a Sender's iterations on a reactor: when one is due, after network events, after wake-ups. Mirrors Sender.run.
+"""Runs a Sender's turns on a reactor: when time is due, when the network has something, when callers wake it.
 
-Wake-ups are merged: however many records are appended before the next iteration, the reactor is woken once.
+As Sender.run.
+Wake-ups are merged: however many records are appended before the next turn, the reactor is woken once.
 """
 
 from __future__ import annotations
@@ -70,13 +71,13 @@ class SenderLoop:
         self._stopped = False
 
     def wakeup(self) -> None:
-        """Run an iteration soon; from any thread."""
+        """Take a turn soon; from any thread."""
         if not self._woken:
             self._woken = True
             self._call_from_thread(self._iterate)
 
     def on_event(self) -> None:
-        """Run an iteration soon, because of a network event; from the reactor's thread."""
+        """Take a turn soon; from the reactor's thread: the network has something."""
         if not self._in_iteration and not self._woken:
             self._woken = True
             self._reactor.callLater(0, self._iterate)
@@ -89,10 +90,10 @@ class SenderLoop:
         return self._errors.total
 
     def stop(self) -> None:
-        """Run no more iterations."""
+        """Take no more turns."""
         self._stopped = True
         self._errors.close()
-        self._cancel_next_iteration()
+        self._cancel_next_turn()
 
     def _iterate(self) -> None:
         if self._stopped or self._in_iteration:
@@ -109,10 +110,10 @@ class SenderLoop:
             return
         if self._woken or delay_ms <= 0:
             self._woken = True
-            self._cancel_next_iteration()
+            self._cancel_next_turn()
             self._reactor.callLater(0, self._iterate)
         elif delay_ms >= NEVER_MS:
-            self._cancel_next_iteration()
+            self._cancel_next_turn()
         elif self._next_iteration is None:
             self._next_iteration = self._reactor.callLater(delay_ms / 1000, self._due)
         else:
@@ -141,7 +142,7 @@ class SenderLoop:
         self._next_iteration = None
         self._iterate()
 
-    def _cancel_next_iteration(self) -> None:
+    def _cancel_next_turn(self) -> None:
         call, self._next_iteration = self._next_iteration, None
         if call is not None:
             call.cancel()
