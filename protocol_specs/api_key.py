@@ -1,8 +1,8 @@
 """The catalogue of Kafka's APIs: one entry per API with every fact about it. Mirrors ApiKeys.
 
-No other list of API keys exists: what depends on an API is an attribute of its entry. The message classes of an API are
-in `protocol_specs/messages/<module>.py`; what serves it at brokers is `broker_sim/apis/<module>.py`, and at controllers
-`broker_sim/controller/apis/<module>.py` where a controller does something else than a broker.
+No other list of API keys exists: every fact about an API is an attribute of its entry. The message classes of an API
+are in `protocol_specs/messages/<module>.py`. Its handler at brokers is in `broker_sim/apis/<module>.py`; its handler at
+controllers, where that is another one, in `broker_sim/apis/controller/<module>.py`.
 """
 
 from __future__ import annotations

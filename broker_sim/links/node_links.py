@@ -7,7 +7,7 @@ Messages are the protocol's own classes, records travel by reference.
 - `hold` keeps messages until `release`.
 - `cut` loses the messages on the link and all later ones. A caller that waits for a response notices it as over TCP: by
   its time-out (`timeout_ms` after the loss), or at `restore`, when the old connection is found reset.
-- A node that dies resets its calls: their callers fail at once, if the way back is open.
+- A killed node resets its calls: their callers fail at once, if the way back is open.
 
 On virtual time the links may be attached to the simulated network (`attach_to_network`): the impairments between two of
 its hosts apply to their links as well.
@@ -52,7 +52,7 @@ class LinkNode(Protocol):
         """Serve a request: `call.respond`, now or later."""
 
     def peer_reset(self, node_id: int) -> None:
-        """The connection from another node was reset: that node has died."""
+        """The connection from another node was reset: that node was killed."""
 
 
 class NodeLinks:

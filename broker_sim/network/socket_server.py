@@ -102,7 +102,7 @@ class SocketServer:
 
     def abort(self) -> None:
         """Stop listening, reset every connection and drop all waiting requests."""
-        self._close(abort=True, reason="the broker has died")
+        self._close(abort=True, reason="the broker was killed")
 
     def stop_listening(self) -> None:
         """Accept no new connections; open ones stay."""

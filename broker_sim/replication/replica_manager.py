@@ -174,7 +174,7 @@ class ReplicaManager:
 
         A plain list when nothing has to be waited for (acks 0 or 1, or every partition failed, or the high watermark
         is there already); else a Deferred that fires when it is, or with REQUEST_TIMED_OUT after `timeout_ms`.
-        `on_local_append` is called once, after the local appends and before any wait. A broker that dies never fires
+        `on_local_append` is called once, after the local appends and before any wait. A killed broker never fires
         the Deferred.
         """
         results: list[PartitionAppend] = []

@@ -11,9 +11,15 @@ from broker_client.admin import (
     NewTopic,
     OffsetSpec,
 )
+from broker_client.async_consumer import AsyncConsumer
 from broker_client.async_producer import AsyncProducer
 from broker_client.consumer import Consumer, ConsumerRecord
-from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
+from broker_client.consumer_groups import (
+    ConsumerGroupMetadata,
+    OffsetAndMetadata,
+    RebalanceListener,
+    SubscriptionPattern,
+)
 from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
 from broker_client.metrics import Metric, MetricName, MetricsSnapshot
@@ -25,6 +31,7 @@ from broker_client.trace_file import TraceFile
 __all__ = [
     "Admin",
     "AlterConfigOp",
+    "AsyncConsumer",
     "AsyncProducer",
     "BatchEvent",
     "BatchEventKind",
@@ -46,7 +53,9 @@ __all__ = [
     "Producer",
     "ProducerConfig",
     "ProducerError",
+    "RebalanceListener",
     "RecordMetadata",
+    "SubscriptionPattern",
     "TopicPartition",
     "TraceFile",
 ]

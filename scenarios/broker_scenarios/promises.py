@@ -121,7 +121,7 @@ class Promises:
         if self.acks == 0:
             reasons.append(("acks=0: the producer counts a record as sent, no broker confirms it", ()))
         if self.acks == 1:
-            reason = "acks=1: the leader confirms alone; what its followers had not fetched dies with it"
+            reason = "acks=1: the leader confirms alone; what its followers had not fetched is lost with it"
             reasons.append((reason, _ELECTION_CAUSES))
         if self.acks == ACKS_ALL and self.effective_min_insync_replicas < 2:
             reason = (

@@ -7,6 +7,7 @@ escaped: they are text, never markup.
 from __future__ import annotations
 
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import FindingKind
@@ -74,7 +75,7 @@ def _overview(runs: Sequence[RunRecord]) -> str:
     heads = "".join(f'<th class="number">{name}</th>' for name in COUNT_NAMES)
     rows = "".join(_overview_row(number, run) for number, run in enumerate(runs))
     return (
-        f'<div class="scroll"><table><tr><th>scenario</th>{heads}<th>verdict</th><th>expected?</th></tr>'
+        f'<div class="scroll"><table><tr><th>scenario</th><th>verdict</th><th>expected?</th>{heads}</tr>'
         f"{rows}</table></div>"
         '<p class="soft">Verdict: <b>valid</b>: every finding is one that the configuration permits; <b>broken</b>: a '
         "finding breaks a promise; <b>unknown</b>: the evidence is incomplete. As expected: the run meets everything "
@@ -86,8 +87,8 @@ def _overview_row(number: int, run: RunRecord) -> str:
     counts = run.verdict.counts.as_dict()
     cells = "".join(_number_cell(counts[name], alarm=name in _ALARMING) for name in COUNT_NAMES)
     return (
-        f'<tr><td><a href="#run-{number}">{escape(run.name)}</a></td>{cells}'
-        f"<td>{_validity(run)}</td><td>{_expected(run)}</td></tr>"
+        f'<tr><td><a href="#run-{number}">{escape(run.name)}</a></td>'
+        f"<td>{_validity(run)}</td><td>{_expected(run)}</td>{cells}</tr>"
     )
 
 
@@ -175,13 +176,13 @@ def _group(group: FindingGroup, start_us: int) -> str:
     )
     why = f"<p>{escape(_sentence(group.why))}</p>" if group.why else ""
     rows = "".join(_example(each, start_us) for each in group.examples)
-    shown = f"{len(group.examples)} of {group.count:,} shown" if group.count > len(group.examples) else ""
+    shown = f" ({len(group.examples)} of {group.count:,} shown)" if group.count > len(group.examples) else ""
     what = "lost" if group.kind is FindingKind.LOST_WRITE else group.kind.value
     head = f"<b>{group.count:,} {what} in {escape(where)}{offsets}</b>"
     return (
         f'<div class="{tone}">{head}{why}{excuse}<div class="scroll"><table><tr><th class="number">value</th>'
-        f'<th class="number">producer</th><th class="number">completed at</th><th>observation</th>'
-        f'<th class="soft">{shown}</th></tr>{rows}</table></div></div>'
+        f'<th class="number">producer</th><th class="number">completed at</th><th>observation{shown}</th></tr>'
+        f"{rows}</table></div></div>"
     )
 
 
@@ -191,7 +192,7 @@ def _example(finding: Finding, start_us: int) -> str:
     producer = str(finding.producer_id) if finding.producer_id >= 0 else "none"
     return (
         f'<tr><td class="number">{finding.value_id}</td><td class="number">{producer}</td>'
-        f'<td class="number">{completed}</td><td colspan="2">{escape(observed)}</td></tr>'
+        f'<td class="number">{completed}</td><td>{escape(observed)}</td></tr>'
     )
 
 
@@ -286,7 +287,8 @@ def _chart(timeline: RunTimeline, partition: PartitionTimeline) -> str:
 
 
 def _isr_changes(timeline: RunTimeline, partition: PartitionTimeline) -> str:
-    changes = partition.isr_changes
+    # An election and the change of the ISR that it causes are two events with one ISR.
+    changes = [next(same) for _, same in groupby(partition.isr_changes, key=lambda change: change.isr)]
     if not changes:
         return ""
     listed = ", ".join(

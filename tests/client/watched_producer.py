@@ -240,7 +240,7 @@ class Caller:
             if appended is WaitFor.METADATA:
                 if not await self._woken_in_time(woken, deadline_ms):
                     core.metadata.forget(notify)
-                    raise core.metadata_timeout(one.topic, one.partition)
+                    raise core.topics.timeout(one.topic, one.partition)
             else:
                 granted = await self._memory(core.accumulator.batch_memory(one.key, one.value, ()), deadline_ms)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Consumer as LibrdkafkaConsumer
 
-from broker_client import Admin, Consumer, OffsetAndMetadata, Producer, TopicPartition
+from broker_client import Admin, AsyncConsumer, Consumer, OffsetAndMetadata, Producer, TopicPartition
 from broker_client.consumer_errors import CommitFailed, FencedInstanceId, RebalanceCallbackFailed, WakeupError
-from broker_client.consumer_groups import RebalanceListener
+from broker_client.consumer_groups import RebalanceListener, SubscriptionPattern
+from broker_client.errors import BrokerError, ProducerError
 from tests.interop.kafka_release import RELEASES
 from tests.interop.real_kafka import real_kafka
 
@@ -27,6 +29,8 @@ SETTINGS = {
     "group.min.session.timeout.ms": "1000",
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "3",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "500",
 }
 PARTITIONS = 4
 RECORDS = 40
@@ -39,8 +43,20 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def modern() -> Iterator[RealKafka]:
+    """A release that has the consumer protocol (KIP-848)."""
+    with real_kafka("4.3.1", settings=SETTINGS) as cluster:
+        yield cluster
+
+
 @pytest.fixture
 def topic(kafka: RealKafka) -> str:
+    return make_topic(kafka)
+
+
+def make_topic(kafka: RealKafka) -> str:
+    """A topic with records in each partition."""
     name = f"topic-{uuid.uuid4().hex[:8]}"
     with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
         admin.create_topic(name, partitions=PARTITIONS, replication_factor=1)
@@ -71,9 +87,16 @@ class Calls(RebalanceListener):
         self._called("lost", partitions)
 
 
-def consumer_on(kafka: RealKafka, group: str, **options: Any) -> Consumer:
-    given = {"auto_offset_reset": "earliest", "session_timeout_ms": 6_000, "heartbeat_interval_ms": 200, **options}
-    return Consumer(bootstrap_servers=kafka.bootstrap_servers, group_id=group, **given)
+def consumer_on(kafka: RealKafka, group: str, *, protocol: str = "classic", **options: Any) -> Consumer:
+    if protocol == "classic":
+        options = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200, **options}
+    return Consumer(
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id=group,
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        **options,
+    )
 
 
 def poll_until(consumers: Sequence[Consumer], done: Callable[[], bool]) -> list[bytes | None]:
@@ -136,6 +159,68 @@ def test_members_share_the_partitions_and_take_over_those_of_a_leaver(
         assert revoked[0] == [number for number in range(PARTITIONS) if number not in kept]
     else:
         assert revoked[0] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_the_broker_assigns_with_the_consumer_protocol(modern: RealKafka, assignor: str) -> None:
+    topic = make_topic(modern)
+    listener = Calls()
+    with consumer_on(modern, topic, protocol="consumer", group_remote_assignor=assignor) as first:
+        first.subscribe([topic], listener)
+        values = poll_until([first], lambda: owned(first) == [0, 1, 2, 3])
+        while len(values) < RECORDS:
+            values += [record.value for record in first.poll(1.0)]
+        with consumer_on(modern, topic, protocol="consumer") as second:
+            second.subscribe(SubscriptionPattern(".*" + topic[-6:]))
+            poll_until([first, second], lambda: all_owned(first, second))
+            kept = owned(first)
+            metadata = second.group_metadata()
+            assert metadata.generation_id > 0
+            assert metadata.member_id
+        poll_until([first], lambda: owned(first) == [0, 1, 2, 3])
+        offsets = [found and found.offset for found in first.committed(first.assignment()).values()]
+        assert offsets == [RECORDS // PARTITIONS] * PARTITIONS  # committed before the revocation
+    revoked = [partitions for name, partitions in listener.calls if name == "revoked"]
+    assert revoked == [[number for number in range(PARTITIONS) if number not in kept], [0, 1, 2, 3]]
+    assert all(name != "lost" for name, _ in listener.calls)
+
+
+def test_a_member_of_the_consumer_protocol_that_does_not_poll_returns(modern: RealKafka) -> None:
+    topic = make_topic(modern)
+    listener = Calls()
+    with consumer_on(modern, topic, protocol="consumer", max_poll_interval_ms=500) as consumer:
+        consumer.subscribe([topic], listener)
+        poll_until([consumer], lambda: owned(consumer) == [0, 1, 2, 3])
+        time.sleep(1.0)
+        poll_until([consumer], lambda: len(listener.calls) == 3)
+        assert [name for name, _ in listener.calls] == ["assigned", "lost", "assigned"]
+        consumer.unsubscribe()
+        assert listener.calls[-1] == ("revoked", [0, 1, 2, 3])
+        consumer.subscribe(re.compile(topic[:-1] + "."), listener)
+        poll_until([consumer], lambda: owned(consumer) == [0, 1, 2, 3])
+
+
+def test_a_cluster_without_the_consumer_protocol_and_a_wrong_assignor_are_named(
+    kafka: RealKafka, modern: RealKafka
+) -> None:
+    if kafka.release < "4":
+        with consumer_on(kafka, "g", protocol="consumer") as consumer:
+            consumer.subscribe(["t"])
+            with pytest.raises(ProducerError, match=r"UNSUPPORTED_VERSION|does not serve group\.protocol=consumer"):
+                poll_until([consumer], lambda: False)
+    with consumer_on(modern, "g", protocol="consumer", group_remote_assignor="best") as consumer:
+        consumer.subscribe(["t"])
+        with pytest.raises(BrokerError, match="UNSUPPORTED_ASSIGNOR"):
+            poll_until([consumer], lambda: False)
+
+
+def test_a_member_of_the_classic_protocol_joins_a_group_of_the_consumer_protocol(modern: RealKafka) -> None:
+    topic = make_topic(modern)
+    with consumer_on(modern, topic, protocol="consumer") as first, consumer_on(modern, topic) as second:
+        first.subscribe([topic])
+        poll_until([first], lambda: owned(first) == [0, 1, 2, 3])
+        second.subscribe([topic])
+        poll_until([first, second], lambda: all_owned(first, second))
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
@@ -251,3 +336,48 @@ def test_wakeup_ends_a_poll_and_listeners_may_raise_and_call_the_consumer(kafka:
     with consumer_on(kafka, topic) as reader:
         keys = [TopicPartition(topic, number) for number in range(PARTITIONS)]
         assert [found and found.offset for found in reader.committed(keys).values()] == [7] * PARTITIONS
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_members_on_an_event_loop_share_the_partitions(modern: RealKafka, protocol: str) -> None:
+    topic = make_topic(modern)
+    calls: list[str] = []
+
+    class Committing(RebalanceListener):
+        async def on_partitions_revoked(self, partitions: Sequence[TopicPartition]) -> None:
+            assert partitions
+            await first.commit()
+            calls.append("revoked")
+
+        async def on_partitions_assigned(self, partitions: Sequence[TopicPartition]) -> None:
+            await asyncio.sleep(0 * len(partitions))
+            calls.append("assigned")
+
+    def consumer() -> AsyncConsumer:
+        return AsyncConsumer(
+            bootstrap_servers=modern.bootstrap_servers,
+            group_id=topic,
+            group_protocol=protocol,
+            auto_offset_reset="earliest",
+            **({"heartbeat_interval_ms": 200} if protocol == "classic" else {}),
+        )
+
+    async def run() -> None:
+        await first.subscribe([topic], Committing())
+        read = 0
+        async for _ in first:
+            read += 1
+            if read == RECORDS:
+                break
+        async with consumer() as second:
+            await second.subscribe(re.compile(topic))
+            async with asyncio.timeout(DEADLINE_S):
+                while len(first.assignment()) != 2 or len(second.assignment()) != 2:
+                    await asyncio.gather(first.poll(0.1), second.poll(0.1))
+            committed = await second.committed([TopicPartition(topic, number) for number in range(PARTITIONS)])
+            assert [found and found.offset for found in committed.values()] == [RECORDS // PARTITIONS] * PARTITIONS
+        await first.close()
+        assert calls[:2] == ["assigned", "revoked"]
+
+    first = consumer()
+    asyncio.run(run())

@@ -37,6 +37,7 @@ def run(story, journal_events):
     events = [
         journal_events("BrokerKilled", 5_000, 1),
         journal_events("LeaderElected", 6_000, 2, previous_leader=1, leader_epoch=4, isr=(2, 3), unclean=True),
+        journal_events("IsrChanged", 6_000, 2, isr=(2, 3), previous_isr=(1, 2, 3)),
         journal_events("HighWatermarkAdvanced", 7_000, 2, high_watermark=1, leader_epoch=4),
         journal_events("LogTruncated", 8_000, 1, from_offset=1, to_offset=4, leader_epoch=4, leader_id=2),
         journal_events("ProduceCompleted", 8_500, 2, error_code=19),
@@ -98,7 +99,7 @@ def test_the_page_shows_errors_latency_isr_changes_and_the_command(run):
     assert "From send to acknowledgement: p50 1.0 ms" in page
     assert "<td>unknown</td><td>REQUEST_TIMED_OUT</td>" in page
     assert "Brokers refused 1 batch for orders-0 with NOT_ENOUGH_REPLICAS." in page
-    assert "ISR from 0.005 s: 2 3" in page
+    assert "ISR from 0.005 s: 2 3</p>" in page
     assert "<code>broker-sim run crash.yaml --seed 7</code>" in page
     assert "every finding is one that the configuration permits" in page
 

@@ -248,10 +248,10 @@ def _did(life: BatchLife, event: BatchEvent) -> str:
     if kind in (BatchEventKind.FAILED, BatchEventKind.EXPIRED):
         return f"{kind.value}: {event.error}: {detail}"
     return {
-        BatchEventKind.CREATED: f"batch {life.number} is created: the BufferPool gives {detail}",
+        BatchEventKind.CREATED: f"batch {life.number} is created: the BufferPool allocates {detail}",
         BatchEventKind.READY: f"ready: {_READY.get(detail, detail)}",
         BatchEventKind.DRAINED: f"the Sender drains it for {node}",
         BatchEventKind.SENT: f"the NetworkClient sends it to {node}: correlation id {event.correlation_id}",
         BatchEventKind.IN_FLIGHT: f"the Selector has written it: {detail} is in flight",
-        BatchEventKind.FREED: f"the BufferPool has its {detail} back",
+        BatchEventKind.FREED: f"the BufferPool deallocates {detail}",
     }[kind]

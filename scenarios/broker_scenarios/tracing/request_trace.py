@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from broker_sim.control.events import Event
 
-_ENDS: Final = {BrokerKilled: "dies", BrokerStopped: "has shut down", BrokerFenced: "is fenced"}
+_ENDS: Final = {BrokerKilled: "is killed", BrokerStopped: "has shut down", BrokerFenced: "is fenced"}
 _ABOUT_A_PARTITION: Final = HighWatermarkAdvanced | IsrChanged | LeaderElected | LogTruncated
 _ALWAYS_UNDER_WAY: Final = ("Fetch", "FetchSnapshot", "BrokerHeartbeat")
 

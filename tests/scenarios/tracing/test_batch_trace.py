@@ -46,7 +46,7 @@ def test_a_batch_passes_through_the_producers_parts() -> None:
           NetworkClient      in flight       2.000 ms                                    ██████████████
                              total           7.000 ms
 
-          +0.000 ms  batch 0 is created: the BufferPool gives 16,384 bytes, 100 left
+          +0.000 ms  batch 0 is created: the BufferPool allocates 16,384 bytes, 100 left
           +0.000 ms  record 1 is appended
           +2.000 ms  records 2 to 3 are appended
           +5.000 ms  ready: linger.ms is over
@@ -54,7 +54,7 @@ def test_a_batch_passes_through_the_producers_parts() -> None:
           +5.000 ms  the NetworkClient sends it to node 1: correlation id 7
           +5.100 ms  the Selector has written it: Produce v13 is in flight
           +7.000 ms  acknowledged: offsets 60 to 62
-          +7.000 ms  the BufferPool has its 16,384 bytes back
+          +7.000 ms  the BufferPool deallocates 16,384 bytes
         """
     )
 
@@ -79,7 +79,7 @@ def test_a_journal_adds_what_the_broker_did_with_its_request_and_with_its_partit
                              purgatory       1.000 ms                                       ███████
                              total           7.000 ms
 
-          +0.000 ms  batch 0 is created: the BufferPool gives 16,384 bytes, 100 left
+          +0.000 ms  batch 0 is created: the BufferPool allocates 16,384 bytes, 100 left
           +0.000 ms  record 1 is appended
           +2.000 ms  records 2 to 3 are appended
           +5.000 ms  ready: linger.ms is over
@@ -90,7 +90,7 @@ def test_a_journal_adds_what_the_broker_did_with_its_request_and_with_its_partit
           +5.500 ms  broker 1: appended to orders-2: offsets 60 to 62, 100 bytes, leader epoch 0
           +6.500 ms  broker 1: the response of 99 bytes is written
           +7.000 ms  acknowledged: offsets 60 to 62
-          +7.000 ms  the BufferPool has its 16,384 bytes back
+          +7.000 ms  the BufferPool deallocates 16,384 bytes
         """
     )
 
@@ -134,7 +134,7 @@ def test_a_retry_has_its_reason_and_the_journal_the_events_in_between() -> None:
     assert texts[6:13] == [
         "broker 1 never gets that request",
         "the Selector has written it: Produce v13 is in flight",
-        "(meanwhile) broker 1 dies",
+        "(meanwhile) broker 1 is killed",
         "NETWORK_EXCEPTION, disconnected from node 1: back into the RecordAccumulator for 90 ms",
         "ready: its back-off is over, or its partition has another leader",
         "(meanwhile) broker 2 is elected leader of orders-2",
@@ -160,7 +160,7 @@ def test_a_part_shows_the_batch_that_it_was_cut_from_first() -> None:
     ]
     assert [line for line in lines if "appended" in line] == ["  +2.000 ms  record 3 is appended"]
     assert [line.strip() for line in lines[-6:]] == [
-        "+7.000 ms  the BufferPool has its 16,384 bytes back",
+        "+7.000 ms  the BufferPool deallocates 16,384 bytes",
         "+7.000 ms  batch 2 is cut from batch 0: its record 3",
         "+7.000 ms  ready: it is full",
         "+8.000 ms  the Sender drains it for node 1",

@@ -47,7 +47,7 @@ def test_a_produce_that_waits_for_a_dead_follower_shows_its_wait(
     texts = [moment.text for moment in trace.moments]
     assert texts[0].startswith("Processor ")
     assert texts[1].startswith("appended to orders-")
-    assert texts.index("broker 1 dies") < texts.index("broker 1 is fenced")
+    assert texts.index("broker 1 is killed") < texts.index("broker 1 is fenced")
     completed = next(place for place, text in enumerate(texts) if "completes: base offset" in text)
     watermark = next(
         place for place, text in enumerate(texts) if text.startswith("the high watermark") and place > completed - 3

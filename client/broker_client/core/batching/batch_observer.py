@@ -25,7 +25,7 @@ class BatchObserver:
     __slots__ = ()
 
     def created(self, batch: ProducerBatch, *, waited: bool) -> None:
-        """The BufferPool has granted memory; `waited` if a caller had to wait for it. No record is appended yet."""
+        """The BufferPool has allocated memory; `waited` if a caller had to wait for it. No record is appended yet."""
 
     def ready_made(self, batch: ProducerBatch) -> None:
         """A batch of a table's rows is in its queue: it accepts no records."""

@@ -77,14 +77,16 @@ class ColumnarSend:
         if self._transactional is not None:
             self._check_transaction(self._transactional, granted_bytes)
         if self._cluster is None:
-            known = core.known_topic(self.topic, now_ms)
-            if known is None or (self.highest_partition is not None and self.highest_partition >= known[1]):
+            known = core.topics.look_up(self.topic, now_ms)
+            if known is None or (
+                self.highest_partition is not None and self.highest_partition >= known.partition_count
+            ):
                 if known is not None:
                     core.metadata.request_update_for_topic(self.topic)
                     core.wakeup()
                 return WaitFor.METADATA
-            self._cluster = known[0]
-            self._assign(known[0], known[1])
+            self._cluster = known.cluster
+            self._assign(known.cluster, known.partition_count)
         while self._turns:
             partition, pieces = self._turns[0]
             piece = self._section or next(pieces, None)

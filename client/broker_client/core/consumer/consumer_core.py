@@ -19,6 +19,7 @@ from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
 from broker_client.core.consumer.offset_lookups import OffsetLookups
 from broker_client.core.consumer.positions import Positions
 from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState, SubscriptionType
+from broker_client.core.groups.broker_assigned_group import BrokerAssignedGroup
 from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.groups.classic_group import ClassicGroup
 from broker_client.core.producer.sender_loop import now_ms_of
@@ -99,7 +100,8 @@ class ConsumerCore:
         self._fetcher = Fetcher(core, self._subscriptions, options, self._buffer, self._waits.notify)
         self._group: ConsumerGroup | None = None
         if group is not None:
-            self._group = ClassicGroup(core, group, self._subscriptions, self._waits, run_callback)
+            kind = BrokerAssignedGroup if group.group_protocol == "consumer" else ClassicGroup
+            self._group = kind(core, group, self._subscriptions, self._waits, run_callback)
         self._unanswered_since_ms: int | None = None
 
     # Subscription and assignment
@@ -158,6 +160,7 @@ class ConsumerCore:
         """
         self._need_group("subscribe")
         self._subscriptions.subscribe_broker_pattern(pattern, listener or NO_LISTENER)
+        self._core.metadata.keep_only((), all_topics=True)
 
     async def unsubscribe(self) -> None:
         """Give up all partitions, leave the group and forget the subscription.

@@ -81,11 +81,16 @@ class ClassicGroup:
         self._committed = CommittedOffsets(
             options.group_id, self._finder, waits, lambda: self._membership.stable_generation
         )
-        self.metadata = ConsumerGroupMetadata(group_id=options.group_id, group_instance_id=options.group_instance_id)
+        self._metadata = ConsumerGroupMetadata(group_id=options.group_id, group_instance_id=options.group_instance_id)
         self._joined_subscription: frozenset[str] | None = None
         self._is_leader = False
         self._prepare_timer: CallTimer | None = None
         self._prepare_commit: PendingResult | None = None
+
+    @property
+    def metadata(self) -> ConsumerGroupMetadata:
+        """The membership of the last join."""
+        return self._metadata
 
     async def poll(self, timer: CallTimer) -> bool:
         """Do what a poll has to do before records are read; return False when the member has to wait.
@@ -243,7 +248,7 @@ class ClassicGroup:
         if not self._is_leader:
             self._snapshots.forget()
         assignor = self._assignor(generation.protocol_name or "")
-        self.metadata = ConsumerGroupMetadata(
+        self._metadata = ConsumerGroupMetadata(
             group_id=self._options.group_id,
             generation_id=generation.generation_id,
             member_id=generation.member_id,
@@ -263,7 +268,7 @@ class ClassicGroup:
                 error = await self._callbacks.revoked(revoked)
                 self._membership.request_rejoin("need to revoke partitions and re-join")
         self._join_matching_topics(assigned)
-        assignor.on_assignment(received, self.metadata)
+        assignor.on_assignment(received, self._metadata)
         self._commits.restart_auto_commit()
         self._subscriptions.assign_from_group(assigned)
         added = [key for key in assigned if key not in owned]

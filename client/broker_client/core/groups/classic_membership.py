@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from broker_client.consumer_errors import FencedInstanceId, GroupAuthorizationFailed, group_error, is_retriable
+from broker_client.consumer_errors import (
+    CommitFailed,
+    FencedInstanceId,
+    GroupAuthorizationFailed,
+    RebalanceInProgress,
+    group_error,
+    is_retriable,
+)
 from broker_client.core.consumer.call_waits import PendingResult
 from broker_client.core.groups.consumer_protocol import PROTOCOL_TYPE
 from broker_client.core.groups.heartbeat_timers import HeartbeatTimers
@@ -173,6 +180,37 @@ class ClassicMembership:
         call, self._beat_call = self._beat_call, None
         if call is not None and call.active():
             call.cancel()
+
+    # Commits: see CommitMembership
+
+    def commit_generation(self) -> Generation:
+        """Return the generation of a stable member.
+
+        Raises:
+            RebalanceInProgress: the member is joining; poll, then commit again.
+            CommitFailed: the member has been removed from the group.
+        """
+        if self.state is MemberState.STABLE:
+            return self.generation
+        if self.state.is_rebalancing:
+            raise RebalanceInProgress("the group is rebalancing: call poll, then commit again")
+        raise CommitFailed("the consumer is not part of an active group: it was removed from it")
+
+    def commit_refused(self, code: ErrorCode, sent: Generation) -> ProducerError | None:
+        """React to an error code of a commit; return the error for the application if it is one of the membership."""
+        is_current = self.generation == sent
+        is_preparing = self.state is MemberState.PREPARING_REBALANCE
+        if code is ErrorCode.REBALANCE_IN_PROGRESS:
+            self.request_rejoin("offset commit failed since group is already rebalancing")
+            return RebalanceInProgress("the group is rebalancing: call poll, then commit again")
+        if code is ErrorCode.FENCED_INSTANCE_ID and not is_current:
+            return _stale() if is_preparing else CommitFailed()
+        if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+            if not is_current and is_preparing:
+                return _stale()
+            self.reset_on_error("OFFSET_COMMIT", code)
+            return CommitFailed()
+        return None
 
     # Joining
 
@@ -401,3 +439,7 @@ class ClassicMembership:
             return LeaveGroupRequest(group_id=self._group_id, members=[identity])
 
         return self._finder.send(LeaveGroupRequest, build)
+
+
+def _stale() -> RebalanceInProgress:
+    return RebalanceInProgress("the member's generation is stale, it takes part in a newer rebalance: poll, then retry")

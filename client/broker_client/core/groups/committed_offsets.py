@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
+    from broker_client.core.groups.member_states import Generation
 
 __all__ = ["CommittedOffsets", "offset_fetch_request"]
 
@@ -41,16 +42,26 @@ Committed = dict[TopicPartition, OffsetAndMetadata | None]
 
 
 class CommittedOffsets:
-    """Call everything on the reactor's thread. `generation` returns the membership that a request belongs to."""
+    """Call everything on the reactor's thread.
+
+    `generation` returns the membership that a request belongs to; `with_member` sends it (KIP-848).
+    """
 
     def __init__(
-        self, group_id: str, finder: CoordinatorFinder, waits: CallWaits, generation: Callable[[], object]
+        self,
+        group_id: str,
+        finder: CoordinatorFinder,
+        waits: CallWaits,
+        generation: Callable[[], Generation | None],
+        *,
+        with_member: bool = False,
     ) -> None:
         self._group_id = group_id
         self._finder = finder
         self._waits = waits
         self._generation = generation
-        self._pending: tuple[object, frozenset[TopicPartition], PendingResult] | None = None
+        self._with_member = with_member
+        self._pending: tuple[Generation | None, frozenset[TopicPartition], PendingResult] | None = None
 
     async def fetch(self, partitions: Sequence[TopicPartition], timer: CallTimer) -> Committed | None:
         """Return the committed offsets, None for partitions without one; None as a whole when the time is over.
@@ -76,7 +87,7 @@ class CommittedOffsets:
             self._pending = None
             if pending.error is None:
                 return pending.value  # type: ignore[no-any-return]
-            if not is_retriable(pending.error):
+            if not (is_retriable(pending.error) or _is_stale(pending.error)):
                 raise pending.error
             await self._waits.sleep(self._finder.backoff.backoff_ms(attempts), timer)
             attempts += 1
@@ -86,11 +97,16 @@ class CommittedOffsets:
     # Details
 
     def _send(self, partitions: Sequence[TopicPartition]) -> Deferred[Any]:
-        response = self._finder.send(
-            OffsetFetchRequest,
-            lambda version: offset_fetch_request(version, self._group_id, partitions),
-            highest_version=TOPIC_NAMES_UP_TO,
-        )
+        member = self._generation() if self._with_member else None
+
+        def build(version: int) -> OffsetFetchRequest:
+            request = offset_fetch_request(version, self._group_id, partitions)
+            if member is not None and member.is_member:
+                for group in request.groups:
+                    group.member_id, group.member_epoch = member.member_id, member.generation_id
+            return request
+
+        response = self._finder.send(OffsetFetchRequest, build, highest_version=TOPIC_NAMES_UP_TO)
         return response.addCallback(self._take)
 
     def _take(self, response: OffsetFetchResponse) -> Committed:
@@ -137,6 +153,11 @@ def offset_fetch_request(version: int, group_id: str, partitions: Sequence[Topic
         topics=[OffsetFetchRequestTopics(name=name, partition_indexes=numbers) for name, numbers in topics.items()],
     )
     return OffsetFetchRequest(groups=[group], require_stable=True)
+
+
+def _is_stale(error: BaseException) -> bool:
+    """True if the member has a newer epoch than the request had."""
+    return isinstance(error, BrokerError) and error.error_code is ErrorCode.STALE_MEMBER_EPOCH
 
 
 def _committed(one: Any) -> OffsetAndMetadata | None:

@@ -15,9 +15,12 @@ __all__ = ["ConsumerGroup"]
 
 
 class ConsumerGroup(Protocol):
-    """Implemented by ClassicGroup and by the group of the consumer protocol (KIP-848)."""
+    """Implemented by ClassicGroup and by BrokerAssignedGroup (KIP-848)."""
 
-    metadata: ConsumerGroupMetadata
+    @property
+    def metadata(self) -> ConsumerGroupMetadata:
+        """The membership, for offsets that a transaction commits."""
+        ...
 
     async def poll(self, timer: CallTimer) -> bool:
         """Do what a poll has to do before records are read; return False when the member has to wait."""

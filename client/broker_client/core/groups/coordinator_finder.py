@@ -106,6 +106,11 @@ class CoordinatorFinder:
             self._lookup = PendingResult.of(self._send(), self._waits)
         return self._lookup
 
+    @property
+    def is_looking_up(self) -> bool:
+        """True if FindCoordinator was sent and its result has not been taken."""
+        return self._lookup is not None
+
     def forget_look_up(self) -> None:
         """Let the next look-up send a request even if one is under way."""
         self._lookup = None

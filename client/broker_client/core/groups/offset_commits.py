@@ -1,27 +1,20 @@
-"""Commits offsets of a classic group. Mirrors the commit half of ConsumerCoordinator.
+"""Commits offsets of a group. Mirrors the commit half of ConsumerCoordinator, and of CommitRequestManager.
 
-A commit is sent with the member's generation, or, with partitions that were assigned by hand, with none.
+A commit is sent with the member's generation or epoch, or, with partitions that were assigned by hand, with none.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
-from broker_client.consumer_errors import (
-    CommitFailed,
-    FencedInstanceId,
-    RebalanceInProgress,
-    RetriableCommitFailed,
-    group_error,
-    is_retriable,
-)
+from broker_client.consumer_errors import FencedInstanceId, RetriableCommitFailed, group_error, is_retriable
 from broker_client.core.consumer.call_waits import PendingResult
-from broker_client.core.groups.member_states import NO_GENERATION, Generation, MemberState
+from broker_client.core.groups.member_states import NO_GENERATION, Generation
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.errors import ProducerError, TopicAuthorizationFailed
 from broker_client.records import TopicPartition
@@ -40,12 +33,11 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.callback_runner import CallbackRunner
-    from broker_client.core.groups.classic_membership import ClassicMembership
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
 
-__all__ = ["CommitCallback", "OffsetCommits", "offset_commit_request"]
+__all__ = ["CommitCallback", "CommitMembership", "OffsetCommits", "offset_commit_request"]
 
 CommitCallback = "Callable[[Mapping[TopicPartition, OffsetAndMetadata], ProducerError | None], object]"
 """Called with the offsets and the error, or None, within a later call of the consumer."""
@@ -57,6 +49,18 @@ _LOST_COORDINATOR: Final = (
     ErrorCode.REQUEST_TIMED_OUT,
 )
 _log = Logger()
+
+
+class CommitMembership(Protocol):
+    """The membership that commits are sent with."""
+
+    def commit_generation(self) -> Generation:
+        """Return the generation or member epoch to commit with; raises ProducerError if the member has none."""
+        ...
+
+    def commit_refused(self, code: ErrorCode, sent: Generation) -> ProducerError | None:
+        """React to an error code of a commit; return the error for the application if it is one of the membership."""
+        ...
 
 
 @dataclass(slots=True)
@@ -75,7 +79,7 @@ class OffsetCommits:
         options: GroupOptions,
         finder: CoordinatorFinder,
         waits: CallWaits,
-        membership: ClassicMembership,
+        membership: CommitMembership,
         subscriptions: SubscriptionState,
         run_callback: CallbackRunner,
     ) -> None:
@@ -234,17 +238,14 @@ class OffsetCommits:
     def _send(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Deferred[None]:
         if not offsets:
             return succeed(None)
-        generation: Generation | None = NO_GENERATION
+        sent_with = NO_GENERATION
         instance = None
         if self._subscriptions.is_automatic:
-            generation = self._membership.stable_generation
             instance = self._options.group_instance_id
-            if generation is None and self._membership.state.is_rebalancing:
-                return fail(RebalanceInProgress("the group is rebalancing: call poll, then commit again"))
-            if generation is None:
-                return fail(CommitFailed("the consumer is not part of an active group: it was removed from it"))
-        assert generation is not None, "it was checked"
-        sent_with = generation
+            try:
+                sent_with = self._membership.commit_generation()
+            except ProducerError as error:
+                return fail(error)
         request = offset_commit_request(self._options.group_id, offsets)
         request.generation_id_or_member_epoch = sent_with.generation_id
         request.member_id = sent_with.member_id
@@ -268,22 +269,10 @@ class OffsetCommits:
             raise TopicAuthorizationFailed(", ".join(dict.fromkeys(unauthorized)))
 
     def _error(self, code: ErrorCode, key: TopicPartition, sent: Generation) -> ProducerError:
-        membership = self._membership
-        is_current = membership.generation == sent
-        is_preparing = membership.state is MemberState.PREPARING_REBALANCE
         if code in _LOST_COORDINATOR:
             self._finder.mark_unknown(f"error response {code.name}")
-        elif code is ErrorCode.REBALANCE_IN_PROGRESS:
-            membership.request_rejoin("offset commit failed since group is already rebalancing")
-            return RebalanceInProgress("the group is rebalancing: call poll, then commit again")
-        elif code is ErrorCode.FENCED_INSTANCE_ID and not is_current:
-            return _stale() if is_preparing else CommitFailed()
-        elif code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
-            if not is_current and is_preparing:
-                return _stale()
-            membership.reset_on_error("OFFSET_COMMIT", code)
-            return CommitFailed()
-        return group_error(code, self._options.group_id, f"offset of {key}")
+        refused = self._membership.commit_refused(code, sent)
+        return refused or group_error(code, self._options.group_id, f"offset of {key}")
 
 
 def offset_commit_request(group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> OffsetCommitRequest:
@@ -300,10 +289,6 @@ def offset_commit_request(group_id: str, offsets: Mapping[TopicPartition, Offset
             )
         )
     return OffsetCommitRequest(group_id=group_id, topics=list(topics.values()))
-
-
-def _stale() -> RebalanceInProgress:
-    return RebalanceInProgress("the member's generation is stale, it takes part in a newer rebalance: poll, then retry")
 
 
 def _log_failed(_: Any, error: ProducerError | None) -> None:

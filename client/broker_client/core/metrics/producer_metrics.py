@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker_client.core.metrics.kafka_producer_metrics import BufferPoolMetrics, KafkaProducerMetrics, register_app_info
 from broker_client.core.metrics.registry import Metrics, RecordingLevel
-from broker_client.core.metrics.selector_metrics import MeasuredTurns, SelectorMetrics
+from broker_client.core.metrics.selector_metrics import MeasuredRunnable, SelectorMetrics
 from broker_client.core.metrics.sender_metrics import SenderMetrics
 from broker_client.core.metrics.stats import MetricConfig
 from broker_client.core.network.version_negotiation import software_version
@@ -49,9 +49,9 @@ class ProducerMetrics:
         client.selector.sensors = self.selector
         client.throttle_time = self.sender.throttle_time
 
-    def measured(self, turns: Runnable) -> MeasuredTurns:
-        """The Sender's turns, with their times taken."""
-        return MeasuredTurns(turns, self.selector, self._reactor.seconds)
+    def measured(self, runnable: Runnable) -> MeasuredRunnable:
+        """The Sender, with its iterations measured."""
+        return MeasuredRunnable(runnable, self.selector, self._reactor.seconds)
 
     def read(self) -> MetricsSnapshot:
         """The present values of all metrics; from any thread."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_client.core.producer.sender_loop import Runnable
     from broker_client.metrics import MetricName
 
-__all__ = ["MeasuredTurns", "SelectorMetrics"]
+__all__ = ["MeasuredRunnable", "SelectorMetrics"]
 
 GROUP: Final = "producer-metrics"
 NODE_GROUP: Final = "producer-node-metrics"
@@ -115,7 +115,7 @@ class SelectorMetrics:
             node.latency.record(latency_ms, now_ms)
 
     def turn(self, waited_s: float, took_s: float, now_ms: int) -> None:
-        """The network thread waited and then took a turn."""
+        """The network thread has waited and then run an iteration."""
         self._select_time.record(waited_s * _S_IN_NS, now_ms)
         self._io_time.record(took_s * _S_IN_NS, now_ms)
 
@@ -167,8 +167,8 @@ class SelectorMetrics:
         return self._metrics.name(name, GROUP, description)
 
 
-class MeasuredTurns:
-    """A Sender's turns with their times taken."""
+class MeasuredRunnable:
+    """Runs the iterations of a Sender and measures them."""
 
     __slots__ = ("_ended_s", "_metrics", "_runnable", "_seconds")
 

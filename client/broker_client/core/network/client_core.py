@@ -189,7 +189,7 @@ class ClientCore:
         self._loop.wakeup()
 
     def wakeup(self) -> None:
-        """Take a turn soon; from any thread."""
+        """Run an iteration soon; from any thread."""
         self._loop.wakeup()
 
     def run_once(self, now_ms: int) -> int:

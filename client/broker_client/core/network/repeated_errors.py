@@ -51,7 +51,7 @@ class RepeatedErrors:
     def _log_count(self, kind: tuple[str, str]) -> None:
         self._logged[kind] = count = self._counts[kind]
         self._log.error(
-            "{what}: uncaught error occurred count={count} times: {name}: {text}",
+            "{what}: uncaught error repeated count={count} error={name}: {text}",
             what=self._what,
             count=count,
             name=kind[0],

@@ -27,6 +27,7 @@ from broker_client.core.producer.future_record_metadata import DeliveryCallback,
 from broker_client.core.producer.pending_sends import PendingSends
 from broker_client.core.producer.sender import Sender
 from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
+from broker_client.core.producer.topic_lookup import TopicLookup
 from broker_client.core.producer.wait_for_room import WaitingRecord
 from broker_client.core.producer.waits import WaitFor
 from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
@@ -36,17 +37,13 @@ from broker_client.core.transactions.transactional_calls import TransactionalCal
 from broker_client.errors import (
     BufferExhausted,
     IllegalState,
-    InvalidTopic,
-    MetadataTimeout,
     ProducerClosed,
     ProducerError,
     RecordTooLarge,
     SerializationError,
-    TopicAuthorizationFailed,
 )
-from broker_client.record_values import INT64_MAX, checked_topic, whole_number
+from broker_client.record_values import INT64_MAX, whole_number
 from broker_client.records import UNKNOWN_PARTITION, Headers, PartitionInfo
-from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
 from sim_runtime.backoff import ExponentialBackoff
 from sim_runtime.deadlines import sleep
@@ -58,8 +55,8 @@ if TYPE_CHECKING:
     from broker_client.core.batching.columnar_send import ColumnarSend
     from broker_client.core.batching.producer_batch import ProducerBatch
     from broker_client.core.batching.record_accumulator import AccumulatorConfig
-    from broker_client.core.network.cluster import Cluster
     from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.topic_lookup import KnownTopic
     from broker_client.core.producer.trace import Trace
     from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor
@@ -71,20 +68,9 @@ BACKOFF_JITTER: Final = 0.2
 NO_HEADERS: Final[Headers] = ()
 # Up to here a record is far from max.request.size, and its overhead is not measured exactly.
 _OVERHEAD_SURELY_BELOW: Final = 128
-# A topic in use is added to the metadata again after this long, not for every record.
+# A topic in use is added to the metadata again after this time, not for every record.
 _TOUCH_TOPIC_AFTER_MS: Final = 1_000
 _log = Logger()
-
-
-class _KnownTopic:
-    """A topic's partition count in the snapshot that it was looked up in."""
-
-    __slots__ = ("cluster", "partition_count", "touched_ms")
-
-    def __init__(self, cluster: Cluster, partition_count: int, touched_ms: int) -> None:
-        self.cluster = cluster
-        self.partition_count = partition_count
-        self.touched_ms = touched_ms
 
 
 class ProducerCore:
@@ -109,8 +95,6 @@ class ProducerCore:
         self.ignores_keys = config.flag("partitioner.ignore.keys")
         self.partitioner = config.partitioner
         self._key_hashes = KeyHashes()
-        self._known_topics: dict[str, _KnownTopic] = {}
-        self._refused_by: dict[str, Cluster] = {}
         backoff = _retry_backoff(config, random)
         self.metadata = Metadata(
             bootstrap=config.bootstrap_servers,
@@ -136,6 +120,14 @@ class ProducerCore:
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
         self.client.telemetry = telemetry_of(config, self.client, self.metrics.registry, random)
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
+        self.topics = TopicLookup(
+            metadata=self.metadata,
+            check_open=self._check_open,
+            wakeup=self.wakeup,
+            connection_problems=self.client.connection_problems,
+            max_block_ms=self._max_block_ms,
+        )
+        self._known_topics = self.topics.known
         self.append_buffers = AppendBuffers(self.metadata, self._seconds, self._surely_small)
         self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
         self.sender = Sender(
@@ -147,8 +139,8 @@ class ProducerCore:
             metrics=self.metrics.sender,
             formats=self._formats,
         )
-        self.turns = self.metrics.measured(self.sender)
-        self.loop = SenderLoop(runnable=self.turns, reactor=reactor, call_from_thread=call_from_thread)
+        runnable = self.metrics.measured(self.sender)
+        self.loop = SenderLoop(runnable=runnable, reactor=reactor, call_from_thread=call_from_thread)
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
         self._transactional = self._transactional_calls()
@@ -191,7 +183,7 @@ class ProducerCore:
                 or known.cluster is not self.metadata.cluster
                 or now_ms - known.touched_ms > _TOUCH_TOPIC_AFTER_MS
             ):
-                known = self._look_up(topic, now_ms)
+                known = self.topics.look_up(topic, now_ms)
                 if known is None:
                     return WaitFor.METADATA
             if partition is None:
@@ -200,7 +192,7 @@ class ProducerCore:
                 else:
                     partition = self._choose_partition(topic, key, value, known)
             elif type(partition) is not int or not 0 <= partition < known.partition_count:
-                partition = self._checked_partition(topic, partition, known)
+                partition = self.topics.checked_partition(topic, partition, known)
                 if partition is None:
                     return WaitFor.METADATA
             if timestamp_ms is not None and (type(timestamp_ms) is not int or not 0 <= timestamp_ms <= INT64_MAX):
@@ -237,11 +229,6 @@ class ProducerCore:
             self._transactional.check_send()
         return ColumnarSend(self, self._transactional, topic, table, now_ms_of(self.reactor))
 
-    def known_topic(self, topic: str, now_ms: int) -> tuple[Cluster, int] | None:
-        """The newest snapshot and the topic's partition count, or None after an update was requested."""
-        known = self._look_up(topic, now_ms)
-        return None if known is None else (known.cluster, known.partition_count)
-
     @property
     def record_limit(self) -> tuple[int, str]:
         """The largest size of a record, and the option that sets it."""
@@ -250,7 +237,7 @@ class ProducerCore:
         return self.pool.memory_bytes, "buffer.memory"
 
     def wakeup(self) -> None:
-        """Let the Sender take a turn soon."""
+        """Let the Sender run an iteration soon."""
         self.loop.wakeup()
 
     # On the reactor
@@ -308,14 +295,14 @@ class ProducerCore:
         while True:
             if self.closed:
                 raise ProducerClosed("cannot return partitions: the producer is closed")
-            known = self._look_up(topic, now_ms_of(self.reactor))
+            known = self.topics.look_up(topic, now_ms_of(self.reactor))
             if known is not None:
                 if began_s is not None:
                     self.metrics.calls.metadata_wait.since(began_s)
                 return list(known.cluster.topics[topic].partitions)
             left_ms = deadline_ms - now_ms_of(self.reactor)
             if left_ms <= 0:
-                raise self.metadata_timeout(topic, None)
+                raise self.topics.timeout(topic, None)
             began_s = self._seconds() if began_s is None else began_s
             await metadata_change(self.metadata, self.reactor, left_ms)
 
@@ -388,26 +375,10 @@ class ProducerCore:
 
     @property
     def loop_errors(self) -> int:
-        """How many turns of the network loop ended with an error, which was logged."""
+        """How many iterations of the network loop ended with an error, which was logged."""
         return self.loop.errors
 
-    # For the faces
-
-    def metadata_timeout(self, topic: str, partition: int | None) -> MetadataTimeout:
-        """The error of a wait for metadata that took max.block.ms, with the known reason."""
-        count = self.metadata.cluster.partition_count(topic)
-        if partition is not None and count:
-            which = f"partition {partition} of topic {topic!r} with partition count {count}"
-        else:
-            which = f"topic {topic!r}"
-        text = f"{which} not present in metadata after {self._max_block_ms} ms"
-        code = self.metadata.topic_error(topic)
-        if code is not ErrorCode.NONE:
-            text += f" (the brokers return {code.name})"
-        problems = self.client.connection_problems()
-        if problems:
-            text += f" (bootstrap.servers: {'; '.join(problems)})"
-        return MetadataTimeout(text, "max.block.ms")
+    # For front ends
 
     def memory_timeout(self, size_bytes: int) -> BufferExhausted:
         """The error of a wait for memory that took max.block.ms."""
@@ -431,43 +402,7 @@ class ProducerCore:
         if self.accumulator.closed:
             raise ProducerClosed("cannot send: the producer is closed")
 
-    def _look_up(self, topic: str, now_ms: int) -> _KnownTopic | None:
-        """The topic in the newest snapshot, or None after an update was requested."""
-        self._check_open()
-        metadata = self.metadata
-        cluster = metadata.cluster
-        checked_topic(topic)
-        if topic in cluster.invalid_topics:
-            raise InvalidTopic(topic)
-        metadata.add(topic, now_ms)
-        count = cluster.partition_count(topic)
-        if count:
-            known = self._known_topics[topic] = _KnownTopic(cluster, count, now_ms)
-            return known
-        if topic in cluster.unauthorized_topics and self._refused_by.get(topic) is not cluster:
-            # Raised once per response: the next record requests an update. Mirrors Metadata.clearErrorsAndMaybeThrow.
-            self._refused_by[topic] = cluster
-            raise TopicAuthorizationFailed(topic)
-        fatal = metadata.take_fatal_error()
-        if fatal is not None:
-            raise fatal
-        metadata.request_update_for_topic(topic)
-        self.wakeup()
-        return None
-
-    def _checked_partition(self, topic: str, partition: int, known: _KnownTopic) -> int | None:
-        """The partition as a number; None after an update was requested because the snapshot does not have it."""
-        partition = whole_number("partition", partition)
-        if partition < 0:
-            raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")
-        if partition < known.partition_count:
-            return partition
-        self._check_open()
-        self.metadata.request_update_for_topic(topic)
-        self.wakeup()
-        return None
-
-    def _choose_partition(self, topic: str, key: bytes | None, value: bytes | None, known: _KnownTopic) -> int:
+    def _choose_partition(self, topic: str, key: bytes | None, value: bytes | None, known: KnownTopic) -> int:
         if self.partitioner is not None:
             chosen = self.partitioner.partition(topic, key, value, known.cluster)
             if not 0 <= chosen < known.partition_count:
@@ -493,7 +428,7 @@ class ProducerCore:
             return
         telemetry = self.client.telemetry
         if telemetry is not None and telemetry.has_last_push(now_ms_of(self.reactor)):
-            self.wakeup()  # its turn had come before the connection was free
+            self.wakeup()  # this iteration had begun before the connection was free
             return
         self._finish()
 

@@ -1,7 +1,6 @@
-"""Runs a Sender's turns on a reactor: when time is due, when the network has something, when callers wake it.
+"""Runs a Sender's iterations on a reactor: when one is due, after network events, after wake-ups. Mirrors Sender.run.
 
-As Sender.run.
-Wake-ups are merged: however many records are appended before the next turn, the reactor is woken once.
+Wake-ups are merged: however many records are appended before the next iteration, the reactor is woken once.
 """
 
 from __future__ import annotations
@@ -71,13 +70,13 @@ class SenderLoop:
         self._stopped = False
 
     def wakeup(self) -> None:
-        """Take a turn soon; from any thread."""
+        """Run an iteration soon; from any thread."""
         if not self._woken:
             self._woken = True
             self._call_from_thread(self._iterate)
 
     def on_event(self) -> None:
-        """Take a turn soon; from the reactor's thread: the network has something."""
+        """Run an iteration soon, because of a network event; from the reactor's thread."""
         if not self._in_iteration and not self._woken:
             self._woken = True
             self._reactor.callLater(0, self._iterate)
@@ -90,10 +89,10 @@ class SenderLoop:
         return self._errors.total
 
     def stop(self) -> None:
-        """Take no more turns."""
+        """Run no more iterations."""
         self._stopped = True
         self._errors.close()
-        self._cancel_next_turn()
+        self._cancel_next_iteration()
 
     def _iterate(self) -> None:
         if self._stopped or self._in_iteration:
@@ -110,10 +109,10 @@ class SenderLoop:
             return
         if self._woken or delay_ms <= 0:
             self._woken = True
-            self._cancel_next_turn()
+            self._cancel_next_iteration()
             self._reactor.callLater(0, self._iterate)
         elif delay_ms >= NEVER_MS:
-            self._cancel_next_turn()
+            self._cancel_next_iteration()
         elif self._next_iteration is None:
             self._next_iteration = self._reactor.callLater(delay_ms / 1000, self._due)
         else:
@@ -142,7 +141,7 @@ class SenderLoop:
         self._next_iteration = None
         self._iterate()
 
-    def _cancel_next_turn(self) -> None:
+    def _cancel_next_iteration(self) -> None:
         call, self._next_iteration = self._next_iteration, None
         if call is not None:
             call.cancel()

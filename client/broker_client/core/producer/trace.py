@@ -23,7 +23,7 @@ class BatchEventKind(Enum):
     """The kinds of events."""
 
     CREATED = "created"
-    """The BufferPool has given memory and the first record is appended; for a part of a split batch, it is cut."""
+    """The BufferPool has allocated memory and the first record is appended; for a part of a split batch, it is cut."""
     READY = "ready"
     """The Sender may take it, for the reason that `detail` names: see ReadyReason."""
     APPENDED = "appended"

@@ -177,7 +177,7 @@ class WaitForRoom:
                     if without_metadata_since_s is None:
                         without_metadata_since_s = core.reactor.seconds()
                     if not await self._wait(changed, item):
-                        raise core.metadata_timeout(item.topic, item.partition)
+                        raise core.topics.timeout(item.topic, item.partition)
                     continue
             finally:
                 core.metadata.forget(changed.fire)

@@ -69,7 +69,7 @@ class TransactionRequests:
         return (self._next is not None or self._manager.has_request_due) and self._manager.has_ongoing_transaction
 
     def run(self, now_ms: int) -> int | None:
-        """The part of a turn that comes before batches."""
+        """The part of an iteration that comes before batches."""
         manager = self._manager
         manager.maybe_resolve_sequences()
         if manager.has_fatal_error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_client.core.metrics.registry import Metrics
-from broker_client.core.metrics.selector_metrics import MeasuredTurns, SelectorMetrics
+from broker_client.core.metrics.selector_metrics import MeasuredRunnable, SelectorMetrics
 from broker_client.core.metrics.stats import MetricConfig
 
 
@@ -66,7 +66,7 @@ def test_a_turn_that_raises_is_measured_too(metrics: Metrics, selector: Selector
             raise ValueError(now_ms)
 
     with pytest.raises(ValueError, match="7"):
-        MeasuredTurns(Failing(), selector, lambda: next(times)).run_once(7)
+        MeasuredRunnable(Failing(), selector, lambda: next(times)).run_once(7)
     read = metrics.read()
     assert (read["io-wait-time-ns-total"], read["io-time-ns-total"]) == (2e9, 5e8)
     assert read["select-total"] == 1

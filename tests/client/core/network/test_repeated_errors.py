@@ -40,7 +40,7 @@ def test_an_error_that_differs_in_numbers_alone_is_one_error() -> None:
     assert first == "network loop: uncaught error"
     assert "log_failure" in logged.events[0]
     assert counts == [
-        f"network loop: uncaught error occurred count={count} times: ValueError: correlation id # is not Produce's, #"
+        f"network loop: uncaught error repeated count={count} error=ValueError: correlation id # is not Produce's, #"
         for count in (10, 100, 1_000, 1_681)
     ]
     assert logged.errors.total == 1_681
@@ -54,8 +54,8 @@ def test_errors_that_alternate_are_logged_once_each() -> None:
     assert [event["log_failure"].type for event in logged.events] == [ValueError, KeyError]
     logged.errors.close()
     assert [text.partition("count=")[2] for text in logged.texts()[2:]] == [
-        "5 times: ValueError: one",
-        "5 times: KeyError: 'other'",
+        "5 error=ValueError: one",
+        "5 error=KeyError: 'other'",
     ]
 
 

@@ -104,4 +104,4 @@ def test_an_error_that_repeats_is_logged_once_and_counted_at_the_end(
     assert turns.loop.errors == 7
     assert logged == ["network loop: uncaught error"]
     turns.loop.stop()
-    assert logged[1:] == ["network loop: uncaught error occurred count=7 times: ValueError: a turn went wrong"]
+    assert logged[1:] == ["network loop: uncaught error repeated count=7 error=ValueError: a turn went wrong"]

@@ -1,0 +1,241 @@
+"""A consumer in a group whose partitions the broker assigns (KIP-848). Mirrors AsyncKafkaConsumer's group parts.
+
+A poll reconciles the assignment that heartbeats have brought: commit, revoke, assign, acknowledge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twisted.logger import Logger
+
+from broker_client.consumer_groups import ConsumerGroupMetadata
+from broker_client.core.groups.committed_offsets import CommittedOffsets
+from broker_client.core.groups.consumer_heartbeats import LocalAssignment
+from broker_client.core.groups.consumer_member_states import ConsumerMemberState
+from broker_client.core.groups.consumer_membership import ConsumerMembership
+from broker_client.core.groups.coordinator_finder import CoordinatorFinder
+from broker_client.core.groups.offset_commits import OffsetCommits
+from broker_client.core.groups.rebalance_callbacks import RebalanceCallbacks
+from broker_client.core.groups.topic_snapshots import TopicSnapshots
+from broker_client.records import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from broker_client.consumer_errors import RebalanceCallbackFailed
+    from broker_client.consumer_groups import OffsetAndMetadata
+    from broker_client.core.consumer.call_waits import CallTimer, CallWaits
+    from broker_client.core.consumer.subscription_state import SubscriptionState
+    from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.network.client_core import ClientCore
+
+__all__ = ["BrokerAssignedGroup"]
+
+_log = Logger()
+
+
+class BrokerAssignedGroup:
+    """Call everything on the reactor's thread."""
+
+    def __init__(
+        self,
+        core: ClientCore,
+        options: GroupOptions,
+        subscriptions: SubscriptionState,
+        waits: CallWaits,
+        run_callback: CallbackRunner,
+    ) -> None:
+        self._core = core
+        self._options = options
+        self._subscriptions = subscriptions
+        self._waits = waits
+        self._finder = CoordinatorFinder(core, options, waits)
+        self._membership = ConsumerMembership(core, options, self._finder, waits, subscriptions)
+        self._callbacks = RebalanceCallbacks(subscriptions, run_callback)
+        self._snapshots = TopicSnapshots(
+            core.metadata, subscriptions, options.client_rack, exclude_internal=options.exclude_internal_topics
+        )
+        self._commits = OffsetCommits(core, options, self._finder, waits, self._membership, subscriptions, run_callback)
+        self._committed = CommittedOffsets(
+            options.group_id, self._finder, waits, lambda: self._membership.generation, with_member=True
+        )
+        self._names: dict[bytes, str] = {}
+
+    @property
+    def metadata(self) -> ConsumerGroupMetadata:
+        """Member id and epoch; the epoch is the generation."""
+        member = self._membership.generation
+        return ConsumerGroupMetadata(
+            group_id=self._options.group_id,
+            generation_id=-1 if member is None else member.generation_id,
+            member_id="" if member is None else member.member_id,
+            group_instance_id=self._options.group_instance_id,
+        )
+
+    async def poll(self, timer: CallTimer) -> bool:
+        """Join, call the listener for lost partitions, and reconcile a new assignment.
+
+        Raises:
+            ProducerError: the coordinator refuses the member, or a listener raised.
+        """
+        del timer  # nothing is waited for: heartbeats continue between polls
+        await self._commits.run_callbacks()
+        if self._subscriptions.is_automatic:
+            self._snapshots.update()
+            await self._release_lost()
+            if self._subscriptions.pattern is None or self._subscriptions.subscription:
+                self._membership.polled()
+            if self._membership.state is ConsumerMemberState.RECONCILING:
+                await self._reconcile()
+        self._commits.auto_commit_if_due()
+        return True
+
+    async def fetch_committed(
+        self, partitions: Sequence[TopicPartition], timer: CallTimer
+    ) -> dict[TopicPartition, OffsetAndMetadata | None] | None:
+        """Return committed offsets; None when the time is over. Raises the errors of CommittedOffsets.fetch."""
+        return await self._committed.fetch(partitions, timer)
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timer: CallTimer) -> bool:
+        """Commit and wait; return False when the time is over. Raises the errors of OffsetCommits.commit."""
+        return await self._commits.commit(offsets, timer)
+
+    def commit_async(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], callback: Callable[..., object] | None
+    ) -> None:
+        """Send a commit; its callback is called by a later call."""
+        self._commits.commit_async(offsets, callback).addErrback(lambda _: None)  # the callback has its error
+
+    async def unsubscribed(self, timer: CallTimer) -> None:
+        """Give up all partitions and leave the group.
+
+        Raises:
+            RebalanceCallbackFailed: the listener raised.
+        """
+        error = await self._leave(timer)
+        if error is not None:
+            raise error
+
+    def assigned_by_hand(self) -> None:
+        """Commit the positions of the earlier assignment if enable.auto.commit is set."""
+        self._commits.auto_commit_async()
+
+    def enforce_rebalance(self, reason: str) -> None:
+        """Log that brokers decide when to rebalance, as Java does."""
+        _log.warn("enforce_rebalance: ignored with group.protocol=consumer reason={reason}", reason=reason)
+
+    def next_due_ms(self) -> int:
+        """The milliseconds until a poll has something to do."""
+        return self._commits.next_auto_commit_in_ms()
+
+    async def close(self, timer: CallTimer) -> None:
+        """Commit if enable.auto.commit is set, run callbacks, leave the group.
+
+        Raises:
+            RebalanceCallbackFailed: the listener raised.
+        """
+        try:
+            await self._commits.auto_commit(timer)
+            await self._commits.wait_for_callbacks(timer)
+        finally:
+            error = await self._leave(timer)
+        if error is not None:
+            raise error
+
+    # Details
+
+    async def _leave(self, timer: CallTimer) -> RebalanceCallbackFailed | None:
+        owned = list(self._subscriptions.states)
+        if not self._subscriptions.is_automatic:
+            return None
+        error: RebalanceCallbackFailed | None = None
+        if not self._membership.prepare_leaving():
+            self._membership.left()
+            if owned:
+                error = await self._callbacks.lost(owned)
+            self._subscriptions.assign_from_group(())
+            return error
+        is_member = self._membership.generation is not None
+        if owned:
+            error = await (self._callbacks.revoked(owned) if is_member else self._callbacks.lost(owned))
+        self._subscriptions.assign_from_group(())
+        left = self._membership.leave()
+        if left is not None:
+            await self._waits.until(lambda: left.is_done, timer)
+        self._membership.left()
+        return error
+
+    async def _release_lost(self) -> None:
+        """Call the listener of a member that was fenced or left because it did not poll, then join again."""
+        state = self._membership.state
+        if state not in (ConsumerMemberState.FENCED, ConsumerMemberState.STALE, ConsumerMemberState.FATAL):
+            return
+        owned = list(self._subscriptions.states)
+        error = await self._callbacks.lost(owned) if owned else None
+        self._subscriptions.assign_from_group(())
+        if state is not ConsumerMemberState.FATAL:
+            self._membership.join()
+        if error is not None:
+            raise error
+
+    async def _reconcile(self) -> None:
+        target = self._resolved(self._membership.target)
+        if target is None:
+            return
+        assigned = self._named(target)
+        if target.partitions == self._membership.current.partitions and self._membership.current.local_epoch >= 0:
+            self._membership.reconciled(target)
+            return
+        owned = list(self._subscriptions.states)
+        kept = frozenset(assigned)
+        revoked = [key for key in owned if key not in kept]
+        await self._commit_before(revoked)
+        if revoked and self._is_reconciling:
+            self._subscriptions.mark_leaving(revoked)
+            error = await self._callbacks.revoked(revoked)
+            if error is not None:
+                raise error
+        if not self._is_reconciling:
+            return
+        self._subscriptions.assign_from_group(assigned)
+        added = [key for key in assigned if key not in owned]
+        for key in added:
+            self._subscriptions.states[key].awaits_callback = True
+        error = await self._callbacks.assigned(added)
+        for key in added:
+            if key in self._subscriptions.states:
+                self._subscriptions.states[key].awaits_callback = False
+        if error is not None:
+            raise error
+        if self._is_reconciling:
+            self._membership.reconciled(target)
+
+    @property
+    def _is_reconciling(self) -> bool:
+        return self._membership.state is ConsumerMemberState.RECONCILING
+
+    async def _commit_before(self, revoked: Sequence[TopicPartition]) -> None:
+        """Commit all positions before partitions change, for at most the rebalance time-out."""
+        del revoked  # as in Java, positions are committed even if nothing is revoked
+        if self._options.enable_auto_commit and self._subscriptions.states:
+            await self._commits.auto_commit(self._waits.timer(self._options.max_poll_interval_ms))
+
+    def _resolved(self, target: LocalAssignment) -> LocalAssignment | None:
+        """The part of an assignment whose topic names are known; None if nothing of it is known yet."""
+        known = {one.topic_id: name for name, one in self._core.metadata.cluster.topics.items() if one.topic_id}
+        self._names.update((topic_id, known[topic_id]) for topic_id in target.partitions if topic_id in known)
+        resolved = {topic_id: numbers for topic_id, numbers in target.partitions.items() if topic_id in self._names}
+        if len(resolved) < len(target.partitions):
+            self._core.metadata.request_update()
+            if not resolved:
+                return None
+        return LocalAssignment(target.local_epoch, resolved) if resolved != target.partitions else target
+
+    def _named(self, assignment: LocalAssignment) -> list[TopicPartition]:
+        return sorted(
+            TopicPartition(self._names[topic_id], number)
+            for topic_id, numbers in assignment.partitions.items()
+            for number in numbers
+        )
