@@ -56,10 +56,32 @@ class Case:
 
 WAITING: Final = frozenset(
     {
+        "consumer_group_heartbeat",
+        "consumer_group_offsets",
+        "consumer_group_time_outs",
         "groups_admin",
+        "internal_topics",
         "join_group",
         "offset_commit",
         "offset_fetch",
+        "share_fetch",
+        "share_group_heartbeat",
+        "share_state",
+        "static_members",
+    }
+)
+        "join_group",
+        "offset_commit",
+        "offset_fetch",
+<<<<<<< HEAD
+=======
+        "share_fetch",
+        "share_group_heartbeat",
+        "share_state",
+        "static_members",
+        "streams_group_heartbeat",
+        "sync_group",
+>>>>>>> f5b3f21 (differential: record static members, internal topics, modern and share groups)
     }
 )
 """Modules of cases that are recorded before their handlers exist. The list only shrinks; `compare` runs them all."""

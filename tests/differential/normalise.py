@@ -17,7 +17,7 @@ from protocol_specs.records.batch_peek import BatchHeader, check_batch
 from protocol_specs.records.message_peek import KEY_OFFSET, check_message
 from protocol_specs.records.record_reader import raw_records
 from protocol_specs.records.record_set import iterate_any, read_any
-from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, to_text
+from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, from_text, to_text
 
 NOW_FROM_MS = 1_750_000_000_000
 NOW_TO_MS = 2_500_000_000_000
@@ -47,6 +47,10 @@ _RANDOM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _SHORT_RANDOM_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 """What the coordinator of consumer groups draws (Kafka's Uuid)."""
+
+_CONSTANT_IDS = (to_text(ZERO_UUID), to_text(METADATA_TOPIC_UUID))
+_TIME_BYTES = re.compile(r"\x00\x00\x01[\x98-\xd0][\x00-\xff]{4}")
+"""A time of the clock between 2025 and 2033, big-endian: small numbers next to each other do not look so."""
 
 _UNORDERED_MEMBERS = ("metadata", "memberMetadata", "memberEpoch")
 """A list of members with one of these fields is in the order of a hash table of random ids."""
@@ -95,7 +99,7 @@ class Normaliser:
         return value
 
     def _without_random_ids(self, text: str, key: str) -> str:
-        if key == "memberId" and _SHORT_RANDOM_ID.fullmatch(text):
+        if text in self._random_ids or (key == "memberId" and _SHORT_RANDOM_ID.fullmatch(text)):
             return self._random_id(text)
         return _RANDOM_ID.sub(lambda found: self._random_id(found.group()), text)
 
@@ -106,6 +110,19 @@ class Normaliser:
         """Return what a member is sorted by: its id if that is known or not random, and the other fields."""
         text = json.dumps(member, sort_keys=True)
         return _RANDOM_ID.sub(lambda found: self._random_ids.get(found.group(), "<random id>"), text)
+
+    def spell(self, data: bytes | None) -> str | None:
+        """Return bytes as text: ids and times by name, other bytes that are not printable escaped."""
+        if data is None:
+            return None
+        text = data.decode("latin-1")
+        for topic_id, named in self._topics.items():
+            if topic_id not in _CONSTANT_IDS:
+                text = text.replace(from_text(topic_id).decode("latin-1"), named)
+        for random_id in self._random_ids:
+            text = text.replace(random_id, self._random_ids[random_id])
+        text = _TIME_BYTES.sub("<now>", self._without_random_ids(text, ""))
+        return "".join(each if each.isascii() and each.isprintable() else f"\\x{ord(each):02x}" for each in text)
 
     def _text(self, text: str) -> str:
         for topic_id, named in self._topics.items():

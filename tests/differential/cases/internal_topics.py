@@ -1,0 +1,150 @@
+"""The internal topics of coordinators, as raw probes see them: their metadata, configurations and records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol_specs.messages.delete_groups import DeleteGroupsRequest
+from protocol_specs.messages.delete_topics import DeleteTopicsRequest
+from protocol_specs.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from tests.differential.case import case
+from tests.differential.cases.describe_configs import describe
+from tests.differential.cases.groups_admin import offset_delete
+from tests.differential.config_requests import TOPIC
+from tests.differential.group_records import write_records
+from tests.differential.group_requests import (
+    NO_DELAY,
+    OFFSETS_TOPIC,
+    Member,
+    await_state,
+    commit,
+    fetch_offsets,
+    group_of,
+    leave,
+    offering,
+    stable_one,
+    stable_pair,
+)
+from tests.differential.probe import attempts
+from tests.differential.requests import batch, fetch, list_offsets, metadata, produce, wanted
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+
+@case(settings=NO_DELAY)
+def the_offsets_topic_is_described(probe: Probe) -> None:
+    group_of(probe)
+    for version in (0, 1, 5, 8, 12):
+        probe.exchange(metadata(OFFSETS_TOPIC), version)
+    names = ["cleanup.policy", "segment.bytes", "compression.type", "min.insync.replicas", "retention.ms"]
+    probe.exchange(describe((TOPIC, OFFSETS_TOPIC, names)), 4)
+    if probe.release == "4.3.1":
+        probe.exchange(DescribeTopicPartitionsRequest(topics=[TopicRequest(name=OFFSETS_TOPIC)]), 0)
+
+
+@case(settings=NO_DELAY)
+def the_offsets_topic_is_written_and_made_again(probe: Probe) -> None:
+    group_of(probe)
+    probe.exchange(produce(OFFSETS_TOPIC, batch(b"x"), partition=9), 9, note="no such partition")
+    probe.exchange(produce(OFFSETS_TOPIC, batch(b"x")), 9)
+    probe.exchange(produce(OFFSETS_TOPIC, batch(b"x"), acks=1), 7)
+    topic = CreatableTopic(name=OFFSETS_TOPIC, num_partitions=1, replication_factor=1)
+    probe.exchange(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 5)
+    probe.exchange(list_offsets(OFFSETS_TOPIC, -2), 5)
+    probe.exchange(fetch(OFFSETS_TOPIC, wanted(0, partition=7)), 12, note="no such partition")
+
+
+@case(settings=NO_DELAY)
+def records_of_one_member(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    group = group_of(probe)
+    member = Member(probe, group)
+    member.join()
+    write_records(probe, OFFSETS_TOPIC, group, note="joined")
+    member.sync({member.id: b"assignment"})
+    write_records(probe, OFFSETS_TOPIC, group, note="synced")
+    member.commit((topic, {0: 3, 1: 4}), metadata_text="about it", leader_epoch=7)
+    member.join(note="again")
+    member.sync({member.id: b"another assignment"})
+    member.leave()
+    write_records(probe, OFFSETS_TOPIC, group, note="left")
+    probe.exchange(offset_delete(group, (topic, [0])), 0)
+    probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+    write_records(probe, OFFSETS_TOPIC, group, note="deleted")
+
+
+@case(settings=NO_DELAY)
+def records_of_two_members(probe: Probe) -> None:
+    group = group_of(probe)
+    first, second = stable_pair(probe, group, protocols=offering("range", "roundrobin"))
+    probe.exchange(leave(group, (second.id, None)), 5)
+    first.join()
+    first.sync({first.id: b"all"})
+    probe.exchange(leave(group, (first.id, None)), 5)
+    described: Any = await_state(probe, group, "Empty")
+    probe.write(note="state", response=described.group_state)
+
+
+@case(settings=NO_DELAY)
+def records_of_a_static_member(probe: Probe) -> None:
+    group = group_of(probe)
+    member = stable_one(probe, group, instance="i")
+    member.id = ""
+    member.join(note="another process")
+    member.sync({})
+    write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=NO_DELAY)
+def records_of_commits(probe: Probe) -> None:
+    topic = probe.topic()
+    ids = {topic: probe.topic_id(topic)}
+    group = group_of(probe)
+    for version in range(2, 11):
+        request = commit(group, (topic, {0: version}), metadata_text=f"v{version}", leader_epoch=version, ids=ids)
+        probe.exchange(request, version)
+    for retention_ms in (0, 1_000_000, -2):
+        probe.exchange(commit(group, (topic, {0: 20}), retention_ms=retention_ms), 4)
+    probe.exchange(commit(group, (topic, {0: 21}), metadata_text=None), 8)
+    for text in ("", "ä"):
+        probe.exchange(commit(group, (topic, {0: 21}), metadata_text=text), 8)
+    write_records(probe, OFFSETS_TOPIC, group)
+    probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+    write_records(probe, OFFSETS_TOPIC, group, note="deleted")
+
+
+@case(settings=NO_DELAY)
+def records_of_a_topic_that_is_deleted(probe: Probe) -> None:
+    topic, other = probe.topic(partitions=2), probe.topic("u")
+    group = group_of(probe)
+    probe.exchange(commit(group, (topic, {0: 1, 1: 2}), (other, {0: 3})), 8)
+    probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
+    for _ in attempts("its offsets to be gone"):
+        found: Any = probe.quiet(fetch_offsets(group, everything=True), 7)
+        if len(found.topics) == 1:
+            break
+    write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(
+    settings=(
+        *NO_DELAY,
+        ("offsets.retention.check.interval.ms", "200"),
+        ("offsets.retention.minutes", "1"),
+    )
+)
+def offsets_that_expire(probe: Probe) -> None:
+    topic = probe.topic()
+    group = group_of(probe)
+    probe.exchange(commit(group, (topic, {0: 1}), retention_ms=300), 4, note="with a retention")
+    member = stable_one(probe, group_of(probe, "members"))
+    member.commit((topic, {0: 2}), version=4)
+    for _ in attempts("the offset to expire"):
+        found: Any = probe.quiet(fetch_offsets(group, (topic, [0])), 5)
+        if found.topics[0].partitions[0].committed_offset < 0:
+            break
+    probe.exchange(fetch_offsets(group, (topic, [0])), 5)
+    write_records(probe, OFFSETS_TOPIC, group)
+    probe.exchange(fetch_offsets(member.group, (topic, [0])), 5, note="of a member, without a retention")

@@ -1,0 +1,209 @@
+"""ShareFetch and ShareAcknowledge, as raw probes see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from protocol_specs.uuids import ZERO_UUID
+from tests.differential.case import case
+from tests.differential.group_records import write_records
+from tests.differential.requests import batch, fill
+from tests.differential.share_requests import (
+    ACCEPT,
+    GAP,
+    ONLY_NEW,
+    REJECT,
+    RELEASE,
+    RENEW,
+    SHARE,
+    SHARE_STATE_TOPIC,
+    SHORT_LOCKS,
+    ShareConsumer,
+    acknowledge,
+    fetch_shared,
+    share_group_of,
+)
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+UNKNOWN_ID = b"an unknown topic"
+
+
+def joined(
+    probe: Probe, *members: str, batches: tuple[int, ...] = (5,), reset: str = "earliest"
+) -> tuple[bytes, list[ShareConsumer]]:
+    """Return the id of a topic of one partition with records, and members of a group that share it."""
+    topic = probe.topic()
+    fill(probe, topic, *(batch(*(b"%d" % number for number in range(count))) for count in batches))
+    group = share_group_of(probe, reset=reset)
+    consumers = [ShareConsumer(probe, group, name, [topic]) for name in members]
+    for each in consumers:
+        each.join()
+        each.await_assignment(1)
+    return probe.topic_id(topic), consumers
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def records_are_acquired_and_acknowledged(probe: Probe) -> None:
+    for version in (1, 2):
+        topic = probe.topic(f"t{version}")
+        fill(probe, topic, batch(b"a", b"b", b"c", b"d", b"e"))
+        member = ShareConsumer(probe, share_group_of(probe, f"g{version}"), "m1", [topic])
+        member.join()
+        member.await_assignment(1)
+        topic_id = probe.topic_id(topic)
+        member.fetch({topic_id: {0: []}}, version=version, note="first")
+        member.fetch({}, version=version, note="nothing is left")
+        member.fetch({topic_id: {0: [(0, 1, [ACCEPT])]}}, version=version, note="accepts two")
+        member.acknowledge({topic_id: {0: [(2, 2, [RELEASE])]}}, version=version, note="releases one")
+        member.fetch({}, version=version, note="the released one")
+        kinds = {0: [(2, 4, [ACCEPT, REJECT, RELEASE])]}
+        member.acknowledge({topic_id: kinds}, version=version, note="one of each")
+        member.fetch({}, version=version, note="the last one")
+        member.acknowledge({topic_id: {0: [(4, 4, [ACCEPT])]}}, version=version, note="accepts the last")
+        fill(probe, topic, batch(b"f"))
+        member.fetch({}, version=version, note="a new one")
+        member.session = -1
+        member.acknowledge({topic_id: {0: [(5, 5, [ACCEPT])]}}, version=version, note="and closes")
+        member.leave()
+        write_records(probe, SHARE_STATE_TOPIC, member.group)
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def sessions_and_their_epochs(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1")
+    group = member.group
+    for epoch in (1, 5, -1, -2):
+        probe.exchange(fetch_shared(group, "m1", epoch, {topic_id: {0: []}}), 2, note=f"no session, epoch {epoch}")
+        probe.exchange(acknowledge(group, "m1", epoch, {topic_id: {0: []}}), 2, note=f"no session, epoch {epoch}")
+    probe.exchange(acknowledge(group, "m1", 0, {topic_id: {0: []}}), 2, note="opened by an acknowledgement")
+    first = fetch_shared(group, "m1", 0, {topic_id: {0: [(0, 0, [ACCEPT])]}})
+    probe.exchange(first, 2, note="opened with an acknowledgement")
+    member.fetch({topic_id: {0: []}}, max_records=1)
+    for epoch in (0, 2, 3):
+        request = acknowledge(group, "m1", epoch, {topic_id: {0: [(0, 0, [ACCEPT])]}})
+        probe.exchange(request, 2, on=member.connection, note=f"epoch {epoch}, not 1")
+    for epoch in (2, 3):
+        request = fetch_shared(group, "m1", epoch, {topic_id: {0: []}})
+        probe.exchange(request, 2, on=member.connection, note=f"epoch {epoch}, not 1")
+    member.fetch({}, note="it goes on")
+    member.fetch(forget={topic_id: [0]}, note="forgets its partition")
+    member.fetch({}, note="without partitions")
+    member.session = -1
+    member.fetch({}, note="closes")
+    member.session = 0
+    member.fetch({topic_id: {0: []}}, note="opens again: what was acquired is released")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def requests_that_are_invalid(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1")
+    group = member.group
+    wanted = {topic_id: {0: []}}
+    for name, member_id in (
+        (None, "m1"),
+        ("", "m1"),
+        (group, None),
+        (group, ""),
+        (group, "x" * 37),
+        (group, "not a uuid"),
+    ):
+        probe.exchange(fetch_shared(name, member_id, 0, wanted), 2, note=f"{name and name[-1:]} {member_id}")
+        probe.exchange(acknowledge(name, member_id, 1, wanted), 2, note=f"{name and name[-1:]} {member_id}")
+    for options in (
+        {"max_records": 0},
+        {"max_records": -1},
+        {"batch_size": 0},
+        {"max_bytes": 0},
+        {"min_bytes": -1},
+        {"max_wait_ms": -1},
+        {"acquire_mode": 2},
+        {"acquire_mode": -1},
+        {"renew": True},
+    ):
+        for version in (1, 2):
+            connection = probe.connect()
+            request = fetch_shared(group, "m1", 0, wanted, **options)
+            probe.exchange(request, version, on=connection, note=str(options))
+            probe.exchange(fetch_shared(group, "m1", -1), version, on=connection, note="closes")
+    for unknown in (UNKNOWN_ID, ZERO_UUID):
+        connection = probe.connect()
+        probe.exchange(fetch_shared(group, "m1", 0, {unknown: {0: []}}), 2, on=connection, note="an unknown topic")
+        probe.exchange(fetch_shared(group, "m1", -1), 2, on=connection, note="closes")
+    connection = probe.connect()
+    probe.exchange(fetch_shared(group, "m1", 0, {topic_id: {7: []}}), 2, on=connection, note="an unknown partition")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def acknowledgements_that_are_wrong(probe: Probe) -> None:
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(6,))
+    member.fetch({topic_id: {0: []}})
+    other.fetch({topic_id: {0: []}}, note="nothing is left for the other", max_wait_ms=100)
+    other.acknowledge({topic_id: {0: [(0, 0, [ACCEPT])]}}, note="another's record")
+    for ranges in (
+        [(0, 0, [5])],
+        [(0, 0, [-1])],
+        [(0, 0, [])],
+        [(0, 1, [ACCEPT, ACCEPT, ACCEPT])],
+        [(0, 2, [ACCEPT, ACCEPT])],
+        [(1, 0, [ACCEPT])],
+        [(-1, 0, [ACCEPT])],
+        [(2, 3, [ACCEPT]), (0, 1, [ACCEPT])],
+        [(0, 1, [ACCEPT]), (1, 2, [ACCEPT])],
+        [(0, 0, [RENEW])],
+        [(9, 9, [ACCEPT])],
+        [(5, 9, [ACCEPT])],
+    ):
+        member.acknowledge({topic_id: {0: ranges}}, note=str(ranges))
+        member.fetch({topic_id: {0: ranges}}, note=str(ranges), max_wait_ms=50)
+    member.acknowledge({topic_id: {7: [(0, 0, [ACCEPT])]}}, note="an unknown partition")
+    member.acknowledge({UNKNOWN_ID: {0: [(0, 0, [ACCEPT])]}}, note="an unknown topic")
+    member.acknowledge({topic_id: {0: [(0, 0, [RENEW])]}}, renew=True, note="renews")
+    member.fetch({topic_id: {0: [(1, 1, [RENEW])]}}, renew=True, note="renews, and wants records")
+    request = {"max_records": 0, "max_bytes": 0, "min_bytes": 0, "max_wait_ms": 0, "batch_size": 0}
+    member.fetch({topic_id: {0: [(1, 1, [RENEW])]}}, renew=True, note="renews alone", **request)
+    member.acknowledge({topic_id: {0: [(0, 5, [ACCEPT])]}}, note="all")
+    member.acknowledge({topic_id: {0: [(0, 5, [ACCEPT])]}}, note="again")
+    member.acknowledge({topic_id: {0: [(0, 0, [GAP])]}}, note="a gap")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def limits_of_records(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1", batches=(4, 4, 4, 4))
+    member.fetch({topic_id: {0: []}}, max_records=1, note="one: its whole batch")
+    member.fetch({}, max_records=5, note="five: two batches")
+    member.fetch({}, max_records=2, batch_size=1, note="batches of one")
+    member.acknowledge({topic_id: {0: [(0, 15, [RELEASE])]}}, note="all are released")
+    member.fetch({}, max_records=3, acquire_mode=1, note="three, strictly")
+    member.fetch({}, max_records=100, batch_size=2, acquire_mode=1, note="the others, in pairs")
+    member.fetch({}, max_records=100, max_wait_ms=50, note="none are left")
+    member.acknowledge({topic_id: {0: [(0, 15, [RELEASE])]}}, note="all are released again")
+    member.fetch({}, max_bytes=1, note="one byte")
+
+
+@case(settings=SHORT_LOCKS, releases=ONLY_NEW)
+def locks_that_expire(probe: Probe) -> None:
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(3,))
+    member.fetch({topic_id: {0: []}}, note="first delivery")
+    other.fetch({topic_id: {0: []}}, max_wait_ms=5_000, note="waits for the lock: second delivery")
+    member.acknowledge({topic_id: {0: [(0, 0, [ACCEPT])]}}, note="too late")
+    other.acknowledge({topic_id: {0: [(0, 0, [RELEASE])]}}, note="after its last delivery")
+    other.fetch({}, max_wait_ms=2_500, note="nothing is delivered a third time")
+    write_records(probe, SHARE_STATE_TOPIC, member.group)
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def connections_that_close(probe: Probe) -> None:
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(3,))
+    member.fetch({topic_id: {0: []}})
+    member.connection.close()
+    other.fetch({topic_id: {0: []}}, max_wait_ms=5_000, note="what the other held is released")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def groups_that_start_at_the_end(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1", batches=(3,), reset="latest")
+    member.fetch({topic_id: {0: []}}, max_wait_ms=300, note="nothing is new")
+    fill(probe, f"{probe.name}-t", batch(b"new"))
+    member.fetch({}, note="a new one")

@@ -1,0 +1,53 @@
+"""The records of coordinators' internal topics, as cases write them down."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+from protocol_specs.records.record_set import read_any
+from tests.differential.requests import fetch, metadata, wanted
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+FETCH_VERSION: Final = 12
+HASHED: Final = frozenset({3, 11, 17})
+"""Types of records whose value has a hash of topic ids behind its version and an epoch."""
+
+HASH: Final = slice(6, 14)
+
+
+def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None:
+    """Write down the records of an internal topic whose key has this text, in the order of the log."""
+    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
+    records = []
+    for partition in described.topics[0].partitions:
+        records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
+    probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=records)
+
+
+def _records_of(probe: Probe, topic: str, partition: int, leader: int, key: bytes) -> list[str]:
+    found: list[str] = []
+    offset = 0
+    connection = probe.connect(leader)
+    while True:
+        request = fetch(topic, wanted(offset, partition=partition))
+        response: Any = probe.quiet(request, FETCH_VERSION, on=connection)
+        read = response.responses[0].partitions[0]
+        if offset >= read.high_watermark or read.error_code:
+            connection.close()
+            return found
+        for record in read_any(bytes(read.records)):
+            offset = record.offset + 1
+            if record.key is not None and key in bytes(record.key):
+                found.append(_spell(probe, bytes(record.key), None if record.value is None else bytes(record.value)))
+
+
+def _spell(probe: Probe, key: bytes, value: bytes | None) -> str:
+    (kind,) = struct.unpack(">h", key[:2])
+    hashed = ""
+    if value is not None and kind in HASHED and any(value[HASH]):
+        value = value[: HASH.start] + value[HASH.stop :]
+        hashed = " and a hash"
+    return f"{kind}: {probe.normaliser.spell(key[2:])} -> {probe.normaliser.spell(value)}{hashed}"
