@@ -68,20 +68,7 @@ WAITING: Final = frozenset(
         "share_group_heartbeat",
         "share_state",
         "static_members",
-    }
-)
-        "join_group",
-        "offset_commit",
-        "offset_fetch",
-<<<<<<< HEAD
-=======
-        "share_fetch",
-        "share_group_heartbeat",
-        "share_state",
-        "static_members",
         "streams_group_heartbeat",
-        "sync_group",
->>>>>>> f5b3f21 (differential: record static members, internal topics, modern and share groups)
     }
 )
 """Modules of cases that are recorded before their handlers exist. The list only shrinks; `compare` runs them all."""

@@ -48,9 +48,9 @@ def differences(real: Any, ours: Any, path: str = "") -> Iterator[tuple[str, Any
         yield path, real, ours
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, *, everything: bool) -> str:
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+    return text if everything or len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def _format_request(sent: Any, version: int) -> str:
@@ -72,10 +72,11 @@ def _report(case: Case, release: str, probe: Probe, failure: str, *, everything:
     for index, was, now in differing if everything else differing[:SHOWN_ENTRIES]:
         note = f" ({now['note']})" if now.get("note") else ""
         print(f"  [{index}] {now.get('api', '')} v{now.get('version', '')}{note}")
-        print(f"      sent {_short(_format_request(probe.sent[index], now.get('version', 0)))}")
+        print(f"      sent {_short(_format_request(probe.sent[index], now.get('version', 0)), everything=everything)}")
         found = list(differences(was, now))
         for path, left, right in found if everything else found[:SHOWN_VALUES]:
-            print(f"      {path}: real {_short(left)}\n      {' ' * len(path)}  ours {_short(right)}")
+            for side, value in ((f"{path}: real", left), (f"{' ' * len(path)}  ours", right)):
+                print(f"      {side} {_short(value, everything=everything)}")
     if failure:
         print(f"  the case ends early: {failure}")
     return False

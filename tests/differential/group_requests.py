@@ -67,8 +67,8 @@ def group_of(probe: Probe, suffix: str = "g") -> str:
             break
     # A coordinator that is found may not have loaded its partition yet.
     for _ in attempts(f"the coordinator of {group} to be loaded", seconds=RESPONSE_SECONDS):
-        loaded: Any = probe.quiet(describe_groups(group), 5)
-        if loaded.groups[0].error_code in {0, 69}:
+        loaded: Any = probe.quiet(fetch_offsets(group), 7)
+        if loaded.error_code == 0:
             break
     return group
 

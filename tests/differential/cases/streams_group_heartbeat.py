@@ -33,6 +33,7 @@ from tests.differential.group_requests import (
     stable_one,
 )
 from tests.differential.modern_requests import consumer_describe, consumer_heartbeat
+from tests.differential.probe import attempts
 from tests.differential.share_requests import share_describe
 
 if TYPE_CHECKING:
@@ -138,6 +139,14 @@ class StreamsMember:
         request = streams_heartbeat(self.group, self.id, self.epoch, **fields)
         return self._learn(self.probe.exchange(request, 0, note=note or self.id))
 
+    def await_internal(self, topic: str, partitions: int) -> None:
+        """Wait until the broker has made an internal topic; then heartbeats are not recorded until it is used."""
+        self.probe.await_topic(topic, partitions)
+        for _ in attempts(f"{self.group} to use {topic}"):
+            response: Any = self._learn(self.probe.quiet(streams_heartbeat(self.group, self.id, self.epoch), 0))
+            if not response.status:
+                return
+
     def report(self, *, note: str = "") -> Any:
         """Send a heartbeat that lists the assigned tasks as owned."""
         owned = {"active_tasks": tasks(self.active), "standby_tasks": tasks(self.standby), "warmup_tasks": []}
@@ -233,8 +242,7 @@ def one_member(probe: Probe) -> None:
     shape = topology(subtopology("0", topic, changelogs=[internal(changelog, cleanup_policy="compact")]))
     member = StreamsMember(probe, group, "m1", shape)
     member.join(user_endpoint=Endpoint(host="localhost", port=9), client_tags=[KeyValue(key="zone", value="a")])
-    probe.await_topic(changelog, 2)
-    member.beat(note="the internal topic is there")
+    member.await_internal(changelog, 2)
     member.report()
     member.beat(note="nothing has changed")
     member.beat(topology=shape, note="the topology again")
@@ -291,8 +299,7 @@ def standby_tasks(probe: Probe) -> None:
     shape = topology(subtopology("0", topic, changelogs=[internal(changelog)]))
     first, second = (StreamsMember(probe, group, f"m{number}", shape, process=f"p{number}") for number in (1, 2))
     first.join()
-    probe.await_topic(changelog, 2)
-    first.beat()
+    first.await_internal(changelog, 2)
     first.report()
     second.join()
     for _ in range(2):
@@ -327,8 +334,7 @@ def topics_for_repartition(probe: Probe) -> None:
     member = StreamsMember(probe, group, "m1", shape)
     member.join()
     probe.await_topic(between, 3)
-    probe.await_topic(f"{group}-count-changelog", 3)
-    member.beat()
+    member.await_internal(f"{group}-count-changelog", 3)
     member.report()
     probe.exchange(streams_describe(group), 0)
     write_records(probe, OFFSETS_TOPIC, group)
