@@ -271,9 +271,9 @@ class AsyncConsumer:
         """
         return await self._awaited(self._started().poll(int(timeout * 1000)))
 
-    async def poll_table(self, timeout: float = 0.5) -> Any:
-        """Return the records of a poll as a pyarrow Table, as Consumer.poll_table does."""
-        return await self._awaited(self._started().poll_table(int(timeout * 1000)))
+    async def poll_batch(self, timeout: float = 0.5) -> Any:
+        """Return the records of a poll as a pyarrow Table, as Consumer.poll_batch does."""
+        return await self._awaited(self._started().poll_batch(int(timeout * 1000)))
 
     def wakeup(self) -> None:
         """End the call that waits now, or the next one, with WakeupError; from the event loop's thread."""

@@ -41,20 +41,22 @@ def client_options(given: Mapping[str, object], *, client_id: str) -> ClientOpti
     def value_of(name: str) -> object:
         return given[name] if name in given else ADMIN_KEYS[name].default
 
-    def milliseconds(name: str) -> int:
+    def number(name: str) -> int:
         return cast("int", value_of(name))
 
     return ClientOptions(
         bootstrap_servers=parse_bootstrap_servers(given["bootstrap.servers"]),
-        default_api_timeout_ms=milliseconds("default.api.timeout.ms"),
+        default_api_timeout_ms=number("default.api.timeout.ms"),
         network=NetworkClientConfig(
             client_id=cast("str", given.get("client.id", client_id)),
-            request_timeout_ms=milliseconds("request.timeout.ms"),
-            reconnect_backoff_ms=milliseconds("reconnect.backoff.ms"),
-            reconnect_backoff_max_ms=milliseconds("reconnect.backoff.max.ms"),
-            connections_max_idle_ms=milliseconds("connections.max.idle.ms"),
-            socket_connection_setup_timeout_ms=milliseconds("socket.connection.setup.timeout.ms"),
-            socket_connection_setup_timeout_max_ms=milliseconds("socket.connection.setup.timeout.max.ms"),
+            request_timeout_ms=number("request.timeout.ms"),
+            reconnect_backoff_ms=number("reconnect.backoff.ms"),
+            reconnect_backoff_max_ms=number("reconnect.backoff.max.ms"),
+            connections_max_idle_ms=number("connections.max.idle.ms"),
+            socket_connection_setup_timeout_ms=number("socket.connection.setup.timeout.ms"),
+            socket_connection_setup_timeout_max_ms=number("socket.connection.setup.timeout.max.ms"),
+            receive_buffer_bytes=number("receive.buffer.bytes"),
+            send_buffer_bytes=number("send.buffer.bytes"),
             channel_builder=channel_builder(value_of),
         ),
     )

@@ -291,13 +291,13 @@ class Consumer:
         """
         return self._call(self._consumer.poll, int(timeout * 1000), timeout=timeout)
 
-    def poll_table(self, timeout: float = 0.5) -> Any:
+    def poll_batch(self, timeout: float = 0.5) -> Any:
         """Return the records of a poll as a pyarrow Table; it is empty if there are none.
 
         Columns are topic, partition, offset, timestamp (ms), key, value and headers. It has all that was fetched:
         max.poll.records does not limit it. Needs the extra `arrow`; raises the errors of `poll`.
         """
-        return self._call(self._consumer.poll_table, int(timeout * 1000), timeout=timeout)
+        return self._call(self._consumer.poll_batch, int(timeout * 1000), timeout=timeout)
 
     def wakeup(self) -> None:
         """End the call that waits now, or the next one, with WakeupError; from any thread."""

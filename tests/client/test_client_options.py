@@ -134,7 +134,7 @@ def test_records_of_a_codec_without_its_package_stay_unread(
         consumer.seek(TopicPartition("orders", 0), written.offset - 1)
         with without_cramjam():
             assert [record.offset for record in consumer.poll(10.0)] == [written.offset - 1]
-            for read in (consumer.poll, consumer.poll_table):
+            for read in (consumer.poll, consumer.poll_batch):
                 with pytest.raises(
                     ProducerError, match=f"cannot be read: {codec} needs the package cramjam: pip install"
                 ):

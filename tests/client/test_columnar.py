@@ -30,7 +30,7 @@ def read_table(cluster: ThreadedCluster, topic: str, partitions: int = 1) -> Any
         ends = consumer.end_offsets(keys)
         tables = []
         while any((consumer.position(key) or 0) < ends[key] for key in keys):
-            tables.append(consumer.poll_table(1.0))
+            tables.append(consumer.poll_batch(1.0))
         return pa.concat_tables(tables)
 
 
@@ -96,6 +96,6 @@ def test_an_empty_poll_is_an_empty_table(cluster: ThreadedCluster) -> None:
     with Consumer(bootstrap_servers=cluster.bootstrap_servers) as consumer:
         consumer.assign([TopicPartition("mixed", 0)])
         consumer.seek(TopicPartition("mixed", 0), consumer.end_offsets([("mixed", 0)])["mixed", 0])  # type: ignore[list-item, index]
-        table = consumer.poll_table(0.01)
+        table = consumer.poll_batch(0.01)
     assert table.num_rows == 0
     assert table.schema.names == ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]

@@ -49,7 +49,7 @@ def test_rows_are_at_the_offsets_of_their_responses(kafka: RealKafka, codec: str
         ends = consumer.end_offsets(keys)
         tables = []
         while any((consumer.position(key) or 0) < ends[key] for key in keys):
-            tables.append(consumer.poll_table(1.0))
+            tables.append(consumer.poll_batch(1.0))
     stored = {(row["partition"], row["offset"]): row for row in pa.concat_tables(tables).to_pylist()}
     assert len(stored) == ROWS
     for place, row in zip(acknowledged.to_pylist(), rows.to_pylist(), strict=True):

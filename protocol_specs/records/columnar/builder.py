@@ -25,9 +25,9 @@ from protocol_specs.records.batch_peek import (
     increment_sequence,
 )
 from protocol_specs.records.columnar.arrays import copy_strings, np
-from protocol_specs.records.columnar.columns import NULL_SIZE
 from protocol_specs.records.columnar.varints import spread, widths_of, write_varints, zigzag
 from protocol_specs.records.compression import CompressionCodec, compress
+from protocol_specs.records.equal_records import NULL_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

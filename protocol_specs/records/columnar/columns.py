@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from protocol_specs.records.columnar.arrays import copy_strings, gather_strings, np
+from protocol_specs.records.equal_records import NULL_SIZE
 from protocol_specs.records.record_reader import Record
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 """The columns of a record, in this order."""
-
-NULL_SIZE: Final = -1
 
 _Column = TypeVar("_Column")
 

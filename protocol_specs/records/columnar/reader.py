@@ -15,14 +15,14 @@ from protocol_specs.records.batch_peek import TimestampType, iterate_batches, pe
 from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.columnar.columns import (
     COLUMNS,
-    NULL_SIZE,
     HeadersColumn,
     RecordColumns,
     StringColumn,
     join_columns,
 )
-from protocol_specs.records.columnar.runs import find_runs, keys_of, timestamp_deltas, values_of
+from protocol_specs.records.columnar.runs import keys_of, timestamp_deltas, values_of
 from protocol_specs.records.columnar.varints import WORD_BYTES, UnusualVarint, VarintReader, spread
+from protocol_specs.records.equal_records import NULL_SIZE, find_runs
 from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, read_section, records_section
 from protocol_specs.records.varints import MAX_VARINT_BYTES, decode_varint
 

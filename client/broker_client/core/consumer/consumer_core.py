@@ -318,7 +318,7 @@ class ConsumerCore:
         """
         return await self._poll(timeout_ms, lambda: self._buffer.take_records(self._options.max_poll_records))
 
-    async def poll_table(self, timeout_ms: int) -> Any:
+    async def poll_batch(self, timeout_ms: int) -> Any:
         """All fetched records as an Arrow table, read by the column: see fetched_table.SCHEMA."""
         from broker_client.core.consumer.fetched_table import table_of  # only who reads tables needs pyarrow and numpy
 
@@ -361,6 +361,8 @@ class ConsumerCore:
                 ready = await self._prepare(timer)
                 taken = take()
             again_ms = self._fetch(timer.left_ms)
+            if taken:
+                self._core.send_now()  # decoding a table takes a while
             if taken or timer.is_expired:
                 return taken
             if self._group is not None:

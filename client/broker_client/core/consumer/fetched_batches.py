@@ -7,12 +7,14 @@ their producers with the offset from which on they count, and the producer's abo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_client.errors import RecordTooLarge
-from protocol_specs.records.batch_peek import LOG_OVERHEAD
+from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2
 from protocol_specs.records.control_records import ControlRecordType, control_record_type
 from protocol_specs.records.record_reader import read_records
+from protocol_specs.records.record_rows import read_rows
 from protocol_specs.records.record_set import check_any, iterate_any, read_any
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ class ConsumerRecord(NamedTuple):
     leader_epoch: int
 
 
+# In C, as ConsumerRecord._make is not.
+_NEW_RECORD: Final = partial(tuple.__new__, ConsumerRecord)
+
+
 @dataclass(slots=True, kw_only=True, frozen=True)
 class FetchedBatch:
     """A batch as it was fetched; those of its records count that are at `position` or after it."""
@@ -51,20 +57,14 @@ class FetchedBatch:
     def records(self) -> list[ConsumerRecord]:
         """Return its records from the position on."""
         topic, partition = self.topic_partition
-        return [
-            ConsumerRecord(
-                topic,
-                partition,
-                record.offset,
-                record.timestamp,
-                record.key,
-                record.value,
-                record.headers,
-                self.leader_epoch,
-            )
-            for record in read_any(self.batch)
-            if record.offset >= self.position
-        ]
+        epoch = self.leader_epoch
+        if self.batch[MAGIC_OFFSET] == MAGIC_V2:
+            rows = read_rows(self.batch)
+        else:
+            rows = [(one.offset, one.timestamp, one.key, one.value, one.headers) for one in read_any(self.batch)]
+        if rows and rows[0][0] < self.position:
+            rows = [row for row in rows if row[0] >= self.position]
+        return list(map(_NEW_RECORD, [(topic, partition, *row, epoch) for row in rows]))
 
 
 class FetchedPartition:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2
 from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
 from protocol_specs.records.columnar.arrow import SCHEMA as RECORD_SCHEMA
-from protocol_specs.records.columnar.columns import COLUMNS, RecordColumns, join_columns
-from protocol_specs.records.columnar.reader import read_batch_columns
-from protocol_specs.records.record_set import read_any
+from protocol_specs.records.columnar.joined_reader import read_joined
 
 try:
     import pyarrow as pa
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.consumer.fetched_batches import FetchedBatch
     from broker_client.records import TopicPartition
+    from protocol_specs.records.columnar.columns import RecordColumns
 
 __all__ = ["SCHEMA", "table_of"]
 
@@ -37,15 +35,9 @@ def table_of(batches: Sequence[FetchedBatch]) -> Any:
         by_partition.setdefault(batch.topic_partition, []).append(batch)
     tables = []
     for key, of_partition in by_partition.items():
-        columns = join_columns([_columns(batch.batch) for batch in of_partition])
+        columns = read_joined([batch.batch for batch in of_partition])
         tables.append(_table(key, columns, of_partition[0].position))
     return pa.concat_tables(tables, promote_options="permissive") if tables else SCHEMA.empty_table()
-
-
-def _columns(batch: bytes | memoryview) -> RecordColumns:
-    if batch[MAGIC_OFFSET] == MAGIC_V2:
-        return read_batch_columns(batch, columns=COLUMNS)
-    return RecordColumns.of_records(read_any(batch))
 
 
 def _table(key: TopicPartition, columns: RecordColumns, position: int) -> Any:

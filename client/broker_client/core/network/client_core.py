@@ -192,6 +192,10 @@ class ClientCore:
         """Run an iteration soon; from any thread."""
         self._loop.wakeup()
 
+    def send_now(self) -> None:
+        """Send what can go before returning: the caller is about to keep the reactor's thread for a while."""
+        self._loop.run_now()
+
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""
         due_ms = self.client.time_out_ms

@@ -75,6 +75,13 @@ class SenderLoop:
             self._woken = True
             self._call_from_thread(self._iterate)
 
+    def run_now(self) -> None:
+        """Run an iteration before returning, on the reactor's thread; within an iteration, run another one next."""
+        if self._in_iteration:
+            self._woken = True
+        else:
+            self._iterate()
+
     def on_event(self) -> None:
         """Run an iteration soon, because of a network event; from the reactor's thread."""
         if not self._in_iteration and not self._woken:

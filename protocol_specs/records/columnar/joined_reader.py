@@ -1,0 +1,135 @@
+"""Reads the batches of a fetched partition as one set of columns. No class of Kafka does this.
+
+The positions of the strings of all batches are computed together, and one copy packs them: batches of a few equal
+records would otherwise cost more in calls than in bytes. Any other batch makes all be read one by one (`reader`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from protocol_specs.records.batch_peek import (
+    MAGIC_OFFSET,
+    MAGIC_V2,
+    RECORD_BATCH_OVERHEAD,
+    TimestampType,
+    peek_header,
+)
+from protocol_specs.records.columnar.arrays import np
+from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn, join_columns
+from protocol_specs.records.columnar.reader import read_batch_columns
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.equal_records import find_runs
+from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, records_section
+from protocol_specs.records.record_set import read_any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from protocol_specs.records.columnar.arrays import Bytes, Ints
+
+__all__ = ["read_joined"]
+
+_SAFE_BASE_MAX: Final = 1 << 62
+
+
+def read_joined(batches: Sequence[bytes | memoryview]) -> RecordColumns:
+    """Return all columns of all records. Raises the errors of read_batch_columns for the first invalid batch."""
+    joined = _read_runs(batches) if batches else None
+    return join_columns([_read_one(batch) for batch in batches]) if joined is None else joined
+
+
+def _read_one(batch: bytes | memoryview) -> RecordColumns:
+    if batch[MAGIC_OFFSET] == MAGIC_V2:
+        return read_batch_columns(batch)
+    return RecordColumns.of_records(read_any(batch))
+
+
+def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
+    """Read batches that consist of runs of equal records; None if one does not."""
+    sections: list[bytes] = []
+    table: list[tuple[int, ...]] = []
+    shared = _shared_buffer(batches)
+    first = 0 if shared is None else _address(shared)
+    place = 0
+    for batch in batches:
+        if batch[MAGIC_OFFSET] != MAGIC_V2:
+            return None
+        header = peek_header(batch)
+        if header.records_count <= 0 or max(abs(header.base_offset), abs(header.base_timestamp)) > _SAFE_BASE_MAX:
+            return None
+        section = records_section(batch, header, limit_bytes=MAX_DECOMPRESSED_BYTES)
+        runs = find_runs(section, header.records_count)
+        if runs is None:
+            return None
+        if shared is not None:
+            if header.codec != CompressionCodec.NONE:
+                return _read_runs([bytes(each) for each in batches])
+            place = _address(batch) - first + RECORD_BATCH_OVERHEAD
+        offset = header.base_offset
+        is_append_time = header.timestamp_type == TimestampType.LOG_APPEND_TIME
+        time = header.max_timestamp if is_append_time else header.base_timestamp
+        for run in runs:
+            start = place + run.start
+            width = 0 if is_append_time else run.timestamp_width
+            table.append(
+                (
+                    run.count,
+                    run.size,
+                    start + run.timestamp,
+                    width,
+                    start + run.key,
+                    run.key_size,
+                    start + run.value,
+                    run.value_size,
+                    offset,
+                    time,
+                )
+            )
+            offset += run.count
+        if shared is None:
+            sections.append(section)
+            place += len(section)
+    data = b"".join(sections) if shared is None else shared
+    return _columns(np.frombuffer(data, np.uint8), np.array(table, np.int64).T)
+
+
+def _shared_buffer(batches: Sequence[bytes | memoryview]) -> memoryview | None:
+    """The buffer that all batches are parts of, so that their bytes are copied once; None if they are in several."""
+    first = batches[0]
+    if not isinstance(first, memoryview) or any(getattr(batch, "obj", None) is not first.obj for batch in batches):
+        return None
+    return memoryview(first.obj).cast("B")
+
+
+def _address(buffer: bytes | memoryview) -> int:
+    return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])
+
+
+def _columns(data: Bytes, table: Any) -> RecordColumns | None:
+    counts, sizes, times_at, widths, keys_at, key_sizes, values_at, value_sizes, offsets, times = table
+    total = int(counts.sum())
+    index = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+    distance = index * np.repeat(sizes, counts)
+    deltas = _deltas(data, np.repeat(times_at, counts) + distance, np.repeat(widths, counts))
+    if deltas is None:
+        return None
+    return RecordColumns(
+        offset=np.repeat(offsets, counts) + index,
+        timestamp=np.repeat(times, counts) + deltas,
+        key=StringColumn(data, np.repeat(keys_at, counts) + distance, np.repeat(key_sizes, counts)),
+        value=StringColumn(data, np.repeat(values_at, counts) + distance, np.repeat(value_sizes, counts)),
+        headers=HeadersColumn.none(total),
+    )
+
+
+def _deltas(data: Bytes, starts: Ints, widths: Ints) -> Ints | None:
+    """The timestamp deltas, 0 where the width is 0; None if a varint has another width than the first of its run."""
+    raw = np.zeros(len(starts), np.int64)
+    for at in range(int(widths.max())):
+        rows = slice(None) if int(widths.min()) > at else np.flatnonzero(widths > at)
+        bytes_here = data[starts[rows] + at].astype(np.int64)
+        if np.any((bytes_here < 0x80) != (widths[rows] == at + 1)):
+            return None
+        raw[rows] |= (bytes_here & 0x7F) << 7 * at
+    return (raw >> 1) ^ -(raw & 1)

@@ -1,0 +1,65 @@
+"""The columns of several batches are their records, whether their bytes are in one buffer or not."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol_specs.errors import InvalidRecord
+from protocol_specs.fuzzing.strategies import record_batches
+from protocol_specs.records.columnar.joined_reader import read_joined
+from protocol_specs.records.message_set_builder import MessageSetBuilder
+from protocol_specs.records.record_batch import CompressionCodec, Record, RecordBatchBuilder, read_records
+from protocol_specs.records.record_set import read_any
+
+
+def parts_of(batches: list[bytes]) -> list[memoryview]:
+    """The batches as parts of one buffer."""
+    whole = memoryview(b"head" + b"".join(batches))
+    ends = accumulate((len(batch) for batch in batches), initial=4)
+    return [whole[start:end] for start, end in pairwise(ends)]
+
+
+def equal(
+    offset: int, count: int, size: int, step_ms: int = 1, codec: CompressionCodec = CompressionCodec.NONE
+) -> bytes:
+    builder = RecordBatchBuilder(base_offset=offset, codec=codec)
+    for index in range(count):
+        builder.append(1_700_000_000_000 + index * step_ms, b"key", b"v" * size)
+    return builder.build()
+
+
+@given(drawn=st.lists(record_batches(), min_size=1, max_size=4))
+def test_columns_are_the_records_of_all_batches(drawn: list[tuple[bytes, list[Record]]]) -> None:
+    batches = [batch for batch, _ in drawn]
+    records = [record for _, of_batch in drawn for record in of_batch]
+    assert read_joined(batches).to_records() == records
+    assert read_joined(parts_of(batches)).to_records() == records
+
+
+@pytest.mark.parametrize("step_ms", [0, 1, 50, 10_000])
+def test_batches_of_equal_records_are_read_together(step_ms: int) -> None:
+    batches = [equal(0, 200, 10, step_ms), equal(200, 5, 300, step_ms), equal(205, 70, 10, step_ms)]
+    records = [record for batch in batches for record in read_records(batch)]
+    assert read_joined(batches).to_records() == records
+    assert read_joined(parts_of(batches)).to_records() == records
+
+
+def test_compressed_batches_and_old_message_sets_are_among_them() -> None:
+    builder = MessageSetBuilder(magic=1, base_offset=400)
+    builder.append(1_000, b"k", b"old")
+    batches = [equal(0, 100, 10), equal(100, 100, 10, codec=CompressionCodec.GZIP)]
+    assert [one.value for one in read_joined(parts_of(batches)).to_records()] == [b"v" * 10] * 200
+    mixed = [*batches, builder.build()]
+    assert read_joined(mixed).to_records() == [record for batch in mixed for record in read_any(batch)]
+    assert read_joined([]).records_count == 0
+
+
+def test_a_broken_batch_is_refused() -> None:
+    broken = bytearray(equal(0, 50, 10))
+    broken[61] = 0x7F
+    with pytest.raises(InvalidRecord):
+        read_joined([equal(0, 50, 10), bytes(broken)])

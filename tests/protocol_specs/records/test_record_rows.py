@@ -1,0 +1,55 @@
+"""Rows are the records of a batch, and bytes that no record reader takes are refused in the same words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol_specs.errors import ProtocolError
+from protocol_specs.fuzzing.strategies import record_batches
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.record_batch import Record, RecordBatchBuilder, read_records
+from protocol_specs.records.record_rows import read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def outcome(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except ProtocolError as error:
+        return type(error).__name__, str(error)
+
+
+def expected(batch: bytes) -> list[Any]:
+    return [(one.offset, one.timestamp, one.key, one.value, one.headers) for one in read_records(batch)]
+
+
+@given(drawn=record_batches())
+def test_rows_are_the_records(drawn: tuple[bytes, list[Record]]) -> None:
+    assert read_rows(drawn[0]) == expected(drawn[0])
+
+
+@pytest.mark.parametrize("step_ms", [0, 1, 40, 9_000, -3])
+@pytest.mark.parametrize("sizes", [[100] * 300, [10, 200, 10, 3], [5] * 70 + [6] * 70, list(range(130))])
+def test_rows_of_equal_and_unequal_records_are_the_records(sizes: list[int], step_ms: int) -> None:
+    builder = RecordBatchBuilder(base_offset=7)
+    for index, size in enumerate(sizes):
+        builder.append(1_700_000_000_000 + index * step_ms, None if index % 2 else b"k", b"v" * size)
+    batch = builder.build()
+    assert read_rows(batch) == expected(batch)
+
+
+@given(drawn=record_batches(codec=CompressionCodec.NONE), data=st.data())
+def test_changed_bytes_are_taken_or_refused_as_by_the_record_reader(
+    drawn: tuple[bytes, list[Record]], data: st.DataObject
+) -> None:
+    batch = bytearray(drawn[0])
+    for _ in range(data.draw(st.integers(1, 3))):
+        batch[data.draw(st.integers(57, len(batch) - 1))] = data.draw(st.integers(0, 255))
+    changed = bytes(batch)
+    assert outcome(lambda: read_rows(changed)) == outcome(lambda: expected(changed))
