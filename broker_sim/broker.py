@@ -38,6 +38,7 @@ from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.replica_manager import ReplicaManager
 from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.rpc.rpc_server import RpcServer
+from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ class Broker:
         )
         self.dynamic_config.subscribe(self.replica_manager.replication_quotas.reconfigure)
         self.coordinators = Coordinators(self)
-        self.replica_manager.roles.leadership_listener = self.coordinators
+        self.share_partitions = SharePartitionManager(self)
+        self.replica_manager.roles.leadership_listeners = [self.coordinators, self.share_partitions]
         self._log_manager = LogManager(
             reactor=self.reactor,
             config=self.config,
@@ -347,6 +349,7 @@ class Broker:
         self._loader.stop()
         self._log_manager.stop()
         self.coordinators.stop()
+        self.share_partitions.stop()
         self.replica_manager.stop()
         self.log_dir_failures.stop()
         self.storage.close(self.now_ms(), clean_epoch=None if abort else self.broker_epoch)
@@ -397,6 +400,7 @@ class Broker:
         self.dynamic_config.apply(image)
         self.replica_manager.apply_image(old, image)
         self.coordinators.apply_image(old, image)
+        self.share_partitions.apply_image(image)
         if image.client_quotas is not old.client_quotas:
             self.quotas.apply(image.client_quotas)
             if self.socket_server is not None:

@@ -177,8 +177,8 @@ class ApiKey(enum.IntEnum):
     DESCRIBE_TOPIC_PARTITIONS = 75, ApiFacts(served=BROKER, client_throttles_since=0)
     SHARE_GROUP_HEARTBEAT = 76
     SHARE_GROUP_DESCRIBE = 77
-    SHARE_FETCH = 78
-    SHARE_ACKNOWLEDGE = 79
+    SHARE_FETCH = 78, ApiFacts(served=BROKER)
+    SHARE_ACKNOWLEDGE = 79, ApiFacts(served=BROKER)
     ADD_RAFT_VOTER = 80, ApiFacts(served=BOTH, forwardable=True)
     REMOVE_RAFT_VOTER = 81, ApiFacts(served=BOTH, forwardable=True)
     UPDATE_RAFT_VOTER = 82, ApiFacts(served=CONTROLLER)

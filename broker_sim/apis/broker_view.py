@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_cache import MetadataCache
     from broker_sim.quotas.quota_managers import QuotaManagers
     from broker_sim.replication.replica_manager import ReplicaManager
+    from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
     from protocol_specs.releases import Release
     from sim_runtime.interfaces import IReactor
 
@@ -42,6 +43,7 @@ class BrokerView(Protocol):
     replica_manager: ReplicaManager
     storage: ReplicaStorage
     coordinators: Coordinators
+    share_partitions: SharePartitionManager
     quotas: QuotaManagers
     apis: KafkaApis
     producer_ids: ProducerIdManager

@@ -6,7 +6,7 @@ request passed at once has the time of the stage before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.handler_result import NoResponse
@@ -37,6 +37,15 @@ class ConnectionInfo:
     client_software_name: str = "unknown"
     client_software_version: str = "unknown"
     closed: bool = False
+    when_closed: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """Functions to call once when the connection has closed, each under the name of its part."""
+
+    def close(self) -> None:
+        """Note that the connection has closed."""
+        self.closed = True
+        functions, self.when_closed = self.when_closed, {}
+        for function in functions.values():
+            function()
 
 
 class RequestContext:

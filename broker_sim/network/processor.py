@@ -140,7 +140,7 @@ class Processor:
                 self.acceptor.connection_closed(channel)
             return
         del self.channels[channel]
-        channel.info.closed = True
+        channel.info.close()
         self.waiting.pop(channel, None)
         journal = self._journal
         if journal.full:

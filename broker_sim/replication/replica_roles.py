@@ -46,7 +46,7 @@ class ReplicaRoles:
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self._sessions: dict[int, ReplicaFetchSession] = {}
         self._sessions_made = 0
-        self.leadership_listener: LeadershipListener | None = None
+        self.leadership_listeners: list[LeadershipListener] = []
         # Half of the lag, so that a follower leaves the ISR after at most one and a half of it, as in Kafka.
         self._isr_expiration = RepeatingCall(
             manager.reactor, max(manager.replica_lag_time_max_ms / 2, 1), self._shrink_isrs
@@ -118,8 +118,8 @@ class ReplicaRoles:
         if registration.leader == self._manager.broker_id:
             partition.make_leader(registration)
             self.stop_fetching(partition.topic_partition)
-            if self.leadership_listener is not None:
-                self.leadership_listener.elected(partition.topic_partition, registration.leader_epoch)
+            for listener in self.leadership_listeners:
+                listener.elected(partition.topic_partition, registration.leader_epoch)
             return
         if not partition.make_follower(registration):
             return
@@ -149,8 +149,8 @@ class ReplicaRoles:
         self._storage.delete(topic_partition)
 
     def _resigned(self, topic_partition: TopicPartition) -> None:
-        if self.leadership_listener is not None:
-            self.leadership_listener.resigned(topic_partition)
+        for listener in self.leadership_listeners:
+            listener.resigned(topic_partition)
 
     # Following.
 

@@ -60,7 +60,7 @@ class RuntimeBench:
                 if topic_partition.topic == TOPIC:
                     runtime.resigned(topic_partition.partition)
 
-        broker.replica_manager.roles.leadership_listener = Listener()
+        broker.replica_manager.roles.leadership_listeners = [Listener()]
         return runtime
 
     @property
