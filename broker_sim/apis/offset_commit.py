@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Message
     from protocol_specs.messages.offset_commit import OffsetCommitRequest
 
 GROUPS_SINCE: Final = 1
@@ -42,8 +43,14 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
         return _response(known.errors)
     if context.api_version < GROUPS_SINCE:
         return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
-    if context.broker.config.behaviour.commits_are_kept_in_maps:
+    in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
+    if in_maps:
         commits = in_map_order(commits, _index)
+
+    def respond(errors: list[ErrorCode]) -> Message:
+        results = by_topic(commits, errors, _index) if in_maps else known.results(errors, _index)
+        return _response(known.merged(results))
+
     deferred = context.broker.coordinators.groups.write(
         request.group_id,
         "commit-offset",
@@ -58,8 +65,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
         ),
     )
     deferred.addErrback(refused(lambda code, _: [commit_error(code, context)] * len(commits)))
-    deferred.addCallback(lambda errors: _response(known.merged(by_topic(commits, errors, _index))))
-    return deferred
+    return deferred.addCallback(respond)
 
 
 def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartitions[OffsetCommitRequestPartition]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic
+from broker_sim.apis.partition_order import immutable_order, partition_hash
 from broker_sim.coordinators.operation_errors import refused
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -25,8 +26,9 @@ from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
-    from broker_sim.apis.offset_results import PartitionErrors
+    from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Message
     from protocol_specs.messages.offset_delete import OffsetDeleteRequest
 
 
@@ -38,6 +40,16 @@ def handle(request: OffsetDeleteRequest, context: RequestContext) -> HandlerResu
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     partitions = known.flat()
+    in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
+    if in_maps:
+        partitions = list(
+            {(topic[0], _index(partition)): (topic, partition) for topic, partition in partitions}.values()
+        )
+
+    def respond(errors: list[ErrorCode]) -> Message:
+        results = _in_map_order(partitions, errors) if in_maps else known.results(errors, _index)
+        return _response(known.merged(results))
+
     deferred = context.broker.coordinators.groups.write(
         request.group_id,
         "delete-offsets",
@@ -45,9 +57,18 @@ def handle(request: OffsetDeleteRequest, context: RequestContext) -> HandlerResu
             request.group_id, [TopicPartition(name, _index(partition)) for (name, _), partition in partitions]
         ),
     )
-    deferred.addCallback(lambda errors: _response(known.merged(by_topic(partitions, errors, _index))))
+    deferred.addCallback(respond)
     deferred.addErrback(refused(lambda code, _: OffsetDeleteResponse(error_code=code)))
     return deferred
+
+
+def _in_map_order(
+    partitions: list[tuple[Named, OffsetDeleteRequestPartition]], errors: list[ErrorCode]
+) -> PartitionErrors:
+    """Return results as the maps of releases before 4.0 list them: subscribed topics are put into them first."""
+    results = sorted(zip(partitions, errors, strict=True), key=lambda each: each[1] == ErrorCode.NONE)
+    results = immutable_order(results, lambda each: partition_hash((each[0][0][0], _index(each[0][1]))))
+    return by_topic([each for each, _ in results], [error for _, error in results], _index)
 
 
 def _index(partition: OffsetDeleteRequestPartition) -> int:

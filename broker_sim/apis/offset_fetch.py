@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
+from broker_sim.config.java_hash import hash_map_order, hash_order, string_hash, timeline_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
 from broker_sim.coordinators.operation_errors import client_error, refused
@@ -47,14 +49,15 @@ GROUP_ERRORS_SINCE: Final = 2
 MANY_GROUPS_SINCE: Final = 8
 TOPIC_IDS_SINCE: Final = 10
 
-Fetch = tuple[TopicPartition, bytes]
-
 
 def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResult:
     """Return the offsets of each group."""
     if context.api_version < GROUPS_SINCE:
         return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
-    results = [_fetch(group, context, require_stable=request.require_stable) for group in _groups(request, context)]
+    groups = _groups(request, context)
+    if not groups and context.broker.config.behaviour.offset_fetch_of_no_groups_hangs:
+        return NoResponse.STAY_MUTED
+    results = [_fetch(group, context, require_stable=request.require_stable) for group in groups]
     waiting = [result for result in results if isinstance(result, Deferred)]
     if not waiting:
         return _response([each for each in results if not isinstance(each, Deferred)], context)
@@ -86,7 +89,12 @@ def _groups(request: OffsetFetchRequest, context: RequestContext) -> list[Offset
 def _fetch(
     group: OffsetFetchRequestGroup, context: RequestContext, *, require_stable: bool
 ) -> OffsetFetchResponseGroup | Deferred[OffsetFetchResponseGroup]:
-    partitions, unknown = _partitions(group, context)
+    topics, unknown = _topics(group, context)
+    partitions = None
+    if topics is not None:
+        partitions = [
+            (TopicPartition(topic.name, index), topic.topic_id) for topic in topics for index in topic.partition_indexes
+        ]
     groups = context.broker.coordinators.groups
     behaviour = context.broker.config.behaviour
 
@@ -101,7 +109,7 @@ def _fetch(
         )
 
     def respond(fetched: list[FetchedOffset]) -> OffsetFetchResponseGroup:
-        return _group_response(group, fetched, unknown, context)
+        return _group_response(group.group_id, fetched, topics, unknown, context)
 
     if require_stable and not behaviour.commits_in_flight_are_unstable:
         deferred = groups.write(
@@ -115,27 +123,26 @@ def _fetch(
         return _group_error(group, client_error(error.error_code), context)
 
 
-def _partitions(
+def _topics(
     group: OffsetFetchRequestGroup, context: RequestContext
-) -> tuple[list[Fetch] | None, list[OffsetFetchRequestTopics]]:
-    """Return the partitions of a group's request, None for all, and the topics of unknown id."""
+) -> tuple[list[OffsetFetchRequestTopics] | None, list[OffsetFetchRequestTopics]]:
+    """Return the topics of a group's request with name and id, None for all, and the topics of unknown id."""
     if group.topics is None:
         return None, []
     image = context.broker.metadata_cache.image
-    partitions: list[Fetch] = []
+    known: list[OffsetFetchRequestTopics] = []
     unknown: list[OffsetFetchRequestTopics] = []
     for topic in group.topics:
-        name, topic_id = topic.name, ZERO_UUID
-        if context.api_version >= TOPIC_IDS_SINCE:
-            by_id = image.topics_by_id.get(topic.topic_id)
-            if by_id is None:
-                unknown.append(topic)
-                continue
-            name, topic_id = by_id.name, topic.topic_id
-        elif (by_name := image.topics.get(name)) is not None:
-            topic_id = by_name.topic_id
-        partitions += [(TopicPartition(name, index), topic_id) for index in topic.partition_indexes]
-    return partitions, unknown
+        if context.api_version < TOPIC_IDS_SINCE:
+            found = image.topics.get(topic.name)
+            name, topic_id = topic.name, ZERO_UUID if found is None else found.topic_id
+        elif (found := image.topics_by_id.get(topic.topic_id)) is not None:
+            name, topic_id = found.name, topic.topic_id
+        else:
+            unknown.append(topic)
+            continue
+        known.append(OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=topic.partition_indexes))
+    return known, unknown
 
 
 def _fetch_error(error_code: ErrorCode) -> ErrorCode:
@@ -145,14 +152,41 @@ def _fetch_error(error_code: ErrorCode) -> ErrorCode:
 
 
 def _group_response(
-    group: OffsetFetchRequestGroup,
+    group_id: str,
     fetched: Sequence[FetchedOffset],
+    topics: list[OffsetFetchRequestTopics] | None,
     unknown: list[OffsetFetchRequestTopics],
     context: RequestContext,
 ) -> OffsetFetchResponseGroup:
+    if context.broker.config.behaviour.commits_are_kept_in_maps:
+        responses = _by_topic(_in_map_order(fetched, of_all=topics is None), context)
+    elif topics is None:
+        responses = _by_topic(_in_timeline_order(fetched), context)
+    else:
+        left = iter(fetched)
+        responses = [
+            OffsetFetchResponseTopics(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[_partition(index, next(left)) for index in topic.partition_indexes],
+            )
+            for topic in topics
+        ]
+    responses += [
+        OffsetFetchResponseTopics(
+            topic_id=topic.topic_id,
+            partitions=[_error_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes],
+        )
+        for topic in unknown
+    ]
+    return OffsetFetchResponseGroup(group_id=group_id, topics=responses)
+
+
+def _by_topic(fetched: Sequence[FetchedOffset], context: RequestContext) -> list[OffsetFetchResponseTopics]:
+    """Return each topic once, where its first partition comes."""
     image = context.broker.metadata_cache.image
     topics: dict[str, OffsetFetchResponseTopics] = {}
-    for each in _ordered(fetched, of_all=group.topics is None, context=context):
+    for each in fetched:
         name, index = each.partition
         topic = topics.get(name)
         if topic is None:
@@ -160,25 +194,29 @@ def _group_response(
             topic_id = ZERO_UUID if known is None else known.topic_id
             topic = topics[name] = OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[])
         topic.partitions.append(_partition(index, each))
-    refused_topics = [
-        OffsetFetchResponseTopics(
-            topic_id=topic.topic_id,
-            partitions=[_error_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes],
-        )
-        for topic in unknown
-    ]
-    return OffsetFetchResponseGroup(group_id=group.group_id, topics=[*topics.values(), *refused_topics])
+    return list(topics.values())
 
 
-def _ordered(fetched: Sequence[FetchedOffset], *, of_all: bool, context: RequestContext) -> Sequence[FetchedOffset]:
-    """Return partitions in the order of Kafka's maps: Scala's before 4.0, where each partition comes once."""
-    if not context.broker.config.behaviour.commits_are_kept_in_maps:
-        return fetched
+def _in_map_order(fetched: Sequence[FetchedOffset], *, of_all: bool) -> list[FetchedOffset]:
+    """Return partitions as Scala's maps list them, each once."""
     offsets = {each.partition: each for each in fetched}
     keys = list(offsets)
     if of_all:
         keys = mutable_order(keys, partition_hash)
     return [offsets[key] for key in immutable_order(keys, partition_hash)]
+
+
+def _in_timeline_order(fetched: Sequence[FetchedOffset]) -> list[FetchedOffset]:
+    """Return all offsets of a group as the maps of topics and of their partitions list them."""
+    topics: dict[str, list[FetchedOffset]] = {}
+    for each in fetched:
+        topics.setdefault(each.partition.topic, []).append(each)
+    names = list(topics)
+    return [
+        topics[names[place]][index]
+        for place in timeline_order(map(string_hash, names))
+        for index in timeline_order(each.partition.partition for each in topics[names[place]])
+    ]
 
 
 def _partition(index: int, fetched: FetchedOffset) -> OffsetFetchResponsePartitions:
@@ -204,7 +242,7 @@ def _group_error(
 ) -> OffsetFetchResponseGroup:
     """Return the error of a group; before v2 every partition has it. Mirrors OffsetFetchResponse.groupError."""
     topics: list[OffsetFetchResponseTopics] = []
-    if context.api_version < GROUP_ERRORS_SINCE:
+    if context.api_version < GROUP_ERRORS_SINCE and not context.broker.config.behaviour.offset_fetch_loses_errors:
         topics = [
             OffsetFetchResponseTopics(
                 name=topic.name, partitions=[_error_partition(index, error_code) for index in topic.partition_indexes]
@@ -216,7 +254,24 @@ def _group_error(
 
 def error_response(request: OffsetFetchRequest, context: RequestContext, error_code: ErrorCode) -> OffsetFetchResponse:
     """The whole request fails: every group has the error. Mirrors OffsetFetchRequest.getErrorResponse."""
-    return _response([_group_error(group, error_code, context) for group in _groups(request, context)], context)
+    if context.api_version >= GROUP_ERRORS_SINCE:
+        groups = _groups(request, context)
+        return _response(
+            [OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=error_code) for group in groups],
+            context,
+        )
+    partitions = {(topic.name, index): None for topic in request.topics or () for index in topic.partition_indexes}
+    keys = list(partitions)
+    keys = [keys[place] for place in hash_map_order(map(partition_hash, keys))]
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=name,
+                partitions=[_single(_error_partition(index, error_code)) for topic, index in keys if topic == name],
+            )
+            for name in hash_order(dict.fromkeys(topic for topic, _ in keys))
+        ]
+    )
 
 
 def _response(groups: list[OffsetFetchResponseGroup], context: RequestContext) -> OffsetFetchResponse:

@@ -65,6 +65,14 @@ class KnownPartitions(Generic[P]):
         """Return the topic and the partition of each existing one."""
         return [(topic, partition) for topic, partitions in self.topics for partition in partitions]
 
+    def results(self, errors: Sequence[ErrorCode], index_of: Callable[[P], int]) -> PartitionErrors:
+        """Return the errors of `flat()` by topic; a repeated topic is repeated."""
+        left = iter(errors)
+        return [
+            (topic, [(index_of(partition), next(left)) for partition in partitions])
+            for topic, partitions in self.topics
+        ]
+
     def merged(self, results: PartitionErrors) -> PartitionErrors:
         """Return the errors of unknown partitions and the results of the others."""
         if not self.errors:
@@ -96,7 +104,7 @@ def by_topic(
     errors: Sequence[ErrorCode],
     index_of: Callable[[P], int],
 ) -> PartitionErrors:
-    """Return the errors of partitions by topic, in the order in which the topics come first."""
+    """Return the errors of partitions by topic: each topic once, where its first partition comes."""
     topics: dict[Named, list[tuple[int, ErrorCode]]] = {}
     for (topic, partition), error_code in zip(items, errors, strict=True):
         topics.setdefault(topic, []).append((index_of(partition), error_code))

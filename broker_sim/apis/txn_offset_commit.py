@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.groups.group_shard import GroupShard
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from protocol_specs.message import Message
     from protocol_specs.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 LOADING_SINCE: Final = 2
@@ -53,11 +54,16 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
     commits = known.flat()
     if not commits:
         return _response(known.errors, context)
-    if context.broker.config.behaviour.commits_are_kept_in_maps:
+    in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
+    if in_maps:
         commits = in_map_order(commits, _index)
+
+    def respond(errors: list[ErrorCode]) -> Message:
+        results = by_topic(commits, errors, _index) if in_maps else known.results(errors, _index)
+        return _response(known.merged(results), context)
+
     if not request.group_id:
-        errors = by_topic(commits, [ErrorCode.INVALID_GROUP_ID] * len(commits), _index)
-        return _response(known.merged(errors), context)
+        return respond([ErrorCode.INVALID_GROUP_ID] * len(commits))
     deferred = context.broker.coordinators.groups.write(
         request.group_id,
         "txn-commit-offset",
@@ -65,8 +71,7 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
         producer=(request.producer_id, request.producer_epoch),
     )
     deferred.addErrback(refused(lambda code, _: [commit_error(code, context)] * len(commits)))
-    deferred.addCallback(lambda errors: _response(known.merged(by_topic(commits, errors, _index)), context))
-    return deferred
+    return deferred.addCallback(respond)
 
 
 def _commit(

@@ -165,6 +165,10 @@ class ReleaseBehaviour:
     """OffsetFetch of stable offsets is 88 for a commit that is not replicated yet (else it waits for it)."""
     commits_are_kept_in_maps: bool = _until("4.0")
     """OffsetCommit and OffsetFetch list partitions as Scala's maps do (else as the request does)."""
+    offset_fetch_loses_errors: bool = _since("3.5", "4.1")
+    """OffsetFetch v1 has no topics where the whole group has an error (else the error per partition)."""
+    offset_fetch_of_no_groups_hangs: bool = _since("3.0", "4.1")
+    """OffsetFetch without groups never gets a response (else an empty one)."""
     oversized_commits_have_an_error: bool = _until("4.0")
     """A commit that is larger than a batch may be is 28 (else -1)."""
     offset_deletion_ends_groups: bool = _until("4.0")

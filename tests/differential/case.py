@@ -62,8 +62,6 @@ WAITING: Final = frozenset(
         "groups_admin",
         "internal_topics",
         "join_group",
-        "offset_commit",
-        "offset_fetch",
         "share_fetch",
         "share_group_heartbeat",
         "share_state",

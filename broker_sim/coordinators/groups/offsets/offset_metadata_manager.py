@@ -200,8 +200,10 @@ class OffsetMetadataManager:
         if self._context.config.behaviour.commits_state_their_expiration:
             if retention_ms == DEFAULT_RETENTION:
                 retention_ms = self._retention_ms
-            return retention_ms + (now_ms if commit.timestamp_ms == ARRIVAL else commit.timestamp_ms)
-        return NO_EXPIRATION if retention_ms == DEFAULT_RETENTION else now_ms + retention_ms
+            now_ms = now_ms if commit.timestamp_ms == ARRIVAL else commit.timestamp_ms
+        elif retention_ms == DEFAULT_RETENTION:
+            return NO_EXPIRATION
+        return _wrapped(now_ms + retention_ms)
 
     # Fetches.
 
@@ -435,6 +437,11 @@ class OffsetMetadataManager:
         value = self._context.config[name]
         assert isinstance(value, int)
         return value
+
+
+def _wrapped(value: int) -> int:
+    """Return a sum as Java's 64 bits hold it."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def _utf16_units(text: str) -> int:
