@@ -119,14 +119,12 @@ def only_partition(request: ProduceRequest, context: RequestContext) -> tuple[Pa
     None selects the slow path: there are more partitions, this broker does not host it, or the topic, the batch or acks
     is invalid or needs a check that is made there.
     """
-    topics = request.topic_data
-    if len(topics) != 1:
+    try:
+        [topic] = request.topic_data
+        [entry] = topic.partition_data
+    except ValueError:
         return None
-    topic = topics[0]
-    partitions = topic.partition_data
-    if len(partitions) != 1:
-        return None
-    records: Any = partitions[0].records
+    records: Any = entry.records
     broker = context.broker
     image = broker.metadata_cache.image
     if context.api_version < TOPIC_IDS_LOWEST:
@@ -138,14 +136,14 @@ def only_partition(request: ProduceRequest, context: RequestContext) -> tuple[Pa
         or topic_image.name in INTERNAL_TOPICS
         or request.acks not in VALID_ACKS
         or records is None
-        or len(records) < RECORD_BATCH_OVERHEAD
+        or (length := len(records)) < RECORD_BATCH_OVERHEAD
     ):
         return None
     size, magic, attributes = SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
-    if size + LOG_OVERHEAD != len(records) or magic != MAGIC_V2 or attributes & TRANSACTIONAL_ZSTD_OR_BEYOND:
+    if size + LOG_OVERHEAD != length or magic != MAGIC_V2 or attributes & TRANSACTIONAL_ZSTD_OR_BEYOND:
         return None
     # A plain tuple finds what a TopicPartition does.
-    partition = broker.replica_manager.partitions.get((topic_image.name, partitions[0].index))  # type: ignore[call-overload]
+    partition = broker.replica_manager.partitions.get((topic_image.name, entry.index))  # type: ignore[call-overload]
     return None if partition is None else (partition, records)
 
 

@@ -27,6 +27,7 @@ _NOT_ATTRIBUTES: Final = {
     "delete",
     "magic",
     "max_segment_ms",
+    "plain_batch_bytes_max",
     "timestamp_type",
 }
 _NO_TIMESTAMP_IS_SO_LARGE: Final = 1 << 63
@@ -73,6 +74,8 @@ class TopicConfig:
     """The format in which records are stored: that of `message.format.version` if it has an effect, else the newest."""
     max_segment_ms: int
     """How long a segment is written to: `segment.ms`, on compacted topics at most `max.compaction.lag.ms`."""
+    plain_batch_bytes_max: int
+    """The largest batch without compression that the log can store as it is, by this configuration; 0 for none."""
     timestamp_type: TimestampType
 
     @classmethod
@@ -105,6 +108,8 @@ class TopicConfig:
         segment_ms, lag_ms = named["segment_ms"], named["max_compaction_lag_ms"]
         assert isinstance(segment_ms, int)
         assert isinstance(lag_ms, int)
+        limit = named["max_message_bytes"]
+        assert isinstance(limit, int)
         compact = "compact" in policies
         append_time = values.get("message.timestamp.type") == "LogAppendTime"
         return cls(
@@ -115,6 +120,7 @@ class TopicConfig:
             delete="delete" in policies,
             magic=_magic(values.get("message.format.version"), broker),
             max_segment_ms=min(segment_ms, lag_ms) if compact else segment_ms,
+            plain_batch_bytes_max=0 if compact or append_time or named["compression_type"] != "producer" else limit,
             timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
             **named,  # type: ignore[arg-type]
         )

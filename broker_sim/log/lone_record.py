@@ -51,15 +51,12 @@ def lone_record_as_it_is(
         or magic != MAGIC_V2
         or base_offset
         or LOG_OVERHEAD + batch_length != length
-        or length > config.max_message_bytes
+        or length > config.plain_batch_bytes_max
         or timestamp != max_timestamp
         or timestamp < 0
         or not now_ms - config.message_timestamp_before_max_ms <= timestamp
         or not timestamp <= now_ms + config.message_timestamp_after_max_ms
         or producer_id >= 0 > base_sequence
-        or config.timestamp_type
-        or config.compact
-        or config.compression_type != "producer"
         or crc32c(records[ATTRIBUTES_OFFSET:]) != crc
     ):
         return None

@@ -66,10 +66,13 @@ class HandlerPool:
 
     def offer(self, context: RequestContext, processor: Processor) -> None:
         """Run a request on an idle handler; if there is none, or others wait, queue it in the RequestChannel."""
-        if self.busy < self.size and not self.request_channel.queue:
-            self.run(context)
-        else:
+        if self.busy >= self.size or self.request_channel.queue:
             self.request_channel.send_request(context, processor)
+        elif self.service_time is None:
+            self.busy += 1
+            self._handle(context)
+        else:
+            self.run(context)
 
     def run(self, context: RequestContext) -> None:
         """Occupy a slot with a request; the caller has checked that one is free."""
