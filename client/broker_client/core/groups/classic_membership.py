@@ -351,7 +351,7 @@ class ClassicMembership:
     def _plan_beat(self) -> None:
         """Set the timer of the heartbeats, unless none are sent in this state."""
         self.stop()
-        if self.state.has_not_joined or self._failure is not None:
+        if self.state.has_not_joined or self._failure is not None or self._core.is_closed:
             return
         delay_ms = max(self.timers.next_ms(self._now_ms), 1)
         if self._finder.node is None:
@@ -361,6 +361,8 @@ class ClassicMembership:
     def _beat(self) -> None:
         now_ms = self._now_ms
         self._beat_call = None
+        if self._core.is_closed:
+            return
         if self._finder.node is None:
             if self._finder.look_up().is_done:
                 self._finder.forget_look_up()

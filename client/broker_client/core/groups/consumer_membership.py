@@ -160,7 +160,7 @@ class ConsumerMembership:
     def _plan(self) -> None:
         """Set the timer of the next heartbeat, look-up or end of the poll interval."""
         self._stop_timer()
-        if not self.state.sends_heartbeats:
+        if not self.state.sends_heartbeats or self._core.is_closed:
             return
         now_ms = self._now_ms
         wait_ms = self._poll_deadline_ms - now_ms
@@ -173,6 +173,8 @@ class ConsumerMembership:
 
     def _beat(self) -> None:
         self._call = None
+        if self._core.is_closed:
+            return
         now_ms = self._now_ms
         if self._finder.node is None:
             self._look_up()

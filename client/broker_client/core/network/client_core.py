@@ -107,6 +107,11 @@ class ClientCore:
         )
         self._loop.wakeup()
 
+    @property
+    def is_closed(self) -> bool:
+        """True after `close`: no request can be sent any more."""
+        return self._closed
+
     def request(
         self,
         kind: type[M],
