@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
-from broker_sim.config.java_hash import hash_map_order, hash_order, string_hash, timeline_order
+from broker_sim.config.java_hash import hash_map_order, hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
 from broker_sim.coordinators.operation_errors import client_error, refused
@@ -161,7 +161,7 @@ def _group_response(
     if context.broker.config.behaviour.commits_are_kept_in_maps:
         responses = _by_topic(_in_map_order(fetched, of_all=topics is None), context)
     elif topics is None:
-        responses = _by_topic(_in_timeline_order(fetched), context)
+        responses = _by_topic(fetched, context)
     else:
         left = iter(fetched)
         responses = [
@@ -204,19 +204,6 @@ def _in_map_order(fetched: Sequence[FetchedOffset], *, of_all: bool) -> list[Fet
     if of_all:
         keys = mutable_order(keys, partition_hash)
     return [offsets[key] for key in immutable_order(keys, partition_hash)]
-
-
-def _in_timeline_order(fetched: Sequence[FetchedOffset]) -> list[FetchedOffset]:
-    """Return all offsets of a group as the maps of topics and of their partitions list them."""
-    topics: dict[str, list[FetchedOffset]] = {}
-    for each in fetched:
-        topics.setdefault(each.partition.topic, []).append(each)
-    names = list(topics)
-    return [
-        topics[names[place]][index]
-        for place in timeline_order(map(string_hash, names))
-        for index in timeline_order(each.partition.partition for each in topics[names[place]])
-    ]
 
 
 def _partition(index: int, fetched: FetchedOffset) -> OffsetFetchResponsePartitions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.config.java_hash import string_hash, timeline_order
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ class OffsetStore:
     def __init__(self, snapshots: SnapshotRegistry) -> None:
         self._snapshots = snapshots
         self._groups: TimelineDict[str, TimelineDict[TopicPartition, CommittedOffset]] = TimelineDict(snapshots)
+        self._replaced: set[tuple[str, str]] = set()
+        """The groups and topics whose last commit was for a partition that had an offset: Kafka's map grows then."""
 
     def get(self, group_id: str, partition: TopicPartition) -> CommittedOffset | None:
         """Return the newest offset of a partition, None if there is none."""
@@ -37,9 +40,21 @@ class OffsetStore:
         return [] if offsets is None else offsets.items()
 
     def of_group_at(self, group_id: str, committed_offset: int) -> list[tuple[TopicPartition, CommittedOffset]]:
-        """Return the offsets of a group as of a snapshot."""
+        """Return the offsets of a group as of a snapshot, as Kafka's maps of topics and partitions list them."""
         offsets = self._groups.get_at(group_id, committed_offset)
-        return [] if offsets is None else list(offsets.at(committed_offset).items())
+        if offsets is None:
+            return []
+        topics: dict[str, list[tuple[TopicPartition, CommittedOffset]]] = {}
+        for partition, offset in offsets.at(committed_offset).items():
+            topics.setdefault(partition.topic, []).append((partition, offset))
+        names = list(topics)
+        listed = []
+        for place in timeline_order(map(string_hash, names)):
+            of_topic = topics[names[place]]
+            replaced = (group_id, names[place]) in self._replaced
+            indexes = timeline_order((partition.partition for partition, _ in of_topic), replaced=replaced)
+            listed += [of_topic[index] for index in indexes]
+        return listed
 
     @property
     def group_ids(self) -> list[str]:
@@ -51,6 +66,10 @@ class OffsetStore:
         offsets = self._groups.get(group_id)
         if offsets is None:
             offsets = self._groups[group_id] = TimelineDict(self._snapshots)
+        if partition in offsets:
+            self._replaced.add((group_id, partition.topic))
+        else:
+            self._replaced.discard((group_id, partition.topic))
         offsets[partition] = offset
 
     def remove(self, group_id: str, partition: TopicPartition) -> None:
@@ -59,5 +78,6 @@ class OffsetStore:
         if offsets is None:
             return
         offsets.pop(partition)
+        self._replaced.discard((group_id, partition.topic))
         if not len(offsets):
             self._groups.pop(group_id)

@@ -22,3 +22,16 @@ def test_offsets_can_be_read_as_of_a_snapshot_and_reverted() -> None:
     assert store.of_group_at("g", 20) == [(PARTITION, second)]
     snapshots.revert_to(10)
     assert store.of_group("g") == [(PARTITION, first)]
+
+
+def partitions_of(store: OffsetStore) -> list[int]:
+    return [partition.partition for partition, _ in store.of_group_at("g", 2**63 - 1)]
+
+
+def test_offsets_are_listed_as_kafkas_hash_tables_list_them() -> None:
+    store = OffsetStore(SnapshotRegistry())
+    for index in range(5):
+        store.put("g", TopicPartition("orders", index), CommittedOffset(1, -1, "", 0))
+    assert partitions_of(store) == [2, 0, 4, 1, 3]
+    store.put("g", PARTITION, CommittedOffset(2, -1, "", 0))
+    assert partitions_of(store) == [0, 2, 4, 1, 3]
