@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.control.events import RequestReceived, ResponseSent
+from broker_sim.control.events import GroupRequestRefused, RequestReceived, ResponseSent
+from broker_sim.faults.group_selection import groups_of, members_of
 from broker_sim.rpc.stage import Stage
+from protocol_specs.entities import named_values
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.message import Message
 
 if TYPE_CHECKING:
+    from broker_sim.apis.handler_result import NoResponse, Response
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.control.journal import Journal
-    from broker_sim.rpc.stage import RequestHook, SentHook
+    from broker_sim.rpc.stage import RequestHook, ResponseHook, SentHook
 
 __all__ = ["JournalStage"]
+
+REFUSALS: Final = frozenset(
+    {
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        ErrorCode.INVALID_SESSION_TIMEOUT,
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.STALE_MEMBER_EPOCH,
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+        ErrorCode.UNSUPPORTED_ASSIGNOR,
+    }
+)
+"""The errors by which a group refuses a member."""
+_ERROR_CODE: Final = frozenset({"error_code"})
 
 
 class JournalStage(Stage):
@@ -26,6 +48,11 @@ class JournalStage(Stage):
     def on_arrival(self) -> RequestHook | None:
         """Record the request."""
         return self._record_request if self._journal.full else None
+
+    @property
+    def on_response(self) -> ResponseHook | None:
+        """Record that a group has refused a request of a member."""
+        return self._record_refusal if self._journal.full else None
 
     @property
     def on_sent(self) -> SentHook | None:
@@ -47,6 +74,22 @@ class JournalStage(Stage):
                 correlation_id=context.correlation_id,
             )
         )
+
+    def _record_refusal(self, context: RequestContext, result: Response | NoResponse) -> Response | NoResponse:
+        if isinstance(result, Message) and context.request is not None and groups_of(context.request):
+            errors = [code for code in named_values(result, _ERROR_CODE) if code in REFUSALS]
+            if errors:
+                self._journal.append(
+                    GroupRequestRefused(
+                        time_us=self._journal.now_us(),
+                        broker_id=self._node_id,
+                        group_id=groups_of(context.request)[0],
+                        member_id=next(iter(members_of(context.request)), ""),
+                        api=context.api_key.api_name,
+                        error=ErrorCode(errors[0]).name,
+                    )
+                )
+        return result
 
     def _record_response(self, context: RequestContext, size_bytes: int) -> None:
         now_us = self._journal.now_us()

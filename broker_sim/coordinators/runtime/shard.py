@@ -46,6 +46,8 @@ class ShardContext:
         self.host = host
         self.timers = timers
         self.snapshots = snapshots
+        self.is_active = False
+        """True from the end of the replay to the end of the shard."""
 
     @property
     def config(self) -> BrokerConfig:

@@ -90,6 +90,7 @@ class ShardRunner(Generic[S]):
         self._linger_call: IDelayedCall | None = None
         self._load_call: IDelayedCall | None = None
         self._partition: Partition | None = None
+        self._context: ShardContext | None = None
 
     # Events.
 
@@ -125,14 +126,13 @@ class ShardRunner(Generic[S]):
         self.leader_epoch = leader_epoch
         self._become(ShardState.LOADING)
         self._snapshots = SnapshotRegistry()
-        self.shard = self._make_shard(
-            ShardContext(
-                partition=self.topic_partition.partition,
-                host=self._host,
-                timers=self._timers,
-                snapshots=self._snapshots,
-            )
+        self._context = ShardContext(
+            partition=self.topic_partition.partition,
+            host=self._host,
+            timers=self._timers,
+            snapshots=self._snapshots,
         )
+        self.shard = self._make_shard(self._context)
         self._load_call = self._host.reactor.callLater(0, self._begin_load)
 
     def _begin_load(self) -> None:
@@ -166,6 +166,8 @@ class ShardRunner(Generic[S]):
         self._partition = partition
         partition.high_watermark_listeners.append(self._high_watermark_moved)
         self._become(ShardState.ACTIVE)
+        if self._context is not None:
+            self._context.is_active = True
         self._host.journal.append(
             CoordinatorLoaded(
                 time_us=self._host.journal.now_us(),
@@ -215,6 +217,8 @@ class ShardRunner(Generic[S]):
         self._timers.cancel_all()
         self._cancel_calls()
         self._detach()
+        if self._context is not None:
+            self._context.is_active = False
         shard, self.shard = self.shard, None
         batch, self._batch = self._batch, None
         if batch is not None:

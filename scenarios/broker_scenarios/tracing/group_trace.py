@@ -108,7 +108,7 @@ def _generations(states: Sequence[GroupStateChanged]) -> str:
 
 
 def _state_stages(states: Sequence[GroupStateChanged], start_us: int, end_us: int) -> Iterator[Stage]:
-    ends = [state.time_us for state in states[1:]] + [end_us]
+    ends = [state.time_us for state in [*states[1:]]] + [end_us] * bool(states)
     for state, until_us in zip(states, ends, strict=True):
         if until_us > state.time_us:
             yield Stage(
@@ -160,8 +160,8 @@ def _text(event: Event, lanes: dict[str, str]) -> str:
     member = _member_name(event, lanes)
     match event:
         case GroupStateChanged():
-            reason = f": {event.reason}" if event.reason else ""
-            return f"{event.previous} > {event.state}, generation {event.generation}, {event.members} members{reason}"
+            reason = f"; {event.reason}" if event.reason else ""
+            return f"{event.previous} > {event.state}, generation {event.generation}, members: {event.members}{reason}"
         case GroupMemberJoined():
             return f"{member} joins from {event.client_host}: {event.member_id}"
         case GroupMemberRemoved():

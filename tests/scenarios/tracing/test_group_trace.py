@@ -77,11 +77,11 @@ def test_a_group_is_a_lane_of_states_and_a_lane_per_member():
 def test_each_event_is_a_sentence():
     timeline = trace_group(JOURNAL, "orders")
     assert [(moment.at_us // 1000, moment.text) for moment in timeline.moments] == [
-        (0, "Empty > PreparingRebalance, generation 0, 1 members: a member joins"),
+        (0, "Empty > PreparingRebalance, generation 0, members: 1; a member joins"),
         (0, "c joins from /127.0.0.1: c-1"),
         (2, "c #2 joins from /127.0.0.1: c-2"),
-        (10, "PreparingRebalance > CompletingRebalance, generation 1, 2 members"),
-        (20, "CompletingRebalance > Stable, generation 1, 2 members"),
+        (10, "PreparingRebalance > CompletingRebalance, generation 1, members: 2"),
+        (20, "CompletingRebalance > Stable, generation 1, members: 2"),
         (20, "c is assigned orders-0 in generation 1"),
         (20, "c #2 is assigned no partitions in generation 1"),
         (30, "offset 7 of orders-0 is committed by c"),

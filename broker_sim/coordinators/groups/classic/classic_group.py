@@ -15,6 +15,7 @@ from broker_sim.coordinators.groups.classic.protocol_votes import ProtocolCounts
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.subscribed_topics import CONSUMER_PROTOCOL, subscribed_topics
 from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.group_journal import readable_assignment
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from broker_sim.coordinators.groups.classic.classic_member import ClassicMember, Protocols
     from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
+    from broker_sim.coordinators.groups.group_journal import GroupJournal
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from protocol_specs.messages.join_group import JoinGroupResponse
     from protocol_specs.messages.sync_group import SyncGroupResponse
@@ -47,7 +49,9 @@ class GroupServices:
         now_ms: Callable[[], int],
         restart_session: Callable[[ClassicGroup, ClassicMember], None],
         old_coordinator: bool,
+        journal: GroupJournal,
     ) -> None:
+        self.journal = journal
         self.now_ms = now_ms
         self.restart_session = restart_session
         self.old_coordinator = old_coordinator
@@ -88,6 +92,8 @@ class ClassicGroup:
         """A member has joined since the initial rebalance delay began: the delay may be extended."""
         self.topics: frozenset[str] | None = None
         """The topics to which the members subscribe; None if they are not known."""
+        self.rebalance_reason = ""
+        """The reason of the last rebalance, for reports."""
         self._services = services
         self._static_members: dict[str, str] = {}
         self._protocols = ProtocolCounts()
@@ -264,6 +270,16 @@ class ClassicGroup:
         self._protocols.add(member)
         self._park_join(member, response)
         self.pending_join_members.pop(member.member_id, None)
+        self._note_joined(member)
+
+    def _note_joined(self, member: ClassicMember) -> None:
+        self._services.journal.joined(
+            self.group_id,
+            member.member_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            group_instance_id=member.group_instance_id,
+        )
 
     def update(
         self,
@@ -286,10 +302,11 @@ class ClassicGroup:
         self.awaiting_join_count += (response is not None) - (member.awaiting_join is not None)
         member.awaiting_join = response
 
-    def remove(self, member_id: str) -> None:
+    def remove(self, member_id: str, reason: str) -> None:
         """Remove a member or a pending member id; another member becomes the leader if it led the group."""
         member = self.members.pop(member_id, None)
         if member is not None:
+            self._services.journal.removed(self.group_id, member_id, reason)
             self._protocols.remove(member)
             self._park_join(member, None)
             if member.group_instance_id is not None:
@@ -309,6 +326,8 @@ class ClassicGroup:
         if self.is_leader(old_member_id):
             self.leader_id = new_member_id
         self._static_members[group_instance_id] = new_member_id
+        self._services.journal.removed(self.group_id, old_member_id, f"replaced by {new_member_id}")
+        self._note_joined(member)
         return member
 
     def elect_joined_leader(self) -> bool:
@@ -353,6 +372,21 @@ class ClassicGroup:
         assert may_become(self.state, state), (self.group_id, self.state, state)
         self.previous_state, self.state = self.state, state
         self.state_timestamp_ms = self._services.now_ms()
+        self._services.journal.state_changed(
+            self.group_id,
+            self.type,
+            previous=self.previous_state.value,
+            state=state.value,
+            generation=self.generation_id,
+            members=len(self.members),
+            reason=self.rebalance_reason if state is _PREPARING else "",
+        )
+
+    def assign(self, member: ClassicMember, assignment: bytes) -> None:
+        """Give a member its assignment."""
+        member.assignment = assignment
+        readable = readable_assignment(assignment, of_consumers=self.uses_consumer_protocol)
+        self._services.journal.assigned(self.group_id, member.member_id, self.generation_id, readable)
 
     def select_protocol(self) -> str:
         """Return the protocol that the members vote for.

@@ -15,6 +15,7 @@ from broker_sim.coordinators.groups.classic.rebalances import Rebalances
 from broker_sim.coordinators.groups.classic.requests import ClientInfo, Joining
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.sync_phase import SyncPhase
+from broker_sim.coordinators.groups.group_journal import GroupJournal
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.schemas.coordinator.group_metadata import GroupMetadataKey
 
@@ -70,6 +71,7 @@ class ClassicGroups:
             now_ms=context.now_ms,
             restart_session=self.rebalances.restart_session,
             old_coordinator=old_coordinator,
+            journal=GroupJournal(context),
         )
         self._joins = JoinPhase(context, self.rebalances, old_coordinator=old_coordinator)
         self._syncs = SyncPhase(context, self.rebalances, old_coordinator=old_coordinator)

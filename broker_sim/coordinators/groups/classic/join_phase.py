@@ -50,7 +50,7 @@ class JoinPhase:
         """Add or update a member; a group that was created is written, unless its first generation is."""
         member_id = joining.request.member_id
         if not self._accepts(group, member_id):
-            group.remove(member_id)
+            group.remove(member_id, "the group has group.max.size members")
             result = joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
         elif member_id == NO_MEMBER_ID:
             result = self._join_new(group, joining)

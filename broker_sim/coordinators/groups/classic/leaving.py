@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Leaving"]
 
+_LEFT: Final = "it has left the group"
 _STABLE: Final = ClassicGroupState.STABLE
 _COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
 _DEAD: Final = ClassicGroupState.DEAD
@@ -80,7 +81,7 @@ class Leaving:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             member_id = holder
         elif member_id in group.pending_join_members:
-            group.remove(member_id)
+            group.remove(member_id, _LEFT)
             self._rebalances.end_session(group, member_id)
             return ErrorCode.NONE
         else:
@@ -90,7 +91,7 @@ class Leaving:
                 return error.error_code
         self._rebalances.end_session(group, member_id)
         group.complete_join(group.members[member_id], join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
-        group.remove(member_id)
+        group.remove(member_id, _LEFT)
         return ErrorCode.NONE
 
     def _react(self, group: ClassicGroup, *left: MemberIdentity) -> CoordinatorResult[Any]:

@@ -39,6 +39,7 @@ _PREPARING: Final = ClassicGroupState.PREPARING_REBALANCE
 _COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
 _STABLE: Final = ClassicGroupState.STABLE
 _DEAD: Final = ClassicGroupState.DEAD
+_EXPIRED: Final = "its session has ended"
 _log = Logger()
 
 
@@ -75,7 +76,7 @@ class Rebalances:
         if group is None or group.state is _DEAD:
             return NOTHING
         if member_id in group.pending_join_members:
-            group.remove(member_id)
+            group.remove(member_id, _EXPIRED)
             return self._complete_if_all_joined(group)
         member = group.members.get(member_id)
         if member is None or member.has_satisfied_heartbeat:
@@ -85,7 +86,7 @@ class Rebalances:
     def remove_member(self, group: ClassicGroup, member: ClassicMember, reason: str) -> CoordinatorResult[Any]:
         """Remove a member; its parked JoinGroup gets UNKNOWN_MEMBER_ID, so that a living client tries again."""
         group.complete_join(member, join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
-        group.remove(member.member_id)
+        group.remove(member.member_id, _EXPIRED)
         if group.state in (_STABLE, _COMPLETING):
             return self.rebalance_or_complete_join(group, reason)
         return self._complete_if_all_joined(group)
@@ -111,6 +112,7 @@ class Rebalances:
         if is_initial:
             delay_ms = self._initial_delay_ms
             self._schedule_initial_join(group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
+        group.rebalance_reason = reason
         group.transition_to(_PREPARING)
         _log.info(
             "group coordinator: preparing to rebalance group={group_id} generation={generation} reason={reason}",
@@ -182,7 +184,7 @@ class Rebalances:
         self._timers.cancel(_join_key(group.group_id))
         absent = [member for member in group.members.values() if member.awaiting_join is None and not member.is_static]
         for member in absent:
-            group.remove(member.member_id)
+            group.remove(member.member_id, "it has not joined again within the rebalance time-out")
             self.end_session(group, member.member_id)
         if group.state is _DEAD:
             return NOTHING
@@ -237,7 +239,7 @@ class Rebalances:
         if not silent:
             return NOTHING
         for member_id in silent:
-            group.remove(member_id)
+            group.remove(member_id, "it has not sent SyncGroup within the rebalance time-out")
             self.end_session(group, member_id)
         return self.prepare(group, f"removing {', '.join(silent)} on pending sync request expiration")
 

@@ -99,7 +99,7 @@ class SyncPhase:
 
     def _propagate(self, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
         for member in list(group.members.values()):
-            member.assignment = assignments.get(member.member_id, EMPTY_ASSIGNMENT)
+            group.assign(member, assignments.get(member.member_id, EMPTY_ASSIGNMENT))
             if group.complete_sync(member, synced(group, member.assignment)):
                 self._rebalances.restart_session(group, member)
 

@@ -1,3 +1,5 @@
+from unittest.mock import create_autospec
+
 import pytest
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
@@ -5,6 +7,7 @@ from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup, G
 from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState
 from broker_sim.coordinators.groups.classic.classic_member import ClassicMember
 from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.group_journal import GroupJournal
 from protocol_specs.error_codes import ErrorCode
 from tests.broker_sim.coordinators.groups.classic.group_bench import subscription
 
@@ -27,6 +30,7 @@ def make_group(restarted):
             now_ms=lambda: 1_000,
             restart_session=lambda _, member: restarted.append(member.member_id),
             old_coordinator=old_coordinator,
+            journal=create_autospec(GroupJournal, instance=True),
         )
         group = ClassicGroup("crew", services, state=state, generation_id=1, protocol_name="range")
         for name in members:
@@ -143,9 +147,9 @@ def test_a_commit_restarts_the_session_of_a_member(make_group, restarted):
 def test_the_first_member_leads_until_it_leaves(make_group):
     group = make_group("ann", "bob")
     assert group.leader_id == "ann"
-    group.remove("ann")
+    group.remove("ann", "it left")
     assert group.leader_id == "bob"
-    group.remove("bob")
+    group.remove("bob", "it left")
     assert group.leader_id is None
 
 
