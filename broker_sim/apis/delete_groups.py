@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import gatherResults
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.config.java_hash import hash_set_order, string_hash
+from broker_sim.config.java_hash import hash_order, hash_set_order, string_hash
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.groups_by_partition import groups_by_partition
 from broker_sim.coordinators.operation_errors import refused
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 def handle(request: DeleteGroupsRequest, context: RequestContext) -> HandlerResult:
     """Delete each group once, with one write per shard."""
     runtime = context.broker.coordinators.groups.runtime
+    config = context.broker.config
     group_ids = list(dict.fromkeys(request.groups_names))
     writes: list[Deferred[Any]] = []
     for partition, of_shard in groups_by_partition(group_ids, runtime.partitions).items():
-        writes.append(_delete(runtime, partition, of_shard))
-    old_coordinator = uses_old_coordinator(context.broker.config)
+        ordered = hash_order(of_shard) if config.behaviour.deleted_groups_are_a_set else of_shard
+        writes.append(_delete(runtime, partition, ordered))
+    old_coordinator = uses_old_coordinator(config)
 
     def respond(results: list[list[DeletableGroupResult]]) -> DeleteGroupsResponse:
         found = [result for of_shard in results for result in of_shard]

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
-    """List the groups of all shards that pass the filters; filters ignore case."""
+    """List the groups of all shards that pass the filters."""
     runtime = context.broker.coordinators.groups.runtime
     old_coordinator = uses_old_coordinator(context.broker.config)
-    states = {state.lower() if old_coordinator else state.lower().strip() for state in request.states_filter}
+    any_case = context.broker.config.behaviour.group_states_are_filtered_in_any_case
+    states = {_folded(state, any_case=any_case) for state in request.states_filter}
     types = {name.lower() for name in request.types_filter}
 
     def read(shard: GroupShard, committed_offset: int) -> list[ListedGroup]:
@@ -41,7 +42,8 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
         return [
             group
             for group in listed
-            if (not states or group.group_state.lower() in states) and (not types or group.group_type in types)
+            if (not states or _folded(group.group_state, any_case=any_case) in states)
+            and (not types or group.group_type in types)
         ]
 
     response = ListGroupsResponse()
@@ -55,6 +57,10 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
     if response.error_code and not old_coordinator:
         response.groups = []
     return response
+
+
+def _folded(state: str, *, any_case: bool) -> str:
+    return state.strip().lower() if any_case else state
 
 
 HANDLER: Final = ApiHandler(handle=handle)

@@ -204,6 +204,10 @@ class ReleaseBehaviour:
     """The version of the records of classic groups (KIP-62, KIP-211, KIP-345)."""
     groups_wait_for_sync_requests: bool = _since("3.0")
     """Members that send no SyncGroup within the rebalance time-out are removed (KAFKA-12890)."""
+    group_states_are_filtered_in_any_case: bool = _since("3.8")
+    """The states of ListGroups may have any case (else that of their names)."""
+    deleted_groups_are_a_set: bool = _since("4.1")
+    """DeleteGroups returns the groups of a partition as a hash set does (else as the request does)."""
     group_operations: int = _steps({"0": 328, "4.0": 3400})
     """The operations on groups as bits: READ, DELETE, DESCRIBE, then those of configurations (KIP-848)."""
 

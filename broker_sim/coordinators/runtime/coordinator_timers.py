@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["RETRY_BACKOFF_MS", "CoordinatorTimers"]
@@ -44,11 +45,18 @@ class CoordinatorTimers:
         self._reactor = reactor
         self._fired = fired
         self._timers: dict[str, _Timer] = {}
+        self._firing = False
 
     def schedule(
         self, key: str, delay_ms: float, operation: Callable[[], CoordinatorResult[Any]], *, retry: bool = True
     ) -> None:
-        """Write `operation` in `delay_ms`; with `retry` a failed write is repeated after 500 ms."""
+        """Write `operation` in `delay_ms`; with `retry` a failed write is repeated after 500 ms.
+
+        Without a delay it follows the present operation, before any later request, as Kafka's timer submits it at once.
+        """
+        if delay_ms <= 0 and not self._firing:
+            self._fire_at_once(key, operation, retry=retry)
+            return
         deadline_s = self._reactor.seconds() + max(delay_ms, 0) / 1000
         known = self._timers.get(key)
         if known is not None and known.call is not None and known.deadline_s <= deadline_s:
@@ -57,6 +65,22 @@ class CoordinatorTimers:
         self.cancel(key)
         timer = self._timers[key] = _Timer(deadline_s, operation, retry=retry)
         timer.call = self._reactor.callLater(max(delay_ms, 0) / 1000, self._due, key, timer)
+
+    def _fire_at_once(self, key: str, operation: Callable[[], CoordinatorResult[Any]], *, retry: bool) -> None:
+        self.cancel(key)
+        timer = self._timers[key] = _Timer(self._reactor.seconds(), operation, retry=retry)
+
+        def unless_replaced() -> CoordinatorResult[Any]:
+            if self._timers.get(key) is not timer:
+                return CoordinatorResult((), None)
+            del self._timers[key]
+            self._firing = True  # what it schedules without a delay waits for the reactor, so that time goes on
+            try:
+                return operation()
+            finally:
+                self._firing = False
+
+        self._fired(key, unless_replaced, retry=retry)
 
     def schedule_if_absent(
         self, key: str, delay_ms: float, operation: Callable[[], CoordinatorResult[Any]], *, retry: bool = True

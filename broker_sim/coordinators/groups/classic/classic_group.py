@@ -392,13 +392,19 @@ class ClassicGroup:
         """Return the protocol that the members vote for.
 
         Raises:
-            LookupError: The members have no protocol in common.
+            CoordinatorError: UNKNOWN_SERVER_ERROR: the members have no protocol in common.
         """
         candidates = self._protocols.supported_by(len(self.members))
         return most_voted(self.members.values(), candidates, old_coordinator=self._services.old_coordinator)
 
     def begin_next_generation(self) -> None:
-        """End the join phase: the members have a new generation and a protocol. Mirrors initNextGeneration."""
+        """End the join phase: the members have a new generation and a protocol. Mirrors initNextGeneration.
+
+        A group with malformed protocols or metadata stays in the join phase, as in Kafka.
+
+        Raises:
+            CoordinatorError: UNKNOWN_SERVER_ERROR: the members cannot vote, or their metadata cannot be read.
+        """
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.topics = self.compute_topics()
@@ -406,7 +412,11 @@ class ClassicGroup:
         self.pending_sync_members.clear()
 
     def compute_topics(self) -> frozenset[str] | None:
-        """Return the topics to which the members subscribe, None if they are not known."""
+        """Return the topics to which the members subscribe, None if they are not known.
+
+        Raises:
+            CoordinatorError: UNKNOWN_SERVER_ERROR: the metadata of a member cannot be read.
+        """
         if not self.uses_consumer_protocol:
             return None
         if not self.members:

@@ -86,16 +86,12 @@ class ClassicMember:
                 return metadata
         raise LookupError(f"member {self.member_id} does not support protocol {protocol_name}")
 
-    def vote(self, candidates: Collection[str]) -> str:
-        """Return the first of the member's protocols that is a candidate.
-
-        Raises:
-            LookupError: The member supports no candidate.
-        """
+    def vote(self, candidates: Collection[str]) -> str | None:
+        """Return the first of the member's protocols that is a candidate, None if none is."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name
-        raise LookupError(f"member {self.member_id} supports none of the protocols {', '.join(candidates)}")
+        return None
 
 
 def protocols_of(requested: Sequence[JoinGroupRequestProtocol]) -> Protocols:

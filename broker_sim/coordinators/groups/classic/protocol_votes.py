@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.config.java_hash import SMALLEST_TRIE, hash_order, immutable_set_order, string_hash
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -49,11 +51,15 @@ def most_voted(members: Collection[ClassicMember], candidates: frozenset[str], *
     """Return the protocol with the most votes.
 
     Raises:
-        LookupError: A member supports none of the candidates.
+        CoordinatorError: UNKNOWN_SERVER_ERROR: a member supports none of the candidates.
     """
     votes: dict[str, int] = {}
     for member in members:
         choice = member.vote(candidates)
+        if choice is None:
+            raise CoordinatorError(
+                ErrorCode.UNKNOWN_SERVER_ERROR, f"member {member.member_id} supports no protocol of all members"
+            )
         votes[choice] = votes.get(choice, 0) + 1
     names = list(votes)
     if old_coordinator:

@@ -138,9 +138,8 @@ class Rebalances:
 
     def _schedule_end_of_join(self, group: ClassicGroup) -> None:
         group_id = group.group_id
-        self._timers.schedule(
-            _join_key(group_id), group.rebalance_timeout_ms, lambda: self._end_join(group_id), retry=False
-        )
+        delay_ms = max(group.rebalance_timeout_ms, 1)  # a phase that is repeated at once would never end
+        self._timers.schedule(_join_key(group_id), delay_ms, lambda: self._end_join(group_id), retry=False)
 
     def _end_join(self, group_id: str) -> CoordinatorResult[Any]:
         group = self._find(group_id)

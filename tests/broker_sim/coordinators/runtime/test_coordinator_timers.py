@@ -59,3 +59,30 @@ def test_cancelled_timers_do_not_fire(bench):
     bench.reactor.run_for(ms=100)
     assert bench.fired == []
     assert bench.reactor.getDelayedCalls() == []
+
+
+def test_a_timer_without_a_delay_follows_at_once(bench):
+    bench.schedule("a", 0, 1)
+    bench.schedule("b", -1, 2)
+    assert bench.fired == [("a", 1, 0, True), ("b", 2, 0, True)]
+    assert bench.timers.keys == []
+
+
+def test_an_operation_that_is_replaced_before_its_turn_does_nothing(bench):
+    waiting = []
+    timers = CoordinatorTimers(bench.reactor, lambda key, operation, *, retry: waiting.append(operation))  # noqa: ARG005
+    timers.schedule("a", 0, lambda: CoordinatorResult([], 1))
+    timers.schedule("a", 0, lambda: CoordinatorResult([], 2))
+    timers.schedule("b", 0, lambda: CoordinatorResult([], 3))
+    timers.cancel("b")
+    assert [operation().response for operation in waiting] == [None, 2, None]
+
+
+def test_a_timer_that_repeats_itself_lets_the_reactor_run(bench):
+    def again():
+        bench.timers.schedule("a", 0, again)
+        return CoordinatorResult([], len(bench.fired))
+
+    bench.timers.schedule("a", 0, again)
+    assert len(bench.fired) == 1
+    assert bench.timers.is_scheduled("a")

@@ -1,3 +1,6 @@
+import pytest
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.classic.protocol_votes import ProtocolCounts, most_voted
 from tests.broker_sim.coordinators.groups.classic.test_classic_member import member
 
@@ -27,6 +30,15 @@ def test_the_old_coordinator_has_another_hash_table():
         != elected(member(one, other), member(other, one), old_coordinator=True)
     ]
     assert differ
+
+
+def test_members_that_offer_a_protocol_twice_cannot_vote(bench):
+    with pytest.raises(CoordinatorError, match="UNKNOWN_SERVER_ERROR"):
+        most_voted([member("a", "a")], frozenset(), old_coordinator=False)
+    crew = bench()
+    parked = crew.new_member(protocols=[("a", b"1"), ("a", b"2")])
+    crew.run(1_000)
+    assert parked.response is None
 
 
 def test_protocols_that_all_members_support_are_candidates():
