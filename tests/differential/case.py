@@ -61,11 +61,9 @@ WAITING: Final = frozenset(
         "consumer_group_time_outs",
         "groups_admin",
         "internal_topics",
-        "join_group",
         "share_fetch",
         "share_group_heartbeat",
         "share_state",
-        "static_members",
         "streams_group_heartbeat",
     }
 )
