@@ -42,10 +42,28 @@ from broker_client.core.admin.configs import (
     ConfigSynonym,
     ConfigType,
 )
+from broker_client.core.admin.group_descriptions import (
+    ClassicGroupDescription,
+    ConsumerGroupDescription,
+    MemberDescription,
+    ShareGroupDescription,
+    ShareMemberDescription,
+)
+from broker_client.core.admin.groups import GroupListing, GroupState, GroupType
 from broker_client.core.admin.log_dirs import LogDirDescription, ReplicaInfo, TopicPartitionReplica
 from broker_client.core.admin.quotas import QuotaEntity, QuotaFilter
 from broker_client.core.admin.records import HIGH_WATERMARK, ListedOffset, OffsetSpec
 from broker_client.core.admin.replicas import ElectionType, PartitionReassignment
+from broker_client.core.admin.share_group_offsets import SharePartitionOffset
+from broker_client.core.admin.streams_groups import (
+    StreamsEndpoint,
+    StreamsGroupDescription,
+    StreamsMemberAssignment,
+    StreamsMemberDescription,
+    StreamsSubtopology,
+    StreamsTaskOffset,
+    StreamsTopicInfo,
+)
 from broker_client.core.admin.topic_partitions import PARTITIONS_PER_RESPONSE_MAX
 from broker_client.core.admin.topics import (
     CreatedTopic,
@@ -64,12 +82,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from broker_client.config.value_parsing import ConfigText
+    from broker_client.consumer_groups import OffsetAndMetadata
     from broker_client.records import PartitionInfo, TopicPartition
 
 __all__ = [
     "HIGH_WATERMARK",
     "Admin",
     "AlterConfigOp",
+    "ClassicGroupDescription",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigOperation",
@@ -78,15 +98,20 @@ __all__ = [
     "ConfigSource",
     "ConfigSynonym",
     "ConfigType",
+    "ConsumerGroupDescription",
     "CreatedTopic",
     "ElectionType",
     "FeatureMetadata",
     "FeatureUpdate",
     "FeatureUpgradeType",
+    "GroupListing",
+    "GroupState",
+    "GroupType",
     "IsolationLevel",
     "ItemsFailed",
     "ListedOffset",
     "LogDirDescription",
+    "MemberDescription",
     "NewPartitions",
     "NewTopic",
     "OffsetSpec",
@@ -96,6 +121,16 @@ __all__ = [
     "QuotaEntity",
     "QuotaFilter",
     "ReplicaInfo",
+    "ShareGroupDescription",
+    "ShareMemberDescription",
+    "SharePartitionOffset",
+    "StreamsEndpoint",
+    "StreamsGroupDescription",
+    "StreamsMemberAssignment",
+    "StreamsMemberDescription",
+    "StreamsSubtopology",
+    "StreamsTaskOffset",
+    "StreamsTopicInfo",
     "TopicDescription",
     "TopicListing",
     "TopicPartitionInfo",
@@ -267,6 +302,86 @@ class Admin:
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Delete the records before an offset per partition (HIGH_WATERMARK: all); return the low watermarks."""
         return self._call(lambda: self._admin.delete_records(before))
+
+    # Groups
+
+    def list_groups(
+        self,
+        *,
+        states: Sequence[GroupState] = (),
+        types: Sequence[GroupType] = (),
+        protocol_types: Sequence[str] = (),
+    ) -> dict[str, GroupListing]:
+        """Return the groups of all brokers by id, sorted, or those with these states, types and protocol types.
+
+        Brokers select by state from 2.6 on and by type from 3.8 on; failed items are broker ids.
+        """
+        return self._call(lambda: self._admin.list_groups(states=states, types=types, protocol_types=protocol_types))
+
+    def describe_groups(self, group_ids: Sequence[str]) -> dict[str, ClassicGroupDescription]:
+        """Return classic groups by id. Mirrors describeClassicGroups.
+
+        A group that does not exist fails with GROUP_ID_NOT_FOUND from 4.0 on; before, it has the state DEAD.
+        """
+        return self._call(lambda: self._admin.describe_groups(group_ids))
+
+    def describe_consumer_groups(self, group_ids: Sequence[str]) -> dict[str, ConsumerGroupDescription]:
+        """Return groups of consumers by id, those of the consumer protocol (KIP-848) and classic ones."""
+        return self._call(lambda: self._admin.describe_consumer_groups(group_ids))
+
+    def describe_share_groups(self, group_ids: Sequence[str]) -> dict[str, ShareGroupDescription]:
+        """Return share groups by id; from 4.1 on."""
+        return self._call(lambda: self._admin.describe_share_groups(group_ids))
+
+    def describe_streams_groups(self, group_ids: Sequence[str]) -> dict[str, StreamsGroupDescription]:
+        """Return streams groups by id; from 4.1 on."""
+        return self._call(lambda: self._admin.describe_streams_groups(group_ids))
+
+    def delete_groups(self, group_ids: Sequence[str]) -> None:
+        """Delete groups of any type that have no members, with their offsets; from 1.1 on."""
+        self._call(lambda: self._admin.delete_groups(group_ids))
+
+    def remove_group_members(
+        self, group_id: str, group_instance_ids: Sequence[str] | None = None, *, reason: str = ""
+    ) -> list[str]:
+        """Remove static members, or all members with None, and return them; the others rebalance.
+
+        Members are named by `group.instance.id` (from 2.4 on) or, without one, by member id. Mirrors
+        removeMembersFromConsumerGroup.
+        """
+        return self._call(lambda: self._admin.remove_group_members(group_id, group_instance_ids, reason=reason))
+
+    def list_group_offsets(
+        self, groups: Sequence[str] | Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool = False
+    ) -> dict[str, dict[TopicPartition, OffsetAndMetadata | None]]:
+        """Return committed offsets by group and partition, None where a group has committed none.
+
+        `groups` are ids of groups, or partitions by group id, None for all. With `require_stable`, partitions with
+        offsets of an open transaction are left out (from 2.5 on).
+        """
+        return self._call(lambda: self._admin.list_group_offsets(groups, require_stable=require_stable))
+
+    def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit offsets of a group that has no members: it continues there."""
+        self._call(lambda: self._admin.alter_group_offsets(group_id, offsets))
+
+    def delete_group_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
+        """Delete committed offsets of topics to which no member is subscribed; from 2.4 on."""
+        self._call(lambda: self._admin.delete_group_offsets(group_id, partitions))
+
+    def list_share_group_offsets(
+        self, groups: Sequence[str] | Mapping[str, Sequence[TopicPartition] | None]
+    ) -> dict[str, dict[TopicPartition, SharePartitionOffset | None]]:
+        """Return start offsets of share groups by group and partition, as list_group_offsets does; from 4.1 on."""
+        return self._call(lambda: self._admin.list_share_group_offsets(groups))
+
+    def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Set start offsets of a share group that has no members; from 4.1 on."""
+        self._call(lambda: self._admin.alter_share_group_offsets(group_id, offsets))
+
+    def delete_share_group_offsets(self, group_id: str, topics: Sequence[str]) -> None:
+        """Delete the start offsets of topics of a share group that has no members; from 4.1 on."""
+        self._call(lambda: self._admin.delete_share_group_offsets(group_id, topics))
 
     # Leaders, replicas, log directories
 

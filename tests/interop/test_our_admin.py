@@ -75,10 +75,10 @@ class PinnedCore(ClientCore):
         build: Callable[[int], M],
         *,
         node_id: int | None = ANY_NODE,
-        timeout_ms: int | None = None,
+        **options: Any,
     ) -> Deferred[Any]:
         pinned = self.broker_id if node_id is ANY_NODE else node_id
-        return super().request(kind, build, node_id=pinned, timeout_ms=timeout_ms)
+        return super().request(kind, build, node_id=pinned, **options)
 
 
 class OneBroker:

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Final
 from broker_client.core.admin.calls import AdminCalls
 from broker_client.core.admin.cluster import ClusterCalls
 from broker_client.core.admin.configs import ConfigCalls, ConfigEntry
+from broker_client.core.admin.group_members import GroupMemberCalls
+from broker_client.core.admin.group_offsets import GroupOffsetCalls
+from broker_client.core.admin.groups import GroupCalls
 from broker_client.core.admin.log_dirs import LogDirCalls
 from broker_client.core.admin.quotas import QuotaCalls
 from broker_client.core.admin.records import RecordCalls
 from broker_client.core.admin.replicas import ReplicaCalls
+from broker_client.core.admin.share_group_offsets import ShareGroupOffsetCalls
+from broker_client.core.admin.streams_groups import StreamsGroupCalls
 from broker_client.core.admin.topic_partitions import TopicPartitionCalls
 from broker_client.core.admin.topics import NewTopic
 from broker_client.core.producer.sender_loop import now_ms_of
@@ -27,7 +32,20 @@ __all__ = ["AdminCore", "ConfigEntry", "NewTopic"]
 RETRY_BACKOFF_MS: Final = 100
 
 
-class AdminCore(TopicPartitionCalls, ConfigCalls, RecordCalls, ReplicaCalls, LogDirCalls, ClusterCalls, QuotaCalls):
+class AdminCore(
+    TopicPartitionCalls,
+    ConfigCalls,
+    RecordCalls,
+    ReplicaCalls,
+    LogDirCalls,
+    ClusterCalls,
+    QuotaCalls,
+    GroupCalls,
+    GroupMemberCalls,
+    GroupOffsetCalls,
+    ShareGroupOffsetCalls,
+    StreamsGroupCalls,
+):
     """Call everything on the reactor's thread."""
 
     def __init__(self, core: ClientCore) -> None:

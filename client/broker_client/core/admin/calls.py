@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from twisted.internet.defer import DeferredList
 
 from broker_client.admin_errors import ItemsFailed
-from broker_client.core.admin.routes import FINAL
 from broker_client.core.producer.sender_loop import now_ms_of
-from broker_client.errors import BrokerError, ConnectionFailed, ProducerError, ProducerTimeout, error_of
+from broker_client.errors import (
+    BrokerError,
+    ConnectionFailed,
+    ProducerError,
+    ProducerTimeout,
+    UnsupportedVersion,
+    error_of,
+)
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.backoff import ExponentialBackoff
 from sim_runtime.deadlines import sleep
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from broker_client.core.network.client_core import ClientCore
     from protocol_specs.message import Message
 
-__all__ = ["AdminCalls", "ItemCall", "Outcomes"]
+__all__ = ["AdminCalls", "ItemCall", "OneItemPerRequest", "Outcomes"]
 
 RETRY_BACKOFF_MS: Final = 100
 RETRY_BACKOFF_MAX_MS: Final = 1_000
@@ -36,6 +42,10 @@ NAMED_MAX: Final = 10
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+class OneItemPerRequest(UnsupportedVersion):
+    """`build` raises it for several items if requests of this version have one: each item is then sent alone."""
 
 
 class Outcomes(Generic[K, V]):
@@ -86,6 +96,13 @@ class Outcomes(Generic[K, V]):
         else:
             self.fail(item, error_of(code, message, topic=topic))
 
+    def replace(self, later: Outcomes[K, V]) -> None:
+        """Replace the outcomes of items by those that another call found."""
+        for item in (*later.done, *later.errors):
+            self.errors.pop(item, None)
+        self.done |= later.done
+        self.errors |= later.errors
+
     def result(self) -> dict[K, V]:
         """Return the results in the order of the items.
 
@@ -109,12 +126,14 @@ class ItemCall(Generic[K, V]):
 
     `build` gets the node's version, the items and the time that the broker may take in milliseconds; it raises
     UnsupportedVersion for what the version cannot express. `take` gets the response and the requested items.
+    `highest_version` keeps back versions that this client does not use.
     """
 
     kind: type[Message]
     route: Route[Any]
     build: Callable[[int, list[K], int], Message]
     take: Callable[[Any, list[K], Outcomes[K, V]], None]
+    highest_version: int | None = None
 
 
 class AdminCalls:
@@ -126,25 +145,56 @@ class AdminCalls:
         self.core = core
         self._backoff = ExponentialBackoff(RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS, 2, 0.2, core.random)
 
+    def deadline_ms(self) -> int:
+        """The time at which a call that begins now is given up, by the reactor's clock."""
+        return now_ms_of(self.core.reactor) + self.core.options.default_api_timeout_ms
+
     async def settle(self, items: Sequence[K], call: ItemCall[K, V]) -> dict[K, V]:
         """Send requests until every item has its result; raises ItemsFailed when some have an error instead.
 
         What concerns all of them alike is raised as it is: ProducerTimeout, UnsupportedVersion, AuthenticationFailed.
         """
+        return (await self.outcomes(items, call, self.deadline_ms())).result()
+
+    async def outcomes(self, items: Sequence[K], call: ItemCall[K, V], deadline_ms: int) -> Outcomes[K, V]:
+        """Send requests until every item has a result or an error."""
         outcomes: Outcomes[K, V] = Outcomes(items)
-        limit_ms = self.core.options.default_api_timeout_ms
-        deadline_ms = now_ms_of(self.core.reactor) + limit_ms
         attempts = 0
         while outcomes.open:
             left_ms = deadline_ms - now_ms_of(self.core.reactor)
             if left_ms <= 0:
-                self._expire(call.kind, outcomes, limit_ms)
+                self._expire(call.kind, outcomes, self.core.options.default_api_timeout_ms)
                 break
-            await self._round(call, outcomes, left_ms, refresh=attempts > 0)
+            await self.round(call, outcomes, left_ms, refresh=attempts > 0)
             if outcomes.open:
                 await sleep(self.core.reactor, max(min(self._backoff.backoff_ms(attempts), left_ms), 1))
                 attempts += 1
-        return outcomes.result()
+        return outcomes
+
+    async def round(self, call: ItemCall[K, V], outcomes: Outcomes[K, V], left_ms: int, *, refresh: bool) -> None:
+        """Send one request to each node of the open items and take the responses."""
+        items = list(outcomes.open)
+        try:
+            cluster = await self.core.cluster_with(call.route.topics(items), refresh=refresh, timeout_ms=left_ms)
+        except ProducerError as error:
+            for item in items:
+                if not isinstance(error, ProducerTimeout) or item not in outcomes.reasons:
+                    outcomes.fail(item, error)
+            return
+        timeout_ms = min(left_ms, self.core.options.network.request_timeout_ms)
+        await call.route.look_up(items, outcomes.reasons, self, timeout_ms)
+        by_node: dict[int | None, list[K]] = {}
+        for item in items:
+            try:
+                node = call.route.node(item, cluster, self.core.metadata)
+            except ProducerError as error:
+                outcomes.fail(item, error)
+                continue
+            if isinstance(node, ProducerError):
+                outcomes.retry(item, node)
+            else:
+                by_node.setdefault(node, []).append(item)
+        await self._send(call, list(by_node.items()), outcomes, timeout_ms)
 
     async def request(
         self,
@@ -172,23 +222,13 @@ class AdminCalls:
 
     # Details
 
-    async def _round(self, call: ItemCall[K, V], outcomes: Outcomes[K, V], left_ms: int, *, refresh: bool) -> None:
-        items = list(outcomes.open)
-        try:
-            cluster = await self.core.cluster_with(call.route.topics(items), refresh=refresh, timeout_ms=left_ms)
-        except ProducerError as error:
-            for item in items:
-                if not isinstance(error, ProducerTimeout) or item not in outcomes.reasons:
-                    outcomes.fail(item, error)
-            return
-        by_node: dict[int | None, list[K]] = {}
-        for item in items:
-            node = call.route.node(item, cluster, self.core.metadata)
-            if isinstance(node, ProducerError):
-                (outcomes.fail if node.error_code in FINAL else outcomes.retry)(item, node)
-            else:
-                by_node.setdefault(node, []).append(item)
-        timeout_ms = min(left_ms, self.core.options.network.request_timeout_ms)
+    async def _send(
+        self,
+        call: ItemCall[K, V],
+        by_node: Sequence[tuple[int | None, list[K]]],
+        outcomes: Outcomes[K, V],
+        timeout_ms: int,
+    ) -> None:
         responses = await DeferredList(
             [
                 self.core.request(
@@ -196,19 +236,26 @@ class AdminCalls:
                     lambda version, of_node=of_node: call.build(version, of_node, timeout_ms),  # type: ignore[misc]
                     node_id=node_id,
                     timeout_ms=timeout_ms,
+                    highest_version=call.highest_version,
                 )
-                for node_id, of_node in by_node.items()
+                for node_id, of_node in by_node
             ],
             consumeErrors=True,
         )
-        for (node_id, of_node), (succeeded, response) in zip(by_node.items(), responses, strict=True):
+        alone: list[tuple[int | None, list[K]]] = []
+        for (node_id, of_node), (succeeded, response) in zip(by_node, responses, strict=True):
             if succeeded:
                 self._take(call, node_id, of_node, response, outcomes)
-            else:
-                response.trap(ProducerError)
-                again = response.check(ConnectionFailed, ProducerTimeout) is not None
-                for item in of_node:
-                    (outcomes.retry if again else outcomes.fail)(item, response.value)
+                continue
+            response.trap(ProducerError)
+            if response.check(OneItemPerRequest) is not None and len(of_node) > 1:
+                alone += [(node_id, [item]) for item in of_node]
+                continue
+            again = response.check(ConnectionFailed, ProducerTimeout) is not None
+            for item in of_node:
+                (outcomes.retry if again else outcomes.fail)(item, response.value)
+        if alone:
+            await self._send(call, alone, outcomes, timeout_ms)
 
     @staticmethod
     def _take(

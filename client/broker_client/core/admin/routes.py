@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from broker_client.core.network.client_core import ANY_NODE
 from broker_client.errors import BrokerError, ProducerError, error_of
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from broker_client.core.admin.calls import AdminCalls
     from broker_client.core.network.cluster import Cluster
     from broker_client.core.network.metadata import Metadata
     from broker_client.records import TopicPartition
 
-__all__ = ["ANY", "CONTROLLER", "FINAL", "LEADER", "BrokerRoute", "Route"]
+__all__ = ["ANY", "CONTROLLER", "LEADER", "BrokerRoute", "Route"]
 
+_FINAL: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
@@ -28,17 +30,37 @@ class Route(Protocol[K_contra]):
         """The topics that must be in the metadata first."""
         ...
 
+    async def look_up(
+        self, items: Sequence[K_contra], reasons: Mapping[Any, ProducerError], calls: AdminCalls, timeout_ms: int
+    ) -> None:
+        """Request what the metadata lacks. `reasons` has the errors because of which items are requested again."""
+        ...
+
     def node(self, item: K_contra, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
-        """A node id, ANY_NODE, or why there is none: unless its code is in FINAL, another round may find one."""
+        """Return a node id, ANY_NODE, or the reason why there is none yet: another round may find one.
+
+        Raises:
+            ProducerError: no later round can find a node.
+        """
         ...
 
 
-class _AnyRoute:
-    """The least loaded node."""
+class _MetadataRoute:
+    """A route for which metadata is enough."""
 
     def topics(self, items: Sequence[Hashable]) -> list[str]:
+        """None."""
         del items
         return []
+
+    async def look_up(
+        self, items: Sequence[Hashable], reasons: Mapping[Any, ProducerError], calls: AdminCalls, timeout_ms: int
+    ) -> None:
+        """Request nothing."""
+
+
+class _AnyRoute(_MetadataRoute):
+    """The least loaded node."""
 
     def node(self, item: Hashable, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
         del item, cluster, metadata
@@ -53,16 +75,11 @@ class _ControllerRoute(_AnyRoute):
         return cluster.controller_id if cluster.controller_id in cluster.nodes else ANY_NODE
 
 
-class BrokerRoute(Generic[K_contra]):
+class BrokerRoute(_MetadataRoute, Generic[K_contra]):
     """The broker that `broker_of` names, the least loaded node where it names none."""
 
     def __init__(self, broker_of: Callable[[K_contra], int | None]) -> None:
         self._broker_of = broker_of
-
-    def topics(self, items: Sequence[K_contra]) -> list[str]:
-        """None."""
-        del items
-        return []
 
     def node(self, item: K_contra, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
         """The broker, once the metadata has it."""
@@ -74,10 +91,10 @@ class BrokerRoute(Generic[K_contra]):
         return broker
 
 
-class _LeaderRoute:
+class _LeaderRoute(_MetadataRoute):
     """The leader of a partition; a partition without a known leader is looked up again."""
 
-    def topics(self, items: Sequence[TopicPartition]) -> list[str]:
+    def topics(self, items: Sequence[TopicPartition]) -> list[str]:  # type: ignore[override]
         return list(dict.fromkeys(item.topic for item in items))
 
     def node(self, item: TopicPartition, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
@@ -89,10 +106,12 @@ class _LeaderRoute:
             code = ErrorCode.LEADER_NOT_AVAILABLE
         elif code is ErrorCode.NONE:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return error_of(code, f"no leader of {item} is known", topic=item.topic)
+        error = error_of(code, f"no leader of {item} is known", topic=item.topic)
+        if code in _FINAL:
+            raise error
+        return error
 
 
-FINAL: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION)
 ANY: Final = _AnyRoute()
 CONTROLLER: Final = _ControllerRoute()
 LEADER: Final = _LeaderRoute()

@@ -23,7 +23,7 @@ from protocol_specs.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from twisted.internet.defer import Deferred
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.member_states import Generation
 
-__all__ = ["CommittedOffsets", "offset_fetch_request"]
+__all__ = ["CommittedOffsets", "committed_offset", "offset_fetch_request"]
 
 BY_GROUP_FROM: Final = 8
 STABLE_FROM: Final = 7
@@ -100,7 +100,7 @@ class CommittedOffsets:
         member = self._generation() if self._with_member else None
 
         def build(version: int) -> OffsetFetchRequest:
-            request = offset_fetch_request(version, self._group_id, partitions)
+            request = offset_fetch_request(version, {self._group_id: partitions}, require_stable=True)
             if member is not None and member.is_member:
                 for group in request.groups:
                     group.member_id, group.member_epoch = member.member_id, member.generation_id
@@ -130,7 +130,7 @@ class CommittedOffsets:
                 elif code is not ErrorCode.NONE:
                     raise ProducerError(f"OffsetFetch: group {self._group_id} partition {key}: {code.name}")
                 else:
-                    found[key] = _committed(one)
+                    found[key] = committed_offset(one)
         if unauthorized:
             raise TopicAuthorizationFailed(", ".join(dict.fromkeys(unauthorized)))
         if unstable:
@@ -139,20 +139,40 @@ class CommittedOffsets:
         return found
 
 
-def offset_fetch_request(version: int, group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetchRequest:
-    """Return the request for the offsets of these partitions, without a membership."""
-    topics = partitions_by_topic(partitions)
+def offset_fetch_request(
+    version: int, groups: Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool
+) -> OffsetFetchRequest:
+    """Return the request for the offsets of partitions by group, None for all partitions; without a membership.
+
+    Versions before 8 have one group per request; before 7 there are no stable offsets.
+    """
     if version < BY_GROUP_FROM:
+        ((group_id, partitions),) = groups.items()
         return OffsetFetchRequest(
             group_id=group_id,
-            topics=[OffsetFetchRequestTopic(name=name, partition_indexes=numbers) for name, numbers in topics.items()],
-            require_stable=version >= STABLE_FROM,
+            topics=None
+            if partitions is None
+            else [
+                OffsetFetchRequestTopic(name=name, partition_indexes=numbers)
+                for name, numbers in partitions_by_topic(partitions).items()
+            ],
+            require_stable=require_stable and version >= STABLE_FROM,
         )
-    group = OffsetFetchRequestGroup(
-        group_id=group_id,
-        topics=[OffsetFetchRequestTopics(name=name, partition_indexes=numbers) for name, numbers in topics.items()],
+    return OffsetFetchRequest(
+        groups=[
+            OffsetFetchRequestGroup(
+                group_id=group_id,
+                topics=None
+                if partitions is None
+                else [
+                    OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
+                    for name, numbers in partitions_by_topic(partitions).items()
+                ],
+            )
+            for group_id, partitions in groups.items()
+        ],
+        require_stable=require_stable,
     )
-    return OffsetFetchRequest(groups=[group], require_stable=True)
 
 
 def _is_stale(error: BaseException) -> bool:
@@ -160,7 +180,8 @@ def _is_stale(error: BaseException) -> bool:
     return isinstance(error, BrokerError) and error.error_code is ErrorCode.STALE_MEMBER_EPOCH
 
 
-def _committed(one: Any) -> OffsetAndMetadata | None:
+def committed_offset(one: Any) -> OffsetAndMetadata | None:
+    """Return the offset in a partition of a response, None if the group has committed none."""
     if one.committed_offset < 0:
         return None
     epoch = one.committed_leader_epoch

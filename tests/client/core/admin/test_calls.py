@@ -57,8 +57,8 @@ class ScriptedCore:
         self.refreshes += refresh
         return Snapshot(nodes={node_id: Node(node_id, "h", 1) for node_id in self._responses})
 
-    def request(self, kind: Any, build: Callable[[int], Any], *, node_id: int, timeout_ms: int) -> Deferred[Response]:
-        del kind, timeout_ms
+    def request(self, kind: Any, build: Callable[[int], Any], *, node_id: int, **options: Any) -> Deferred[Response]:
+        del kind, options
         self.requested.append((node_id, build(6).topic_names))
         response = self._responses[node_id].popleft()
         return fail(response) if isinstance(response, ProducerError) else succeed(response)
@@ -142,11 +142,9 @@ class RecordingCore(ClientCore):
         super().__init__(*args)
         self.requested: list[tuple[str, int | None]] = []
 
-    def request(
-        self, kind: type[Any], build: Any, *, node_id: int | None = None, timeout_ms: int | None = None
-    ) -> Deferred[Any]:
+    def request(self, kind: type[Any], build: Any, *, node_id: int | None = None, **options: Any) -> Deferred[Any]:
         self.requested.append((kind.NAME, node_id))
-        return super().request(kind, build, node_id=node_id, timeout_ms=timeout_ms)
+        return super().request(kind, build, node_id=node_id, **options)
 
 
 class Room:
