@@ -4,8 +4,9 @@
 topics=..., config=..., release=...)` gives it another shape. `kafka_cluster_factory(brokers=..., ...)` makes as many
 as a test needs; `kafka_cluster_module_factory` and `kafka_cluster_session_factory` are for fixtures of these scopes.
 
-All make ThreadedCluster objects with `quick_failover`, close them, and fail a test whose fault rules have a problem.
-The report of a failed test has a section on each cluster that is open; its journal is written to a file.
+All make ThreadedCluster objects with `quick_failover` and `quick_groups`, close them, and fail a test whose fault
+rules have a problem. The report of a failed test has a section on each cluster that is open; its journal is written to
+a file.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
     def make(**shape: Unpack[ClusterShape]) -> ThreadedCluster:
         __tracebackhide__ = True
         shape.setdefault("quick_failover", True)
+        shape.setdefault("quick_groups", True)
         try:
             cluster = ThreadedCluster(**shape)
         except BrokerSimError as error:

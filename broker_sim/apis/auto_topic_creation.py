@@ -16,6 +16,7 @@ from broker_sim.metadata.topic_names import (
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,
 )
+from broker_sim.topic_spec import TopicSpec
 from protocol_specs.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 if TYPE_CHECKING:
@@ -96,6 +97,19 @@ def _creatable(name: str, config: BrokerConfig, brokers: int) -> CreatableTopic:
             },
         )
     return _topic(name, config.num_partitions, config.default_replication_factor, {})
+
+
+def offsets_topic(config: BrokerConfig, brokers: int) -> TopicSpec | None:
+    """Return the offsets topic of a cluster that has it from the start, None if the cluster cannot have it."""
+    made = _creatable(GROUP_METADATA_TOPIC_NAME, config, brokers)
+    if "offsets.topic.num.partitions" not in config.values or made.replication_factor > brokers:
+        return None
+    return TopicSpec(
+        name=made.name,
+        partitions=made.num_partitions,
+        replication_factor=made.replication_factor,
+        configs={each.name: each.value or "" for each in made.configs},
+    )
 
 
 def _known(configs: dict[str, object], config: BrokerConfig) -> dict[str, object]:
