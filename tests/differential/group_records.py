@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.records.record_set import read_any
@@ -24,7 +25,16 @@ def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None
     records = []
     for partition in described.topics[0].partitions:
         records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
-    probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=records)
+    probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=_with_sorted_deletions(records))
+
+
+def _with_sorted_deletions(records: list[str]) -> list[str]:
+    """Sort the tombstones of offsets that follow each other: they are in the order of a hash table."""
+    found: list[str] = []
+    for deletion, group in groupby(records, lambda each: each.startswith("1: ") and each.endswith("-> None")):
+        together = list(group)
+        found += sorted(together) if deletion else together
+    return found
 
 
 def _records_of(probe: Probe, topic: str, partition: int, leader: int, key: bytes) -> list[str]:

@@ -1,0 +1,174 @@
+"""Hold drawn conversations of groups with a real broker and with ours, and report where they part.
+
+    python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 30
+
+A conversation that parts is held again under another name; only what parts twice is reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs.json_form import to_json
+from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tests.differential.case import RELEASES
+from tests.differential.explore import first_difference
+from tests.differential.extra_listeners import ours
+from tests.differential.group_records import write_records
+from tests.differential.group_requests import OFFSETS_TOPIC, group_of
+from tests.differential.group_sequences import ADMIN_SLOT, GroupSequence, GroupStep, Side
+from tests.differential.modern_requests import AT_ONCE
+from tests.differential.probe import SILENT, Connection, Parked, Probe
+from tests.differential.record import SETTINGS
+from tests.interop.real_kafka import real_kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TURNS: Final = ("x", "y")
+QUIET_SECONDS: Final = 0.08
+"""After so long without a response, the pending requests are taken for parked."""
+
+SHOWN_STEPS: Final = 20
+SHOWN_CHARACTERS: Final = 400
+
+
+class GroupTalker(Side):
+    """One side of a conversation."""
+
+    def __init__(self, bootstrap: str, release: str, name: str, topics: Mapping[str, int]) -> None:
+        super().__init__()
+        self.probe = Probe(bootstrap, release=release, name=name)
+        self._connections: dict[int, Connection] = {}
+        self._pending: dict[int, Parked] = {}
+        self.sent: list[str] = []
+        for topic, count in topics.items():
+            created = CreatableTopic(name=topic, num_partitions=count, replication_factor=1)
+            self.probe.quiet(CreateTopicsRequest(topics=[created], timeout_ms=10_000), 5)
+            self.probe.await_topic(topic, count)
+            self.topic_ids[topic] = self.probe.topic_id(topic)
+        group_of(self.probe)
+
+    def exchange(self, step: GroupStep) -> list[Any]:
+        """Send one step unless its member waits; return the responses that come until it is quiet."""
+        if step.slot not in self._pending:
+            request = step.build(self)
+            shown = json.dumps(to_json(request, step.version))[:SHOWN_CHARACTERS]
+            self.sent.append(f"{step.slot} {step.note}: {request.NAME} v{step.version} {shown}")
+            connection = self._connection(step.slot)
+            self._pending[step.slot] = self.probe.start(request, step.version, on=connection, note=step.note)
+        return self.collect()
+
+    def collect(self, quiet_seconds: float = QUIET_SECONDS) -> list[Any]:
+        """Return the responses that come until nothing has come for a while, by slot."""
+        found = []
+        came = True
+        while came:
+            came = False
+            for slot, parked in list(self._pending.items()):
+                response = self.probe.finish(parked, seconds=quiet_seconds)
+                entry = self.probe.transcript.pop()
+                self.probe.sent.pop()
+                if response != SILENT:
+                    del self._pending[slot]
+                    self._learn(slot, response)
+                    found.append([slot, entry["api"], entry["response"]])
+                    came = True
+        return sorted(found, key=lambda each: each[0])
+
+    def records(self, group: str) -> Any:
+        """Return the records of the group in the offsets topic."""
+        write_records(self.probe, OFFSETS_TOPIC, group)
+        return self.probe.transcript.pop()["response"]
+
+    def _connection(self, slot: int) -> Connection:
+        known = self._connections.get(slot)
+        if known is None or known.closed:
+            known = self._connections[slot] = self.probe.connect()
+        return known
+
+    def _learn(self, slot: int, response: Any) -> None:
+        if isinstance(response, str) or slot == ADMIN_SLOT:
+            return
+        member = self.members[slot]
+        if response.NAME == "JoinGroup" and response.error_code in {0, 79}:
+            member.id, member.generation = response.member_id, response.generation_id
+            member.leads = response.leader == response.member_id
+        if response.NAME == "ConsumerGroupHeartbeat" and response.error_code == 0:
+            member.generation = response.member_epoch
+            if response.assignment is not None:
+                member.assigned = {each.topic_id: each.partitions for each in response.assignment.topic_partitions}
+
+
+def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn: str) -> tuple[str, list[str]] | None:
+    """Hold one conversation; return where the sides part and what was sent, or None."""
+    random = Random(f"{arguments.seed} {number} {arguments.release}")
+    name = f"gs{arguments.seed}{turn}-{number}"
+    sequence = GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
+    steps = sequence.steps(arguments.steps)
+    talkers = [GroupTalker(side, arguments.release, name, sequence.topics) for side in sides]
+    try:
+        for step in steps:
+            real, our = [talker.exchange(step) for talker in talkers]
+            if real != our:
+                return _parted(step.note, real, our, talkers[0].sent, name)
+        real, our = [talker.records(sequence.group) for talker in talkers]
+        if real != our:
+            return _parted("records", real, our, talkers[0].sent, name)
+    finally:
+        for talker in talkers:
+            talker.probe.close()
+    return None
+
+
+def _parted(note: str, real: Any, our: Any, sent: list[str], name: str) -> tuple[str, list[str]]:
+    path, was, now = first_difference(real, our)
+    lines = [*sent[-SHOWN_STEPS:], f"real {real}"[:2000], f"ours {our}"[:2000]]
+    return f"{note}: {path}: {str(was)[:160]} -> {str(now)[:160]}".replace(name, "<name>"), lines
+
+
+def main() -> int:
+    """Explore; the exit code is 1 if the sides part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sequences", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=30, help="of each, besides those that read the result")
+    parser.add_argument("--classic", action="store_true", help="only APIs of classic groups and offsets")
+    parser.add_argument("--only", type=int, help="the number of a single sequence")
+    arguments = parser.parse_args()
+    settings = SETTINGS | dict(AT_ONCE)
+    if not arguments.release.startswith("3"):
+        settings.pop("group.coordinator.new.enable")
+    else:
+        settings.pop("group.consumer.assignment.interval.ms")
+    classes: dict[str, list[int]] = {}
+    with ExitStack() as running:
+        kafka = running.enter_context(real_kafka(arguments.release, settings=settings))
+        cluster = running.enter_context(ThreadedCluster(brokers=1, release=arguments.release, config=ours(settings, 1)))
+        sides = [kafka.bootstrap_servers, cluster.bootstrap_servers]
+        numbers = range(arguments.sequences) if arguments.only is None else [arguments.only]
+        for number in numbers:
+            found = None
+            for turn in TURNS:
+                found = converse(arguments, sides, number, turn)
+                if found is None:
+                    break
+            if found is not None:
+                if found[0] not in classes:
+                    print("\n      ".join([f"--- {found[0]}   (sequence {number})", *found[1]]), flush=True)
+                classes.setdefault(found[0], []).append(number)
+    print(f"{len(numbers)} sequences, {len(classes)} classes of differences")
+    for key, seen in sorted(classes.items(), key=lambda item: -len(item[1])):
+        print(f"{len(seen):5} x {key}   in {' '.join(map(str, seen[:8]))}")
+    return 1 if classes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
