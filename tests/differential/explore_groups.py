@@ -21,7 +21,7 @@ from tests.differential.case import RELEASES
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_records import write_records
-from tests.differential.group_requests import OFFSETS_TOPIC, group_of
+from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, group_of
 from tests.differential.group_sequences import ADMIN_SLOT, GroupSequence, GroupStep, Side
 from tests.differential.modern_requests import AT_ONCE
 from tests.differential.probe import SILENT, Connection, Parked, Probe
@@ -143,11 +143,10 @@ def main() -> int:
     parser.add_argument("--classic", action="store_true", help="only APIs of classic groups and offsets")
     parser.add_argument("--only", type=int, help="the number of a single sequence")
     arguments = parser.parse_args()
-    settings = SETTINGS | dict(AT_ONCE)
-    if not arguments.release.startswith("3"):
-        settings.pop("group.coordinator.new.enable")
-    else:
-        settings.pop("group.consumer.assignment.interval.ms")
+    old = arguments.release.startswith("3")
+    settings = SETTINGS | dict(NO_DELAY if old else AT_ONCE)
+    settings.pop("group.coordinator.new.enable", None)
+    arguments.classic |= old
     classes: dict[str, list[int]] = {}
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(arguments.release, settings=settings))

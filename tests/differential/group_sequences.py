@@ -42,7 +42,7 @@ SHORT_MS: Final = 400
 
 @dataclass(slots=True)
 class Known:
-    """What one side has told a member."""
+    """State that a member has received from one side."""
 
     id: str = ""
     generation: int = -1
@@ -61,7 +61,7 @@ class GroupStep:
 
 
 class Side:
-    """What a step may read: the members of one side and the ids of its topics."""
+    """One side of a conversation, as steps read it: its members and the ids of its topics."""
 
     def __init__(self) -> None:
         self.members = {slot: Known() for slot in range(ADMIN_SLOT + 1)}

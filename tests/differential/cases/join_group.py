@@ -65,7 +65,7 @@ def session_time_outs_out_of_range(probe: Probe) -> None:
     accepted={"4.3.1": "a rebalance time-out of -2 ends at once, which races with the next request on the real broker"},
 )
 def rebalance_time_outs_of_any_size(probe: Probe) -> None:
-    for number, rebalance_ms in enumerate((-1, 2**31 - 1)):
+    for number, rebalance_ms in enumerate((500, 2**31 - 1)):
         group = group_of(probe, f"g{number}")
         member = Member(probe, group, rebalance_ms=rebalance_ms)
         member.join(note=str(rebalance_ms))
