@@ -60,7 +60,6 @@ WAITING: Final = frozenset(
         "consumer_group_offsets",
         "consumer_group_time_outs",
         "group_coordinator",
-        "groups_admin",
         "share_fetch",
         "share_group_heartbeat",
         "share_state",
