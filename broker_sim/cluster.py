@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred, succeed
 
+from broker_sim.apis.auto_topic_creation import offsets_topic
 from broker_sim.broker import Broker
 from broker_sim.clock import microseconds_of
-from broker_sim.cluster_input import check_shape, config_texts, topic_spec, topic_specs, with_offsets_topic
+from broker_sim.cluster_input import check_shape, config_texts, topic_spec, topic_specs
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
@@ -87,7 +88,6 @@ class Cluster:
         listen: bool = True,
         data_dir: str | None = None,
         disk: Disk | None = None,
-        has_offsets_topic: bool = False,
     ) -> None:
         check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
         specs = topic_specs(topics)
@@ -95,8 +95,6 @@ class Cluster:
         self.reactor = reactor
         common, own = split_by_broker(given, brokers)
         self.config = BrokerConfig.parse(common, release=release)
-        if has_offsets_topic:
-            specs = with_offsets_topic(specs, self.config, brokers)
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
@@ -217,6 +215,12 @@ class Cluster:
         return server
 
     # Start and end.
+
+    def add_offsets_topic(self) -> None:
+        """Have `__consumer_offsets` from the start, if the release and the number of brokers allow it."""
+        spec = offsets_topic(self.config, len(self.brokers))
+        if spec is not None and all(topic.name != spec.name for topic in self._topics):
+            self._topics.append(self._topic_image(spec))
 
     def start(self) -> None:
         """Bind the listeners and run with registered and unfenced brokers, all topics, and a leader per partition.

@@ -6,25 +6,13 @@ Every refusal names the argument, the value and what was expected, in one line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from broker_sim.apis.auto_topic_creation import offsets_topic
 from broker_sim.errors import BrokerSimError, ConfigError
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_spec import TopicSpec
 
-if TYPE_CHECKING:
-    from broker_sim.config.broker_config import BrokerConfig
-
-__all__ = [
-    "ConfigInput",
-    "TopicsInput",
-    "check_shape",
-    "config_texts",
-    "topic_spec",
-    "topic_specs",
-    "with_offsets_topic",
-]
+__all__ = ["ConfigInput", "TopicsInput", "check_shape", "config_texts", "topic_spec", "topic_specs"]
 
 BROKERS_MAX: Final = 1000
 PORT_MAX: Final = 65_535
@@ -34,12 +22,6 @@ ConfigInput: TypeAlias = "Mapping[str, str | int | float | bool]"
 """Configurations by name; numbers and booleans are written as Kafka writes them."""
 TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSpec]"
 """Topics as texts (`orders:6:3`) or specs, or numbers of partitions by name."""
-
-
-def with_offsets_topic(specs: list[TopicSpec], config: BrokerConfig, brokers: int) -> list[TopicSpec]:
-    """Add the offsets topic if the release and the number of brokers allow it and the caller has not named it."""
-    made = offsets_topic(config, brokers)
-    return specs if made is None or any(spec.name == made.name for spec in specs) else [*specs, made]
 
 
 def check_shape(*, brokers: object, ports: object, controller_ports: object, release: object, host: object) -> None:

@@ -135,8 +135,9 @@ class ThreadedCluster:
                 journal_detail=journal_detail,
                 data_dir=data_dir,
                 disk=disk,
-                has_offsets_topic=quick_groups,
             )
+            if quick_groups:
+                cluster.add_offsets_topic()
             cluster.start()
             return cluster
 
