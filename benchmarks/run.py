@@ -8,7 +8,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import broker_vs_librdkafka_mock, codec, producer, replication_factor, scale, start_times
+from benchmarks import (
+    broker_vs_librdkafka_mock,
+    codec,
+    consumer_vs_librdkafka_mock,
+    groups,
+    producer,
+    replication_factor,
+    scale,
+    start_times,
+)
 from benchmarks.result import table
 
 
@@ -22,6 +31,8 @@ def main() -> None:
         *scale.run(),
         *replication_factor.run(options.pairs),
         *broker_vs_librdkafka_mock.run(options.pairs),
+        *consumer_vs_librdkafka_mock.run(options.pairs),
+        *groups.run(),
         *producer.run(options.pairs),
         *codec.run(rounds=12 * options.pairs + 1),
     ]
