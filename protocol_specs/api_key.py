@@ -167,8 +167,8 @@ class ApiKey(enum.IntEnum):
         67,
         ApiFacts(served=CONTROLLER, cluster_action=True, forwardable=True, exempt_from_quotas=True),
     )
-    CONSUMER_GROUP_HEARTBEAT = 68
-    CONSUMER_GROUP_DESCRIBE = 69
+    CONSUMER_GROUP_HEARTBEAT = 68, ApiFacts(served=BROKER)
+    CONSUMER_GROUP_DESCRIBE = 69, ApiFacts(served=BROKER)
     CONTROLLER_REGISTRATION = 70, ApiFacts(served=CONTROLLER, exempt_from_quotas=True)
     GET_TELEMETRY_SUBSCRIPTIONS = 71, ApiFacts(served=BROKER, needs_telemetry_receiver=True)
     PUSH_TELEMETRY = 72, ApiFacts(served=BROKER, keeps_bytes=True, needs_telemetry_receiver=True)

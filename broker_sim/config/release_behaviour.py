@@ -211,6 +211,26 @@ class ReleaseBehaviour:
     group_operations: int = _steps({"0": 328, "4.0": 3400})
     """The operations on groups as bits: READ, DELETE, DESCRIBE, then those of configurations (KIP-848)."""
 
+    # Consumer groups (KIP-848).
+    consumer_groups_need_a_feature: bool = _since("3.8")
+    """The feature group.version enables consumer groups (else configurations alone)."""
+    consumer_groups_begin_at_one: bool = _since("4.2")
+    """The epochs of a new consumer group are 1 (else 0)."""
+    groups_hash_their_topics: bool = _since("4.1")
+    """The subscribed topics of a group are a hash in the record of its epoch (KIP-1101; else a record of their own)."""
+    groups_record_racks: bool = _until("4.0")
+    """The record of the subscribed topics has the racks of their replicas."""
+    groups_time_their_assignments: bool = _since("4.3")
+    """Records have the time of an assignment, and the epoch at which a member got each partition."""
+    dropped_topics_are_revoked_at_once: bool = _since("4.2")
+    """A member whose subscription changes must revoke the topics that it dropped before the next assignment."""
+    described_members_show_revocations: bool = _since("4.2")
+    """ConsumerGroupDescribe lists partitions that a member must revoke in its assignment."""
+    descriptions_explain_errors: bool = _since("4.0")
+    """ConsumerGroupDescribe has a text for a group that is not found."""
+    members_name_themselves: bool = _since("4.0")
+    """The heartbeats of consumer groups are checked in the order of 4.0, which knows expressions and own member ids."""
+
     # Producer ids.
     producer_ids_are_waited_for: bool = _until("3.6")
     """InitProducerId waits for its broker's block of ids (else COORDINATOR_LOAD_IN_PROGRESS meanwhile, KAFKA-14694)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
+from broker_sim.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.group_deletion import GroupDeletion
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
@@ -68,7 +69,8 @@ class GroupShard:
         self.classic = ClassicGroups(context, self.groups, old_coordinator=old_coordinator)
         self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
         self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
-        self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets)
+        self.consumer = ConsumerGroups(context, self.groups)
+        self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets, self.consumer)
         self._replays: dict[type[Message], Callable[[Replayed], None]] = {}
         part: ShardPart
         for part in self.parts:

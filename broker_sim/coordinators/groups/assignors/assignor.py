@@ -59,7 +59,9 @@ class GroupSpec:
 class PartitionAssignor(Protocol):
     """Computes the target assignment of a group. A member without partitions may be absent from the result."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name in configurations and requests."""
 
     def assign(self, spec: GroupSpec) -> Mapping[str, TopicPartitions]:
         """Return the new target assignment by member.

@@ -12,7 +12,7 @@ from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
@@ -25,10 +25,10 @@ M = TypeVar("M", bound=ModernMember)
 class ModernGroup(Generic[M]):
     """Epochs, members, target assignments and subscriptions of one group. Only the replay of records changes them."""
 
-    def __init__(self, snapshots: SnapshotRegistry, group_id: str) -> None:
+    def __init__(self, snapshots: SnapshotRegistry, group_id: str, *, first_epoch: int = 0) -> None:
         self.group_id = group_id
-        self.group_epoch: TimelineValue[int] = TimelineValue(snapshots, 0)
-        self.assignment_epoch: TimelineValue[int] = TimelineValue(snapshots, 0)
+        self.group_epoch: TimelineValue[int] = TimelineValue(snapshots, first_epoch)
+        self.assignment_epoch: TimelineValue[int] = TimelineValue(snapshots, first_epoch)
         """The group epoch for which the target assignment was computed; -1 once it is deleted."""
         self.metadata: TimelineValue[Any] = TimelineValue(snapshots, None)
         """The fingerprint of the subscribed topics at the last epoch; see `subscription_metadata`."""
@@ -88,11 +88,12 @@ class ModernGroup(Generic[M]):
 
     # The subscribed topics.
 
-    def subscribers_with(self, old: M | None, new: M | None) -> dict[str, int]:
+    def subscribers_with(self, removed: Iterable[M], added: M | None) -> dict[str, int]:
         """Return the number of subscribers per topic after a change. Mirrors computeSubscribedTopicNames."""
         counts: dict[str, int] = dict(self.subscribers.items())
-        count(counts, old.subscribed_topic_names if old is not None else (), -1)
-        count(counts, new.subscribed_topic_names if new is not None else (), 1)
+        for member in removed:
+            count(counts, member.subscribed_topic_names, -1)
+        count(counts, added.subscribed_topic_names if added is not None else (), 1)
         return counts
 
     def has_metadata_expired(self, now_ms: int) -> bool:

@@ -5,15 +5,23 @@ Up to 4.0 the fingerprint is the metadata itself, which a record of its own keep
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.coordinators.groups.modern.xxh3 import xxh3_64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from broker_sim.metadata.metadata_image import MetadataImage, TopicImage
 
-__all__ = ["TopicMetadata", "topic_metadata", "topic_racks"]
+__all__ = ["TopicMetadata", "metadata_hash", "topic_metadata"]
+
+_INT32: Final = struct.Struct("<i")
+_UINT64: Final = struct.Struct("<Q")
+_MAGIC: Final = b"\x00"
+_INT64_SIGN: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +39,35 @@ def topic_metadata(image: MetadataImage, names: Iterable[str], *, racks: bool) -
     for name in names:
         topic = image.topics.get(name)
         if topic is not None:
-            racks_of = topic_racks(image, topic) if racks else ()
-            found[name] = TopicMetadata(topic.topic_id, len(topic.partitions), racks_of)
+            racks_of = tuple(tuple(sorted(set(each))) for each in _racks(image, topic)) if racks else ()
+            found[name] = TopicMetadata(topic.topic_id, len(topic.partitions), racks_of if any(racks_of) else ())
     return found
 
 
-def topic_racks(image: MetadataImage, topic: TopicImage) -> tuple[tuple[str, ...], ...]:
-    """Return the racks of the replicas of each partition, sorted."""
+def metadata_hash(image: MetadataImage, names: Iterable[str]) -> int:
+    """Return the hash of the topics that exist as a signed number; 0 if there are none."""
+    topics = [image.topics[name] for name in sorted(names) if name in image.topics]
+    if not topics:
+        return 0
+    value = xxh3_64(b"".join(_UINT64.pack(_topic_hash(image, topic)) for topic in topics))
+    return value - 2 * (value & _INT64_SIGN)
+
+
+def _topic_hash(image: MetadataImage, topic: TopicImage) -> int:
+    parts = [_MAGIC, topic.topic_id[7::-1], topic.topic_id[:7:-1], _string(topic.name)]
+    parts.append(_INT32.pack(len(topic.partitions)))
+    for partition, racks in enumerate(_racks(image, topic)):
+        parts.append(_INT32.pack(partition))
+        parts += [_INT32.pack(len(rack)) + _string(rack) for rack in sorted(racks)]
+    return xxh3_64(b"".join(parts))
+
+
+def _string(text: str) -> bytes:
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units + _INT32.pack(len(units) // 2)
+
+
+def _racks(image: MetadataImage, topic: TopicImage) -> list[list[str]]:
+    """Return the racks of the replicas of each partition."""
     racks = {broker_id: broker.rack for broker_id, broker in image.brokers.items() if broker.rack is not None}
-    return tuple(
-        tuple(sorted({racks[replica] for replica in partition.replicas if replica in racks}))
-        for partition in topic.partitions
-    )
+    return [[racks[replica] for replica in partition.replicas if replica in racks] for partition in topic.partitions]

@@ -38,8 +38,8 @@ def test_subscribers_are_counted_per_topic(group):
 
 def test_a_change_is_counted_before_it_is_made(group):
     group.put_member(member("a", "x", "y"))
-    assert group.subscribers_with(member("a", "x", "y"), member("a", "y")) == {"y": 1}
-    assert group.subscribers_with(None, member("b", "x")) == {"x": 2, "y": 1}
+    assert group.subscribers_with([member("a", "x", "y")], member("a", "y")) == {"y": 1}
+    assert group.subscribers_with([], member("b", "x")) == {"x": 2, "y": 1}
     assert group.subscribers["x"] == 1
 
 

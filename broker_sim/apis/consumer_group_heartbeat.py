@@ -1,0 +1,58 @@
+"""ConsumerGroupHeartbeat (api key 68): a member of a consumer group joins, stays or leaves (KIP-848).
+
+Versions: v1 has regular expressions, and member ids that clients make (KIP-1082).
+
+Precedence: the protocol is not served (35), the fields (42, 112), the coordinator's state (14, 15, 16), an unknown
+group (69), a full group (81), an unknown member (25), its instance id (82, 111), its epoch (110), its expression (128).
+Mirrors KafkaApis.handleConsumerGroupHeartbeat and GroupCoordinatorService.consumerGroupHeartbeat.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.classic.requests import ClientInfo
+from broker_sim.coordinators.groups.consumer.availability import serves_consumer_groups
+from broker_sim.coordinators.groups.consumer.consumer_config import supported_assignors
+from broker_sim.coordinators.groups.consumer.heartbeat_checks import check_heartbeat
+from broker_sim.coordinators.operation_errors import refused
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+
+if TYPE_CHECKING:
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+
+def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> HandlerResult:
+    """Check the request, and let the group's shard handle it."""
+    broker = context.broker
+    if not serves_consumer_groups(broker.config, broker.metadata_cache.image):
+        return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    try:
+        check_heartbeat(
+            request,
+            context.api_version,
+            supported_assignors(broker.config),
+            first_preview=not broker.config.behaviour.members_name_themselves,
+        )
+    except CoordinatorError as error:
+        return _refusal(error.error_code, error.message)
+    client = ClientInfo(context.client_id or "", f"/{context.client_host}", context.api_version)
+    deferred = broker.coordinators.groups.write(
+        request.group_id,
+        "consumer-group-heartbeat",
+        lambda shard: shard.consumer.heartbeat(request, client),
+    )
+    deferred.addErrback(refused(_refusal))
+    return deferred
+
+
+def _refusal(error_code: ErrorCode, message: str | None) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=error_code, error_message=message)
+
+
+HANDLER: Final = ApiHandler(handle=handle)

@@ -1,0 +1,300 @@
+"""The state of a consumer group. Mirrors ConsumerGroup. Only the replay of records changes it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from broker_sim.config.java_hash import hash_order
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.consumer import consumer_records
+from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
+from broker_sim.coordinators.groups.consumer.resolved_regex import NOT_RESOLVED, ResolvedRegex
+from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, count, is_homogeneous
+from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
+from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from broker_sim.coordinators.runtime.timeline_value import TimelineValue
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+    from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+    from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
+
+__all__ = ["PROTOCOL_TYPE", "ConsumerGroup", "ConsumerGroupState"]
+
+PROTOCOL_TYPE = "consumer"
+_COMMIT_SINCE = 9
+"""The first version of OffsetCommit for members of consumer groups."""
+
+
+class ConsumerGroupState(Enum):
+    """The state of a group; the value is its name in responses."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    """A new target assignment is due."""
+    RECONCILING = "Reconciling"
+    """Members are on their way to the target assignment."""
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class ConsumerGroup(ModernGroup[ConsumerMember]):
+    """One consumer group: its members, also those that use the classic protocol, and the owners of partitions."""
+
+    type = GroupType.CONSUMER
+
+    def __init__(self, snapshots: SnapshotRegistry, group_id: str, *, first_epoch: int) -> None:
+        super().__init__(snapshots, group_id, first_epoch=first_epoch)
+        self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
+        """When the target assignment was computed; 0 before 4.3."""
+        self.static_members: TimelineDict[str, str] = TimelineDict(snapshots)
+        """Instance id -> member id."""
+        self.regexes: TimelineDict[str, ResolvedRegex] = TimelineDict(snapshots)
+        """The topics of the regular expressions that are resolved."""
+        self.regex_subscribers: TimelineDict[str, int] = TimelineDict(snapshots)
+        self.assignors: TimelineDict[str, int] = TimelineDict(snapshots)
+        """Assignor -> the number of members that request it."""
+        self.classic_protocols: TimelineDict[str, int] = TimelineDict(snapshots)
+        """Protocol -> the number of classic members that support it."""
+        self._partition_epochs: TimelineDict[tuple[bytes, int], int] = TimelineDict(snapshots)
+        """The epoch of the member that has a partition, or has not revoked it yet."""
+
+    # State.
+
+    def state(self, committed_offset: int | None = None) -> ConsumerGroupState:
+        """Return the state, as of an offset if one is given."""
+        if committed_offset is None:
+            members, group_epoch, assignment_epoch = (
+                self.members.values(),
+                self.group_epoch.get(),
+                self.assignment_epoch.get(),
+            )
+        else:
+            members = list(self.members.at(committed_offset).values())
+            group_epoch = self.group_epoch.get_at(committed_offset)
+            assignment_epoch = self.assignment_epoch.get_at(committed_offset)
+        if not members:
+            return ConsumerGroupState.EMPTY
+        if group_epoch > assignment_epoch:
+            return ConsumerGroupState.ASSIGNING
+        if all(member.is_reconciled_to(assignment_epoch) for member in members):
+            return ConsumerGroupState.STABLE
+        return ConsumerGroupState.RECONCILING
+
+    def state_name(self, committed_offset: int | None = None) -> str:
+        """Return the state as responses name it."""
+        return self.state(committed_offset).value
+
+    def protocol_type(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
+        """Return "consumer"."""
+        return PROTOCOL_TYPE
+
+    # Members.
+
+    def _member_changed(self, old: ConsumerMember | None, new: ConsumerMember | None) -> None:
+        super()._member_changed(old, new)
+        for counts, keys_of in (
+            (self.regex_subscribers, _regexes_of),
+            (self.assignors, _assignors_of),
+            (self.classic_protocols, _classic_protocols_of),
+        ):
+            count(counts, keys_of(old), -1)
+            count(counts, keys_of(new), 1)
+        for partition in _partitions_of(old):
+            assert old is not None
+            if self._partition_epochs.get(partition) == old.member_epoch:
+                self._partition_epochs.pop(partition)
+        for partition in _partitions_of(new):
+            assert new is not None
+            self._partition_epochs[partition] = new.member_epoch
+        if new is not None:
+            if new.instance_id is not None:
+                self.static_members[new.instance_id] = new.member_id
+        elif (
+            old is not None
+            and old.instance_id is not None
+            and self.static_members.get(old.instance_id) == old.member_id
+        ):
+            self.static_members.pop(old.instance_id)
+
+    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+        """Return the member that holds an instance id."""
+        member_id = None if instance_id is None else self.static_members.get(instance_id)
+        return None if member_id is None else self.existing_member(member_id)
+
+    def is_free(self, topic_id: bytes, partition: int) -> bool:
+        """Return True if no member has the partition or must still revoke it."""
+        return (topic_id, partition) not in self._partition_epochs
+
+    def target_for(self, member_id: str, instance_id: str | None) -> TopicPartitions:
+        """Return the target assignment of a member; a static one has that of its instance id."""
+        holder = None if instance_id is None else self.static_members.get(instance_id)
+        return self.target_of(holder or member_id)
+
+    @property
+    def classic_members(self) -> int:
+        """The number of members that use the classic protocol."""
+        return sum(member.uses_classic_protocol for member in self.members.values())
+
+    def all_use_classic_protocol_except(self, member_id: str) -> bool:
+        """Return True if the member is the only one that uses the consumer protocol."""
+        others = [member for member in self.members.values() if member.member_id != member_id]
+        alone = all(member.uses_classic_protocol for member in others)
+        return alone and not self.existing_member(member_id).uses_classic_protocol
+
+    def supports_classic_protocols(self, protocol_type: str, protocols: list[str]) -> bool:
+        """Return True if a member with these classic protocols may join. Mirrors supportsClassicProtocols."""
+        if protocol_type != PROTOCOL_TYPE:
+            return False
+        if self.is_empty():
+            return bool(protocols)
+        members = self.classic_members
+        return any((self.classic_protocols.get(name) or 0) == members for name in protocols)
+
+    # Subscriptions.
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Return True if a member subscribes to the topic, by name or by expression."""
+        return super().is_subscribed_to(topic) or any(topic in resolved.topics for resolved in self.regexes.values())
+
+    def topics_of(self, member: ConsumerMember) -> list[str]:
+        """Return the names that a member subscribes to, with those of its resolved expression."""
+        regex = member.subscribed_topic_regex
+        resolved = (self.regexes.get(regex) if regex else None) or NOT_RESOLVED
+        return hash_order(member.subscribed_topic_names | resolved.topics)
+
+    def all_topics(self, subscribers: Mapping[str, int], regexes: Mapping[str, int]) -> list[str]:
+        """Return all topics of subscriptions: names and expressions with their subscribers."""
+        topics = dict.fromkeys(subscribers)
+        for regex in regexes:
+            topics.update(dict.fromkeys(sorted((self.regexes.get(regex) or NOT_RESOLVED).topics)))
+        return list(topics)
+
+    def regex_subscribers_with(self, removed: Iterable[ConsumerMember], added: ConsumerMember | None) -> dict[str, int]:
+        """Return the number of subscribers per expression after a change."""
+        counts = dict(self.regex_subscribers.items())
+        for member in removed:
+            count(counts, _regexes_of(member), -1)
+        count(counts, _regexes_of(added), 1)
+        return counts
+
+    def has_homogeneous(self, subscribers: Mapping[str, int], regexes: Mapping[str, int], members: int) -> bool:
+        """Return True if all members subscribe to the same names, or to nothing but the same expression."""
+        if regexes:
+            return list(regexes.values()) == [members] and not subscribers
+        return is_homogeneous(subscribers, members)
+
+    def preferred_assignor(self, counts: Mapping[str, int], default: str) -> str:
+        """Return the assignor that most members request. Mirrors preferredServerAssignor."""
+        highest = max(counts.values(), default=0)
+        names = [name for name in hash_order(counts) if counts[name] == highest]
+        return names[-1] if names else default
+
+    def assignors_with(self, old: ConsumerMember | None, new: ConsumerMember | None) -> dict[str, int]:
+        """Return the number of members per assignor after a change."""
+        counts = dict(self.assignors.items())
+        count(counts, _assignors_of(old), -1)
+        count(counts, _assignors_of(new), 1)
+        return counts
+
+    # The checks of offsets and of administration.
+
+    def check_offset_commit(
+        self,
+        *,
+        member_id: str,
+        group_instance_id: str | None,  # noqa: ARG002
+        member_epoch: int,
+        transactional: bool,
+        api_version: int,
+    ) -> None:
+        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit."""
+        if member_epoch < 0 and self.is_empty():
+            return
+        member = self.existing_member(member_id)
+        if not (transactional or member.uses_classic_protocol or api_version >= _COMMIT_SINCE):
+            raise CoordinatorError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                "OffsetCommit version 9 or above must be used by members using the modern group protocol",
+            )
+        _check_epoch(member, member_epoch)
+
+    def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:
+        """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""
+        if member_id is None and member_epoch < 0:
+            return
+        member = None if member_id is None else self.members.get_at(member_id, committed_offset)
+        if member is None:
+            raise CoordinatorError(
+                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
+            )
+        _check_epoch(member, member_epoch)
+
+    def check_offset_delete(self) -> None:
+        """Offsets of topics without subscribers may always be deleted."""
+
+    def check_delete(self) -> None:
+        """Raise unless the group is empty. Mirrors validateDeleteGroup."""
+        if not self.is_empty():
+            raise CoordinatorError(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        """Return the records that delete the group."""
+        return self.tombstones_of(list(self.members.keys()))
+
+    def tombstones_of(self, member_ids: list[str]) -> list[CoordinatorRecord]:
+        """Return the records that delete the group and these members. Mirrors createGroupTombstoneRecords."""
+        group_id = self.group_id
+        return [
+            *(consumer_records.current_assignment_tombstone(group_id, member_id) for member_id in member_ids),
+            *(consumer_records.target_tombstone(group_id, member_id) for member_id in member_ids),
+            consumer_records.assignment_epoch_tombstone(group_id),
+            *(consumer_records.member_tombstone(group_id, member_id) for member_id in member_ids),
+            *(consumer_records.regex_tombstone(group_id, regex) for regex in hash_order(self.regexes)),
+            consumer_records.partition_metadata_tombstone(group_id),
+            consumer_records.group_epoch_tombstone(group_id),
+        ]
+
+    def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
+        """Return the time of the commit: offsets of subscribed topics are kept by `is_subscribed_to`."""
+        return commit_timestamp_ms
+
+    def commit_received(self, member_id: str) -> None:
+        """Commits do not extend the session of a consumer group's member."""
+
+
+def _check_epoch(member: ConsumerMember, received: int) -> None:
+    if received == member.member_epoch:
+        return
+    if member.uses_classic_protocol:
+        raise CoordinatorError(
+            ErrorCode.ILLEGAL_GENERATION,
+            f"The received generation id {received} does not match the expected member epoch {member.member_epoch}.",
+        )
+    raise CoordinatorError(
+        ErrorCode.STALE_MEMBER_EPOCH,
+        f"The received member epoch {received} does not match the expected member epoch {member.member_epoch}.",
+    )
+
+
+def _regexes_of(member: ConsumerMember | None) -> list[str]:
+    return [member.subscribed_topic_regex] if member is not None and member.subscribed_topic_regex else []
+
+
+def _assignors_of(member: ConsumerMember | None) -> list[str]:
+    return [member.server_assignor] if member is not None and member.server_assignor is not None else []
+
+
+def _classic_protocols_of(member: ConsumerMember | None) -> list[str]:
+    return [name for name, _ in member.classic.protocols] if member is not None and member.classic is not None else []
+
+
+def _partitions_of(member: ConsumerMember | None) -> Iterator[tuple[bytes, int]]:
+    if member is not None:
+        yield from each_partition(member.assigned)
+        yield from each_partition(member.pending_revocation)

@@ -1,0 +1,129 @@
+"""One step of a member from its partitions towards its target assignment. Mirrors CurrentAssignmentBuilder.
+
+| state | heartbeat finds | result |
+|---|---|---|
+| STABLE | the epoch of the target | unchanged; after a change of the subscription dropped topics are revoked |
+| STABLE, UNRELEASED_PARTITIONS | partitions to revoke are owned | UNREVOKED_PARTITIONS at the same epoch |
+| any | nothing to revoke, all new partitions are free | STABLE at the target's epoch |
+| any | nothing to revoke, some are not free | UNRELEASED_PARTITIONS at the target's epoch, with the free ones |
+| UNREVOKED_PARTITIONS | partitions to revoke are owned, or nothing is reported | unchanged |
+| UNREVOKED_PARTITIONS | they are not owned any more | computed again |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.modern.member_state import MemberState
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
+
+    from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
+    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+
+__all__ = ["Reconciliation"]
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciliation:
+    """The facts on which the next step of a member depends."""
+
+    target_epoch: int
+    target: TopicPartitions
+    is_free: Callable[[bytes, int], bool]
+    """Whether no member has a partition, or must still revoke it."""
+    owned: TopicPartitions | None
+    """The partitions that the member reports as its own; None if it reports nothing."""
+    subscribed: AbstractSet[bytes] | None = None
+    """The topics to which the member subscribes; None in releases that do not compare them with the target."""
+    subscription_changed: bool = False
+    keeps_epochs: bool = False
+    """Members have the epoch at which they got each partition (4.3)."""
+
+    def next_step(self, member: ConsumerMember) -> ConsumerMember:
+        """Return the member after the step, or the same one.
+
+        Raises:
+            CoordinatorError: FENCED_MEMBER_EPOCH for a state of a newer release.
+        """
+        updated = self._next_step(member)
+        if updated is member or not self.keeps_epochs:
+            return updated
+        epochs = {
+            partition: member.assignment_epochs.get(partition, updated.member_epoch)
+            for held in (updated.assigned, updated.pending_revocation)
+            for partition in each_partition(held)
+        }
+        return replace(updated, assignment_epochs=epochs)
+
+    def _next_step(self, member: ConsumerMember) -> ConsumerMember:
+        if member.state is MemberState.STABLE:
+            if member.member_epoch != self.target_epoch:
+                return self._compute(member, member.member_epoch)
+            return self._without_dropped_topics(member)
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            if self._owns(member.pending_revocation):
+                return self._without_dropped_topics(member)
+            return self._compute(member, member.member_epoch + (self.subscribed is None))
+        if member.state is MemberState.UNRELEASED_PARTITIONS:
+            return self._compute(member, member.member_epoch)
+        if self.owned is None or self.owned:
+            raise CoordinatorError(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                "The consumer group member is in a unknown state. The member must abandon all its partitions and "
+                "rejoin.",
+            )
+        return self._compute(member, self.target_epoch)
+
+    def _owns(self, partitions: TopicPartitions) -> bool:
+        """Return True if the member may still own some of the partitions."""
+        if self.owned is None:
+            return True
+        return any(held & partitions.get(topic_id, _NOTHING) for topic_id, held in self.owned.items())
+
+    def _without_dropped_topics(self, member: ConsumerMember) -> ConsumerMember:
+        """Revoke the topics that the member does not subscribe to any more. Mirrors updateCurrentAssignment."""
+        if self.subscribed is None or not self.subscription_changed:
+            return member
+        dropped = {topic_id: held for topic_id, held in member.assigned.items() if topic_id not in self.subscribed}
+        if not dropped:
+            return member
+        kept = {topic_id: held for topic_id, held in member.assigned.items() if topic_id in self.subscribed}
+        pending = dict(member.pending_revocation)
+        for topic_id, held in dropped.items():
+            pending[topic_id] = pending.get(topic_id, _NOTHING) | held
+        if self._owns(pending):
+            return member.at_epoch(member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, pending)
+        return member.at_epoch(member.member_epoch, member.state, kept, member.pending_revocation)
+
+    def _compute(self, member: ConsumerMember, member_epoch: int) -> ConsumerMember:
+        """Compare the partitions with the target. Mirrors computeNextAssignment."""
+        kept: dict[bytes, frozenset[int]] = {}
+        revoked: dict[bytes, frozenset[int]] = {}
+        new: dict[bytes, frozenset[int]] = {}
+        unreleased = False
+        for topic_id in {**self.target, **member.assigned}:
+            target = self.target.get(topic_id, _NOTHING)
+            if self.subscribed is not None and topic_id not in self.subscribed:
+                target = _NOTHING
+            held = member.assigned.get(topic_id, _NOTHING)
+            wanted = target - held
+            free = frozenset(partition for partition in wanted if self.is_free(topic_id, partition))
+            unreleased = unreleased or free != wanted
+            for found, partitions in ((kept, held & target), (revoked, held - target), (new, free)):
+                if partitions:
+                    found[topic_id] = partitions
+        if revoked and self._owns(revoked):
+            return member.at_epoch(member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
+        for topic_id, partitions in new.items():
+            kept[topic_id] = kept.get(topic_id, _NOTHING) | partitions
+        state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
+        return member.at_epoch(self.target_epoch, state, kept, NO_PARTITIONS)

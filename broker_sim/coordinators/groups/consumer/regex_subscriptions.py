@@ -1,0 +1,144 @@
+"""Subscriptions by regular expression: checked at once, resolved in the background, refreshed with new topics.
+
+Mirrors maybeUpdateRegularExpressions, refreshRegularExpressions and handleRegularExpressionsResult.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.config.java_hash import hash_order
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.consumer import consumer_records
+from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
+from broker_sim.coordinators.groups.consumer.member_update import REFRESH_MS, epoch_records
+from broker_sim.coordinators.groups.consumer.resolved_regex import (
+    NOT_RESOLVED,
+    InvalidRegex,
+    ResolvedRegex,
+    check_regex,
+    matching_topics,
+)
+from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from broker_sim.coordinators.groups.consumer.consumer_config import ConsumerConfig
+    from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate
+    from broker_sim.coordinators.groups.group_registry import GroupRegistry
+    from broker_sim.coordinators.runtime.shard import ShardContext
+
+__all__ = ["RegexSubscriptions"]
+
+_SHORTEST_REFRESH_MS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _LastRefresh:
+    timestamp_ms: int
+    version: int
+
+
+class RegexSubscriptions:
+    """The expressions of all groups of one shard."""
+
+    def __init__(self, context: ShardContext, config: ConsumerConfig, groups: GroupRegistry) -> None:
+        self._context = context
+        self._config = config
+        self._groups = groups
+        self._topics = frozenset(context.host.metadata_cache.image.topics)
+        self._version_with_new_topics = context.host.metadata_cache.image.version
+
+    def image_changed(self) -> None:
+        """Remember the version of the metadata that has new topics: the next heartbeats refresh expressions."""
+        image = self._context.host.metadata_cache.image
+        topics = frozenset(image.topics)
+        if not topics <= self._topics:
+            self._version_with_new_topics = image.version
+        self._topics = topics
+
+    def update(self, update: MemberUpdate) -> None:
+        """Check and record the expression of a changed member; request a refresh if one is due.
+
+        Raises:
+            CoordinatorError: INVALID_REGULAR_EXPRESSION.
+        """
+        group = update.group
+        old, new = update.old.subscribed_topic_regex or "", update.new.subscribed_topic_regex or ""
+        refresh = False
+        if old != new:
+            if old and group.regex_subscribers.get(old) == 1:
+                update.records.append(consumer_records.regex_tombstone(group.group_id, old))
+            if new and new not in group.regex_subscribers:
+                _check(new)
+                refresh = True
+            elif not new or new in group.regexes:
+                update.epoch_needed = True
+        if not refresh and not group.regex_subscribers:
+            return
+        if self._context.timers.is_scheduled(_key(group.group_id)):
+            return
+        last = _last_refresh(group)
+        now_ms = self._context.now_ms()
+        if now_ms <= last.timestamp_ms + _SHORTEST_REFRESH_MS:
+            return
+        subscribed = group.regex_subscribers_with([update.old], update.new)
+        refresh = (
+            refresh
+            or len(subscribed) != len(group.regexes)
+            or last.version < self._version_with_new_topics
+            or now_ms > last.timestamp_ms + self._config.regex_refresh_ms
+        )
+        if refresh and subscribed:
+            regexes = hash_order(subscribed)
+            self._context.timers.schedule(
+                _key(group.group_id), 0, lambda: self._resolve(group.group_id, regexes), retry=False
+            )
+
+    def _resolve(self, group_id: str, regexes: list[str]) -> CoordinatorResult[None]:
+        """Return the records of the expressions, and those of a new epoch if other topics match."""
+        group = self._groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            return CoordinatorResult([], None)
+        image, now_ms = self._context.host.metadata_cache.image, self._context.now_ms()
+        records: list[Any] = []
+        resolved_now: dict[str, ResolvedRegex] = {}
+        changed = False
+        for regex in regexes:
+            if regex not in group.regex_subscribers:
+                continue
+            resolved = ResolvedRegex(matching_topics(regex, image.topics), image.version, now_ms)
+            resolved_now[regex] = resolved
+            changed = changed or resolved.topics != (group.regexes.get(regex) or NOT_RESOLVED).topics
+            records.append(consumer_records.regex_record(group_id, regex, resolved))
+        topics = set(group.subscribers).union(*(found.topics for found in resolved_now.values()))
+        fingerprint = self._config.fingerprint(topics)
+        metadata_changed = (fingerprint or None) != (group.metadata.get() or None)
+        if changed or metadata_changed:
+            epoch = group.group_epoch.get() + 1
+            records += epoch_records(group_id, epoch, fingerprint, changed=metadata_changed)
+            group.refresh_metadata_at(now_ms + REFRESH_MS, epoch)
+        return CoordinatorResult(records, None)
+
+
+def _check(regex: str) -> None:
+    try:
+        check_regex(regex)
+    except InvalidRegex as error:
+        raise CoordinatorError(
+            ErrorCode.INVALID_REGULAR_EXPRESSION,
+            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}.",
+        ) from error
+
+
+def _last_refresh(group: ConsumerGroup) -> _LastRefresh:
+    """Return the time and version of the refresh; an expression that was resolved before has those of its own."""
+    resolved = group.regexes.values()
+    if not resolved:
+        return _LastRefresh(-(2**62), -1)
+    return _LastRefresh(max(each.timestamp_ms for each in resolved), max(each.version for each in resolved))
+
+
+def _key(group_id: str) -> str:
+    return f"{group_id}-regex"
