@@ -37,7 +37,7 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
             request,
             context.api_version,
             supported_assignors(broker.config),
-            first_preview=not broker.config.behaviour.members_name_themselves,
+            is_preview=broker.config.behaviour.consumer_groups_are_previews,
         )
     except CoordinatorError as error:
         return _refusal(error.error_code, error.message)

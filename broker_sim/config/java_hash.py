@@ -97,6 +97,18 @@ def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
     return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
 
 
+def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list[int]:
+    """Return the integer keys of a HashMap that was copied from another one, lost keys, and then got new ones."""
+    old, given = set(before), sorted(now)
+    if old == set(given) or not old:
+        table = _table_size(len(given))
+    else:
+        table = _copied_table_size(len(old), smallest=1)
+        while len(given) > table * _LOAD_FACTOR:
+            table *= 2
+    return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
+
+
 def hash_order_of_uuids(uuids: Iterable[bytes]) -> list[bytes]:
     """Return distinct 16-byte ids in the order of a HashMap that grew with them; equal buckets keep the given order."""
     given = list(uuids)

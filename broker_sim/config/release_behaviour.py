@@ -228,8 +228,10 @@ class ReleaseBehaviour:
     """ConsumerGroupDescribe lists partitions that a member must revoke in its assignment."""
     descriptions_explain_errors: bool = _since("4.0")
     """ConsumerGroupDescribe has a text for a group that is not found."""
-    members_name_themselves: bool = _since("4.0")
-    """The heartbeats of consumer groups are checked in the order of 4.0, which knows expressions and own member ids."""
+    consumer_groups_are_previews: bool = _until("4.0")
+    """Heartbeats are checked in the order of before 4.0, and a member cannot join again with epoch 0."""
+    consumer_groups_are_first_previews: bool = _until("3.8")
+    """Any field of a heartbeat requests the assignment, states are lower case, and empty classic groups stay so."""
 
     # Producer ids.
     producer_ids_are_waited_for: bool = _until("3.6")

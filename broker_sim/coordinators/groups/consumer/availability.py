@@ -1,4 +1,4 @@
-"""Whether a broker serves the consumer protocol. Mirrors KafkaApis.isConsumerGroupProtocolEnabled."""
+"""The configurations that serve the consumer protocol. Mirrors KafkaApis.isConsumerGroupProtocolEnabled."""
 
 from __future__ import annotations
 

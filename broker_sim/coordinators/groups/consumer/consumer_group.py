@@ -48,8 +48,11 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     type = GroupType.CONSUMER
 
-    def __init__(self, snapshots: SnapshotRegistry, group_id: str, *, first_epoch: int) -> None:
+    def __init__(
+        self, snapshots: SnapshotRegistry, group_id: str, *, first_epoch: int, first_preview: bool = False
+    ) -> None:
         super().__init__(snapshots, group_id, first_epoch=first_epoch)
+        self._first_preview = first_preview
         self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
         """When the target assignment was computed; 0 before 4.3."""
         self.static_members: TimelineDict[str, str] = TimelineDict(snapshots)
@@ -88,7 +91,8 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     def state_name(self, committed_offset: int | None = None) -> str:
         """Return the state as responses name it."""
-        return self.state(committed_offset).value
+        name = self.state(committed_offset).value
+        return name.lower() if self._first_preview else name
 
     def protocol_type(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
         """Return "consumer"."""
@@ -217,7 +221,8 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         if member_epoch < 0 and self.is_empty():
             return
         member = self.existing_member(member_id)
-        if not (transactional or member.uses_classic_protocol or api_version >= _COMMIT_SINCE):
+        serves_version = api_version >= _COMMIT_SINCE or self._first_preview
+        if not (transactional or member.uses_classic_protocol or serves_version):
             raise CoordinatorError(
                 ErrorCode.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the modern group protocol",
@@ -226,9 +231,11 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:
         """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""
-        if member_id is None and member_epoch < 0:
-            return
-        member = None if member_id is None else self.members.get_at(member_id, committed_offset)
+        if member_id is None:
+            if member_epoch < 0:
+                return
+            raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka looks a null id up
+        member = self.members.get_at(member_id, committed_offset)
         if member is None:
             raise CoordinatorError(
                 ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.config.java_hash import hash_order_of_changed_map
 from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
@@ -24,7 +25,13 @@ from broker_sim.coordinators.groups.consumer.regex_subscriptions import RegexSub
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition, from_topics, to_topics
+from broker_sim.coordinators.groups.modern.topic_partitions import (
+    NO_PARTITIONS,
+    each_partition,
+    from_topics,
+    ordered,
+    to_topics,
+)
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.consumer_group_describe import DescribedGroup
@@ -59,13 +66,7 @@ class ConsumerGroups:
         self.config = ConsumerConfig(context)
         self._context = context
         self._groups = groups
-        behaviour = self.config.behaviour
-        self._replay = ConsumerReplay(
-            context.snapshots,
-            groups,
-            first_epoch=int(behaviour.consumer_groups_begin_at_one),
-            hashes=behaviour.groups_hash_their_topics,
-        )
+        self._replay = ConsumerReplay(context.snapshots, groups, behaviour=self.config.behaviour)
         self.timers = MemberTimers(context.timers, self._expire)
         self._regexes = RegexSubscriptions(context, self.config, groups)
 
@@ -124,7 +125,8 @@ class ConsumerGroups:
             if not create:
                 raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
             return self._replay.new_group(group_id)
-        if create and group.type is GroupType.CLASSIC and group.is_empty():
+        convertible = create and not self.config.behaviour.consumer_groups_are_first_previews
+        if convertible and group.type is GroupType.CLASSIC and group.is_empty():
             records += group.tombstones()
             return self._replay.new_group(group_id)
         raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
@@ -153,7 +155,8 @@ class ConsumerGroups:
             member = joining_static_member(group, member_id, request.instance_id, records, classic=False)
         else:
             member = held_static_member(group, member_id, request.instance_id)
-        check_epoch(member, request.member_epoch, request.topic_partitions)
+        if not joins or self.config.behaviour.consumer_groups_are_previews:
+            check_epoch(member, request.member_epoch, request.topic_partitions)
         update = MemberUpdate(
             context=self._context,
             config=self.config,
@@ -171,9 +174,35 @@ class ConsumerGroups:
             member_epoch=updated.member_epoch,
             heartbeat_interval_ms=self.config.heartbeat_interval_ms(group.group_id),
         )
-        if joins or _is_full(request) or updated.assigned != member.assigned:
-            response.assignment = Assignment(topic_partitions=to_topics(updated.assigned, TopicPartitions))
+        if joins or self._requests_assignment(request, member, updated) or updated.assigned != member.assigned:
+            response.assignment = self._assignment(member, updated)
         return CoordinatorResult(records, response)
+
+    def _requests_assignment(
+        self, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, member: ConsumerMember
+    ) -> bool:
+        """Return True if a request has all fields: the member needs its assignment again after an error.
+
+        In the first preview the owned partitions are enough, and a new epoch also sends the assignment.
+        """
+        owns = request.topic_partitions is not None
+        if self.config.behaviour.consumer_groups_are_first_previews:
+            return owns or member.member_epoch != before.member_epoch
+        subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        return owns and subscribes and request.rebalance_timeout_ms != _NO_VALUE
+
+    def _assignment(self, before: ConsumerMember, member: ConsumerMember) -> Assignment:
+        """Return the partitions of a member in the order of the tables in which its release keeps them."""
+        if not self.config.behaviour.groups_time_their_assignments:
+            return Assignment(topic_partitions=to_topics(member.assigned, TopicPartitions))
+        topics = [
+            TopicPartitions(
+                topic_id=topic_id,
+                partitions=hash_order_of_changed_map(before.assigned.get(topic_id, frozenset()), partitions),
+            )
+            for topic_id, partitions in ordered(member.assigned)
+        ]
+        return Assignment(topic_partitions=topics)
 
     def run(self, update: MemberUpdate) -> ConsumerMember:
         """Run the steps of a changed member, and return it after its reconciliation.
@@ -236,11 +265,7 @@ class ConsumerGroups:
             member,
             member_epoch=STATIC_LEAVE_EPOCH,
             pending_revocation=NO_PARTITIONS,
-            assignment_epochs={
-                partition: epoch
-                for partition, epoch in member.assignment_epochs.items()
-                if partition in set(each_partition(member.assigned))
-            },
+            assignment_epochs=dict.fromkeys(each_partition(member.assigned), 0) if member.assignment_epochs else {},
         )
         return CoordinatorResult([consumer_records.current_assignment_record(group.group_id, paused)], response)
 
@@ -365,9 +390,3 @@ def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, cli
         client_host=client.client_host,
         classic=None,
     )
-
-
-def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Return True if a request has all fields: the member needs its assignment again after an error."""
-    subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
-    return request.rebalance_timeout_ms != _NO_VALUE and subscribes and request.topic_partitions is not None

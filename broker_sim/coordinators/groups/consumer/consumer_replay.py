@@ -33,6 +33,7 @@ from protocol_specs.schemas.coordinator.consumer_group_target_assignment_metadat
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
@@ -46,11 +47,11 @@ _NO_ASSIGNMENT_EPOCH = -1
 class ConsumerReplay:
     """Applies records to the groups of one shard."""
 
-    def __init__(self, snapshots: SnapshotRegistry, groups: GroupRegistry, *, first_epoch: int, hashes: bool) -> None:
+    def __init__(self, snapshots: SnapshotRegistry, groups: GroupRegistry, *, behaviour: ReleaseBehaviour) -> None:
         self._snapshots = snapshots
         self._groups = groups
-        self._first_epoch = first_epoch
-        self._hashes = hashes
+        self._behaviour = behaviour
+        self._hashes = behaviour.groups_hash_their_topics
 
     @property
     def handlers(self) -> Mapping[type[Message], Callable[[Replayed], None]]:
@@ -67,7 +68,12 @@ class ConsumerReplay:
 
     def new_group(self, group_id: str) -> ConsumerGroup:
         """Return a group that is not among those of the shard."""
-        return ConsumerGroup(self._snapshots, group_id, first_epoch=self._first_epoch)
+        return ConsumerGroup(
+            self._snapshots,
+            group_id,
+            first_epoch=int(self._behaviour.consumer_groups_begin_at_one),
+            first_preview=self._behaviour.consumer_groups_are_first_previews,
+        )
 
     def _group(self, replayed: Replayed) -> ConsumerGroup | None:
         """Return the group of a record; a value creates it. An empty classic group of the id is replaced."""

@@ -19,27 +19,27 @@ _OWN_MEMBER_IDS_SINCE: Final = 1
 
 
 def check_heartbeat(
-    request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Iterable[str], *, first_preview: bool
+    request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Iterable[str], *, is_preview: bool
 ) -> None:
     """Raise unless the fields of a request fit together.
 
-    `first_preview` is the order of the checks before 4.0, which know no expressions and no member ids of clients.
+    `is_preview` is the order of the checks before 4.0, which know no expressions and no member ids of clients.
 
     Raises:
         CoordinatorError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR.
     """
     names_itself = api_version >= _OWN_MEMBER_IDS_SINCE
-    if not first_preview and (names_itself or request.member_epoch > 0 or request.member_epoch == LEAVE_EPOCH):
+    if not is_preview and (names_itself or request.member_epoch > 0 or request.member_epoch == LEAVE_EPOCH):
         _check_not_empty(request.member_id, "MemberId can't be empty.")
     _check_not_empty(request.group_id, "GroupId can't be empty.")
     _check_not_empty(request.instance_id, "InstanceId can't be empty.")
     _check_not_empty(request.rack_id, "RackId can't be empty.")
-    if first_preview:
+    if is_preview:
         _refuse_if(request.subscribed_topic_regex is not None, "SubscribedTopicRegex is not supported yet.")
         if request.member_epoch > 0 or request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             _check_not_empty(request.member_id, "MemberId can't be empty.")
     if request.member_epoch == 0:
-        _check_join(request, first_preview=first_preview)
+        _check_join(request, is_preview=is_preview)
     elif request.member_epoch == STATIC_LEAVE_EPOCH:
         _refuse_if(request.instance_id is None, "InstanceId can't be null.")
     elif request.member_epoch < STATIC_LEAVE_EPOCH:
@@ -52,11 +52,11 @@ def check_heartbeat(
         )
 
 
-def _check_join(request: ConsumerGroupHeartbeatRequest, *, first_preview: bool) -> None:
+def _check_join(request: ConsumerGroupHeartbeatRequest, *, is_preview: bool) -> None:
     _refuse_if(request.rebalance_timeout_ms == -1, "RebalanceTimeoutMs must be provided in first request.")
     owned = request.topic_partitions
     _refuse_if(owned is None or len(owned) > 0, "TopicPartitions must be empty when (re-)joining.")
-    if first_preview:
+    if is_preview:
         _refuse_if(not request.subscribed_topic_names, "SubscribedTopicNames must be set in first request.")
         return
     _refuse_if(

@@ -88,7 +88,7 @@ def check_epoch(member: ConsumerMember, received: int, owned: Iterable[Any] | No
         CoordinatorError: FENCED_MEMBER_EPOCH.
     """
     known = member.member_epoch
-    if received in (0, known):
+    if received == known:
         return
     late = received == member.previous_member_epoch and owned is not None and contains_all(member.assigned, owned)
     if received < known and late:

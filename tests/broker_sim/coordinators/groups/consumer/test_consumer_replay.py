@@ -1,9 +1,10 @@
-"""Records and their replay: the state after a load equals the one before, whatever compaction has removed."""
+"""Records and their replay: the state after a load equals the one before, also without compacted records."""
 
 from __future__ import annotations
 
 import pytest
 
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
 from broker_sim.coordinators.groups.consumer.consumer_replay import ConsumerReplay
@@ -37,10 +38,10 @@ MEMBER = ConsumerMember(
 
 
 class Replays:
-    def __init__(self, *, hashes=True):
+    def __init__(self, *, release="4.3.1"):
         registry = SnapshotRegistry()
         self.groups = GroupRegistry(registry)
-        self.replay = ConsumerReplay(registry, self.groups, first_epoch=1, hashes=hashes)
+        self.replay = ConsumerReplay(registry, self.groups, behaviour=behaviour_of(release))
 
     def apply(self, *records):
         for record in records:
@@ -76,7 +77,7 @@ def test_a_group_is_what_its_records_have():
 
 def test_the_topics_of_older_releases_have_a_record():
     topics = {"x": TopicMetadata(T, 2, (("r1",), ())), "y": TopicMetadata(b"u" * 16, 1)}
-    group = Replays(hashes=False).apply(consumer_records.partition_metadata_record("g", topics))
+    group = Replays(release="4.0.0").apply(consumer_records.partition_metadata_record("g", topics))
     assert group.metadata.get() == topics
 
 

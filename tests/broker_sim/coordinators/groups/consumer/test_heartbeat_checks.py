@@ -13,10 +13,10 @@ JOIN = {"rebalance_timeout_ms": 1000, "topic_partitions": [], "subscribed_topic_
 OWNED = [TopicPartitions(topic_id=b"i" * 16, partitions=[0])]
 
 
-def refusal(version=1, *, first_preview=False, **fields):
+def refusal(version=1, *, is_preview=False, **fields):
     request = ConsumerGroupHeartbeatRequest(**{"group_id": "g", "member_id": "m", "member_epoch": 0, **fields})
     try:
-        check_heartbeat(request, version, ["uniform", "range"], first_preview=first_preview)
+        check_heartbeat(request, version, ["uniform", "range"], is_preview=is_preview)
     except CoordinatorError as error:
         return error.message
     return None
@@ -58,13 +58,13 @@ def test_member_ids_may_be_missing_at_a_join_of_version_0():
 
 
 def test_the_preview_has_its_own_order_and_requires_topics():
-    assert refusal(0, first_preview=True, member_id="", member_epoch=1, group_id="") == "GroupId can't be empty."
+    assert refusal(0, is_preview=True, member_id="", member_epoch=1, group_id="") == "GroupId can't be empty."
     empty = {**JOIN, "subscribed_topic_names": []}
-    assert refusal(0, first_preview=True, **empty) == "SubscribedTopicNames must be set in first request."
+    assert refusal(0, is_preview=True, **empty) == "SubscribedTopicNames must be set in first request."
 
 
 def test_an_unknown_assignor_has_an_error_of_its_own():
     request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1, server_assignor="x")
     with pytest.raises(CoordinatorError) as refused:
-        check_heartbeat(request, 1, ["uniform"], first_preview=False)
+        check_heartbeat(request, 1, ["uniform"], is_preview=False)
     assert refused.value.error_code is ErrorCode.UNSUPPORTED_ASSIGNOR

@@ -61,7 +61,7 @@ def test_an_instance_id_has_one_member(group, member_id, instance_id, error):
 
 @pytest.mark.parametrize(
     ("epoch", "owned", "fenced"),
-    [(3, None, False), (0, None, False), (2, [], False), (2, None, True), (4, [], True), (1, [], True)],
+    [(3, None, False), (0, None, True), (2, [], False), (2, None, True), (4, [], True), (1, [], True)],
 )
 def test_epochs_are_checked(epoch, owned, fenced):
     if fenced:
