@@ -27,7 +27,7 @@ AT_ONCE: Final = (*NO_DELAY, *NEW_COORDINATOR, ("group.consumer.assignment.inter
 SHORT_SESSIONS: Final = (
     *AT_ONCE,
     ("group.consumer.min.session.timeout.ms", "100"),
-    ("group.consumer.session.timeout.ms", "600"),
+    ("group.consumer.session.timeout.ms", "1500"),
     ("group.consumer.min.heartbeat.interval.ms", "100"),
     ("group.consumer.heartbeat.interval.ms", "300"),
 )

@@ -44,7 +44,7 @@ def sessions_that_end(probe: Probe) -> None:
 def members_that_do_not_revoke(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     group = group_of(probe)
-    first = Consumer(probe, group, "m1", [topic], rebalance_ms=500)
+    first = Consumer(probe, group, "m1", [topic], rebalance_ms=1_000)
     first.join()
     second = Consumer(probe, group, "m2", [topic])
     second.join()

@@ -129,8 +129,8 @@ def a_member_that_is_replaced_while_it_waits(probe: Probe) -> None:
 def static_members_stay_when_they_do_not_rejoin(probe: Probe) -> None:
     group = group_of(probe)
     first, second = static_pair(probe, group)
-    third = Member(probe, group, rebalance_ms=300)
-    first.rebalance_ms = second.rebalance_ms = 300
+    third = Member(probe, group, rebalance_ms=1_500)
+    first.rebalance_ms = second.rebalance_ms = 1_500
     first.protocols = second.protocols = offering("range", note=b"changed")
     parked = first.start_join(note="with a short time-out")
     await_state(probe, group, "PreparingRebalance")
@@ -147,7 +147,7 @@ def static_members_stay_when_they_do_not_rejoin(probe: Probe) -> None:
 @case(settings=NO_DELAY)
 def sessions_of_static_members_end(probe: Probe) -> None:
     group = group_of(probe)
-    member = stable_one(probe, group, instance="i", session_ms=300)
+    member = stable_one(probe, group, instance="i", session_ms=1_000)
     await_members(probe, group, 0)
     member.heartbeat(note="too late")
     member.join(note="with the old id")

@@ -103,7 +103,7 @@ def rebalances_while_members_wait(probe: Probe) -> None:
 @case(settings=NO_DELAY)
 def a_leader_that_does_not_sync(probe: Probe) -> None:
     group = group_of(probe)
-    first, second = stable_pair(probe, group, rebalance_ms=400)
+    first, second = stable_pair(probe, group, rebalance_ms=1_500)
     parked = first.start_join(note="the leader rejoins")
     await_state(probe, group, "PreparingRebalance")
     second.join()
