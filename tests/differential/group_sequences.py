@@ -37,7 +37,7 @@ ADMIN_SLOT: Final = 5
 STRANGER: Final = "stranger"
 ASSIGNORS: Final = ("uniform", "range", None)
 LONG_MS: Final = 60_000
-SHORT_MS: Final = 400
+SHORT_MS: Final = 300
 
 
 @dataclass(slots=True)

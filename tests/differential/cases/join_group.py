@@ -60,10 +60,7 @@ def session_time_outs_out_of_range(probe: Probe) -> None:
         probe.exchange(join(group, session_ms=session_ms), 9, note=str(session_ms))
 
 
-@case(
-    settings=NO_DELAY,
-    accepted={"4.3.1": "a rebalance time-out of -2 ends at once, which races with the next request on the real broker"},
-)
+@case(settings=NO_DELAY)
 def rebalance_time_outs_of_any_size(probe: Probe) -> None:
     for number, rebalance_ms in enumerate((500, 2**31 - 1)):
         group = group_of(probe, f"g{number}")
