@@ -108,6 +108,13 @@ _FETCHING: Final = (
         doc="Records of open and aborted transactions are returned, or not.",
     ),
     ConfigKey(
+        name="client.rack",
+        type=_T.STRING,
+        importance=_I.LOW,
+        default="",
+        doc="The rack of the consumer, for assignors and for fetches from the nearest replica.",
+    ),
+    ConfigKey(
         name="check.crcs",
         type=_T.BOOLEAN,
         importance=_I.LOW,

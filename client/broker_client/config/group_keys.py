@@ -101,13 +101,6 @@ GROUP_KEYS: Final = (
         doc="Longest pause before a failed request is repeated.",
     ),
     ConfigKey(
-        name="client.rack",
-        type=_T.STRING,
-        importance=_I.LOW,
-        default="",
-        doc="The rack of the consumer, for assignors and for fetches from the nearest replica.",
-    ),
-    ConfigKey(
         name="exclude.internal.topics",
         type=_T.BOOLEAN,
         importance=_I.MEDIUM,

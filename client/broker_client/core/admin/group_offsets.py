@@ -19,7 +19,8 @@ from broker_client.core.admin.group_coordinators import (
 )
 from broker_client.core.groups.committed_offsets import BY_GROUP_FROM, committed_offset, offset_fetch_request
 from broker_client.core.groups.consumer_protocol import partitions_by_topic
-from broker_client.core.groups.offset_commits import TOPIC_NAMES_UP_TO, offset_commit_request
+from broker_client.core.groups.offset_commits import offset_commit_request
+from broker_client.core.groups.topic_ids import TOPIC_NAMES_UP_TO
 from broker_client.errors import UnsupportedVersion
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode

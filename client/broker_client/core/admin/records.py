@@ -24,7 +24,7 @@ from protocol_specs.messages.list_offsets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["HIGH_WATERMARK", "ListedOffset", "OffsetSpec", "RecordCalls"]
 
@@ -72,6 +72,11 @@ class RecordCalls:
 
     _calls: AdminCalls
 
+    def _leader_epochs(self, keys: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The epochs that leaders compare with their own; an admin client sends none."""
+        del keys
+        return {}
+
     async def list_offsets(
         self,
         partitions: Mapping[TopicPartition, OffsetSpec | int],
@@ -85,7 +90,8 @@ class RecordCalls:
             for key in keys:
                 refuse_spec(version, specs[key])
             refuse_isolation(version, isolation_level)
-            return list_offsets_request({key: specs[key] for key in keys}, isolation_level, timeout_ms)
+            wanted = {key: specs[key] for key in keys}
+            return list_offsets_request(wanted, isolation_level, timeout_ms, self._leader_epochs(keys))
 
         def take(response: Any, _: list[TopicPartition], outcomes: Outcomes[TopicPartition, ListedOffset]) -> None:
             for topic in response.topics:

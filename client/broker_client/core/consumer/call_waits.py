@@ -132,7 +132,8 @@ class CallWaits:
         metadata = self._core.metadata
         if not metadata.update_requested and metadata.time_to_next_update_ms(now_ms_of(self._core.reactor)) > 0:
             return True
-        return await self.metadata_update(timer)
+        self._core.wakeup()
+        return await self.until(lambda: not metadata.update_requested and not metadata.cluster.is_bootstrap, timer)
 
     async def metadata_update(self, timer: CallTimer) -> bool:
         """Request an update of the metadata and wait for it; return False when the time is over."""

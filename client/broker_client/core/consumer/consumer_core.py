@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from broker_client.consumer_errors import InvalidGroupId
 from broker_client.consumer_groups import NO_LISTENER
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
-from broker_client.core.consumer.call_waits import CallWaits
+from broker_client.core.consumer.call_waits import CallWaits, PendingResult
 from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
@@ -335,8 +335,13 @@ class ConsumerCore:
             RebalanceCallbackFailed: the listener raised.
         """
         self._waits.wakeups_disabled = True
-        if self._group is not None:
-            await self._group.close(self._waits.timer(timeout_ms))
+        timer = self._waits.timer(timeout_ms)
+        try:
+            if self._group is not None:
+                await self._group.close(timer)
+        finally:
+            closing = [PendingResult.of(one, self._waits) for one in self._fetcher.close_sessions()]
+            await self._waits.until(lambda: all(one.is_done for one in closing), timer)
 
     # Details
 
@@ -394,7 +399,7 @@ class ConsumerCore:
         cluster = metadata.cluster
         if cluster.is_bootstrap:
             return left_ms
-        if self._fetcher.send_fetches(cluster, min(left_ms, self._options.fetch_max_wait_ms)):
+        if self._fetcher.send_fetches(cluster):
             metadata.request_update()
         now_ms = now_ms_of(self._core.reactor)
         again = [state.not_before_ms - now_ms for state in self._subscriptions.states.values()]

@@ -201,7 +201,9 @@ class FetchBuffer:
 
     def _handle_error(self, key: TopicPartition, position: FetchPosition, code: ErrorCode) -> None:
         state = self._subscriptions.states[key]
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and state.preferred_replica is not None:
+            state.preferred_replica = None  # a follower may lack what the leader has
+        elif code is ErrorCode.OFFSET_OUT_OF_RANGE:
             if self._lookups.default_reset is None:
                 raise BrokerError(code, f"{key} at {position.offset}; auto.offset.reset would choose another")
             state.position, state.reset = None, self._lookups.default_reset

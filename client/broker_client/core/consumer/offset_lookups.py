@@ -23,7 +23,7 @@ from protocol_specs.messages.offset_for_leader_epoch import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Mapping, Sequence
 
     from broker_client.core.consumer.subscription_state import PartitionState, SubscriptionState
     from broker_client.core.network.client_core import ClientCore
@@ -56,6 +56,10 @@ class OffsetLookups(RecordCalls):
         self._subscriptions = subscriptions
         self._isolation_level = isolation_level
         self.default_reset = default_reset
+
+    def _leader_epochs(self, keys: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The leader epochs of the metadata: an older leader refuses the request."""
+        return {key: self._core.metadata.cluster.leader_epoch_for(key) for key in keys}
 
     def to_reset(self) -> dict[TopicPartition, PartitionState]:
         """The partitions whose position is to be chosen, and for which nothing is under way."""

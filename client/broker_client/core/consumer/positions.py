@@ -49,13 +49,13 @@ class Positions:
             ProducerError: the coordinator refuses the request, or an earlier look-up failed.
         """
         self.raise_failure()
-        self.validate(self._core.metadata.cluster)
         initializing = self._subscriptions.initializing()
         if group is not None and initializing:
             found = await group.fetch_committed(initializing, timer)
             if found is None:
                 return False
             self._take_committed(found)
+        self.validate(self._core.metadata.cluster)
         self._reset_others()
         unknown = self._lookups.to_reset()
         if unknown:
@@ -77,7 +77,7 @@ class Positions:
     # Details
 
     def _take_committed(self, found: dict[Any, Any]) -> None:
-        cluster = self._core.metadata.cluster
+        """Continue at the committed offsets; those with an epoch are validated first (KIP-320)."""
         for key, committed in found.items():
             state = self._subscriptions.states.get(key)
             if state is None or committed is None or state.position is not None or state.reset is not None:
@@ -85,7 +85,6 @@ class Positions:
             state.position = FetchPosition(
                 offset=committed.offset,
                 offset_epoch=NO_EPOCH if committed.leader_epoch is None else committed.leader_epoch,
-                leader_epoch=cluster.leader_epoch_for(key),
             )
 
     def _reset_others(self) -> None:

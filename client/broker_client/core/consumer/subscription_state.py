@@ -61,6 +61,7 @@ class PartitionState:
     not_before_ms: int = 0
     is_leaving: bool = False
     awaits_callback: bool = False
+    preferred_replica: int | None = None
 
 
 @dataclass(slots=True)
@@ -203,12 +204,19 @@ class SubscriptionState:
         for state in [self.of(key) for key in partitions]:
             state.paused = paused
 
+    def prefer(self, key: TopicPartition, replica: int | None) -> None:
+        """Fetch a partition from this replica; None is the leader."""
+        state = self.states.get(key)
+        if state is not None:
+            state.preferred_replica = replica
+
     def back_off(self, partitions: Iterable[TopicPartition], until_ms: int) -> None:
         """Do not fetch partitions before a time in ms."""
         for key in partitions:
             state = self.states.get(key)
             if state is not None:
                 state.not_before_ms = until_ms
+                state.preferred_replica = None
 
     def fetchable(self, now_ms: int) -> list[tuple[TopicPartition, FetchPosition]]:
         """The partitions that can be fetched now."""

@@ -17,6 +17,7 @@ from broker_client.core.groups.consumer_membership import ConsumerMembership
 from broker_client.core.groups.coordinator_finder import CoordinatorFinder
 from broker_client.core.groups.offset_commits import OffsetCommits
 from broker_client.core.groups.rebalance_callbacks import RebalanceCallbacks
+from broker_client.core.groups.topic_ids import TopicIds
 from broker_client.core.groups.topic_snapshots import TopicSnapshots
 from broker_client.records import TopicPartition
 
@@ -57,9 +58,24 @@ class BrokerAssignedGroup:
         self._snapshots = TopicSnapshots(
             core.metadata, subscriptions, options.client_rack, exclude_internal=options.exclude_internal_topics
         )
-        self._commits = OffsetCommits(core, options, self._finder, waits, self._membership, subscriptions, run_callback)
+        self._topic_ids = TopicIds(core)
+        self._commits = OffsetCommits(
+            core,
+            options,
+            self._finder,
+            waits,
+            self._membership,
+            subscriptions,
+            run_callback,
+            topic_ids=self._topic_ids,
+        )
         self._committed = CommittedOffsets(
-            options.group_id, self._finder, waits, lambda: self._membership.generation, with_member=True
+            options.group_id,
+            self._finder,
+            waits,
+            lambda: self._membership.generation,
+            with_member=True,
+            topic_ids=self._topic_ids,
         )
         self._names: dict[bytes, str] = {}
 
@@ -161,6 +177,7 @@ class BrokerAssignedGroup:
         if owned:
             error = await (self._callbacks.revoked(owned) if is_member else self._callbacks.lost(owned))
         self._subscriptions.assign_from_group(())
+        self._subscriptions.unsubscribe()
         left = self._membership.leave()
         if left is not None:
             await self._waits.until(lambda: left.is_done, timer)

@@ -108,6 +108,9 @@ class ClassicGroup:
                 return False
             if self._rejoin_needed_or_pending():
                 if self._subscriptions.pattern is not None:
+                    metadata = self._core.metadata
+                    if metadata.time_to_allow_update_ms(now_ms_of(self._core.reactor)) == 0:
+                        metadata.request_update()  # topics may have been created since
                     if not await self._waits.fresh_metadata(timer):
                         return False
                     self._snapshots.update()

@@ -11,6 +11,7 @@ from broker_client.consumer_errors import group_error, is_retriable
 from broker_client.consumer_groups import OffsetAndMetadata
 from broker_client.core.consumer.call_waits import PendingResult
 from broker_client.core.groups.consumer_protocol import partitions_by_topic
+from broker_client.core.groups.topic_ids import TOPIC_NAMES_UP_TO
 from broker_client.errors import BrokerError, ProducerError, TopicAuthorizationFailed
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.member_states import Generation
+    from broker_client.core.groups.topic_ids import TopicIds
 
 __all__ = ["CommittedOffsets", "committed_offset", "offset_fetch_request"]
 
 BY_GROUP_FROM: Final = 8
 STABLE_FROM: Final = 7
-TOPIC_NAMES_UP_TO: Final = 9
 _LOST_COORDINATOR: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 
 Committed = dict[TopicPartition, OffsetAndMetadata | None]
@@ -55,12 +56,14 @@ class CommittedOffsets:
         generation: Callable[[], Generation | None],
         *,
         with_member: bool = False,
+        topic_ids: TopicIds | None = None,
     ) -> None:
         self._group_id = group_id
         self._finder = finder
         self._waits = waits
         self._generation = generation
         self._with_member = with_member
+        self._topic_ids = topic_ids
         self._pending: tuple[Generation | None, frozenset[TopicPartition], PendingResult] | None = None
 
     async def fetch(self, partitions: Sequence[TopicPartition], timer: CallTimer) -> Committed | None:
@@ -101,12 +104,17 @@ class CommittedOffsets:
 
         def build(version: int) -> OffsetFetchRequest:
             request = offset_fetch_request(version, {self._group_id: partitions}, require_stable=True)
-            if member is not None and member.is_member:
-                for group in request.groups:
+            for group in request.groups:
+                if member is not None and member.is_member:
                     group.member_id, group.member_epoch = member.member_id, member.generation_id
+                if ids is not None and version > TOPIC_NAMES_UP_TO:
+                    for topic in group.topics or ():
+                        topic.topic_id = ids.id_of(topic.name)
             return request
 
-        response = self._finder.send(OffsetFetchRequest, build, highest_version=TOPIC_NAMES_UP_TO)
+        ids = self._topic_ids
+        highest = TOPIC_NAMES_UP_TO if ids is None else ids.highest_version(key.topic for key in partitions)
+        response = self._finder.send(OffsetFetchRequest, build, highest_version=highest)
         return response.addCallback(self._take)
 
     def _take(self, response: OffsetFetchResponse) -> Committed:
@@ -120,11 +128,12 @@ class CommittedOffsets:
         unauthorized: list[str] = []
         unstable: list[TopicPartition] = []
         for topic in source.topics:
+            name = topic.name or ("" if self._topic_ids is None else self._topic_ids.name_of(topic.topic_id))
             for one in topic.partitions:
-                key = TopicPartition(topic.name, one.partition_index)
+                key = TopicPartition(name, one.partition_index)
                 code = ErrorCode.for_code(one.error_code)
                 if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-                    unauthorized.append(topic.name)
+                    unauthorized.append(name)
                 elif code is ErrorCode.UNSTABLE_OFFSET_COMMIT:
                     unstable.append(key)
                 elif code is not ErrorCode.NONE:

@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from broker_client.consumer_errors import FencedInstanceId, RetriableCommitFailed, group_error, is_retriable
 from broker_client.core.consumer.call_waits import PendingResult
 from broker_client.core.groups.member_states import NO_GENERATION, Generation
+from broker_client.core.groups.topic_ids import TOPIC_NAMES_UP_TO
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.errors import ProducerError, TopicAuthorizationFailed
 from broker_client.records import TopicPartition
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.groups.topic_ids import TopicIds
     from broker_client.core.network.client_core import ClientCore
 
 __all__ = ["CommitCallback", "CommitMembership", "OffsetCommits", "offset_commit_request"]
 
 CommitCallback = "Callable[[Mapping[TopicPartition, OffsetAndMetadata], ProducerError | None], object]"
 """Called with the offsets and the error, or None, within a later call of the consumer."""
-TOPIC_NAMES_UP_TO: Final = 9
 NEVER_MS: Final = 1 << 62
 _LOST_COORDINATOR: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -82,6 +83,8 @@ class OffsetCommits:
         membership: CommitMembership,
         subscriptions: SubscriptionState,
         run_callback: CallbackRunner,
+        *,
+        topic_ids: TopicIds | None = None,
     ) -> None:
         self._core = core
         self._options = options
@@ -90,6 +93,7 @@ class OffsetCommits:
         self._membership = membership
         self._subscriptions = subscriptions
         self._run_callback = run_callback
+        self._topic_ids = topic_ids
         self._completed: deque[_Completion] = deque()
         self._in_flight = 0
         self._fenced = False
@@ -250,8 +254,17 @@ class OffsetCommits:
         request.generation_id_or_member_epoch = sent_with.generation_id
         request.member_id = sent_with.member_id
         request.group_instance_id = instance
+        ids = self._topic_ids
+        highest = TOPIC_NAMES_UP_TO if ids is None else ids.highest_version(topic.name for topic in request.topics)
+
+        def build(version: int) -> OffsetCommitRequest:
+            if ids is not None and version > TOPIC_NAMES_UP_TO:
+                for topic in request.topics:
+                    topic.topic_id = ids.id_of(topic.name)
+            return request
+
         try:
-            response = self._finder.send(OffsetCommitRequest, lambda _: request, highest_version=TOPIC_NAMES_UP_TO)
+            response = self._finder.send(OffsetCommitRequest, build, highest_version=highest)
         except ProducerError as error:
             return fail(error)
         return response.addCallback(self._take, sent_with)
@@ -259,12 +272,13 @@ class OffsetCommits:
     def _take(self, response: OffsetCommitResponse, sent: Generation) -> None:
         unauthorized: list[str] = []
         for topic in response.topics:
+            name = topic.name or ("" if self._topic_ids is None else self._topic_ids.name_of(topic.topic_id))
             for one in topic.partitions:
                 code = ErrorCode.for_code(one.error_code)
                 if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-                    unauthorized.append(topic.name)
+                    unauthorized.append(name)
                 elif code is not ErrorCode.NONE:
-                    raise self._error(code, TopicPartition(topic.name, one.partition_index), sent)
+                    raise self._error(code, TopicPartition(name, one.partition_index), sent)
         if unauthorized:
             raise TopicAuthorizationFailed(", ".join(dict.fromkeys(unauthorized)))
 

@@ -76,6 +76,7 @@ class TopicSnapshots:
         ]
         if self._subscriptions.subscribe_matching(matching):
             self.publish_topics()
+            self._metadata.request_update_for_new_topics()
 
     def _racks(self, cluster: Cluster, replicas: tuple[int, ...]) -> frozenset[str]:
         if not self._rack:

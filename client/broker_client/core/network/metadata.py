@@ -177,6 +177,11 @@ class Metadata:
             self._needs_full_update = True
             return self._update_version
 
+    def request_update_for_new_topics(self) -> None:
+        """Request an update without back-off: the subscription has changed."""
+        with self._lock:
+            self._request_update_for_new_topics()
+
     def request_update_for_topic(self, topic: str) -> int:
         """Request an update with `topic`: partial while it is new."""
         with self._lock:
@@ -220,6 +225,11 @@ class Metadata:
                 expiry_ms = self._last_successful_refresh_ms + self._expire_ms
                 due_ms = max(due_ms, expiry_ms)
             return due_ms - now_ms if due_ms > now_ms else 0
+
+    def time_to_allow_update_ms(self, now_ms: int) -> int:
+        """How long until an update may be sent if one is requested: the rest of the back-off."""
+        with self._lock:
+            return max(self._last_refresh_ms + self._backoff_ms - now_ms, 0)
 
     def new_update(self, now_ms: int) -> PendingUpdate:
         """The request to send now: for new topics alone unless a full update is due."""
