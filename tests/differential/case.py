@@ -58,7 +58,6 @@ WAITING: Final = frozenset(
     {
         "consumer_group_heartbeat",
         "consumer_group_offsets",
-        "consumer_group_time_outs",
         "group_coordinator",
         "share_fetch",
         "share_group_heartbeat",

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 FETCH_VERSION: Final = 12
-HASHED: Final = frozenset({3, 11, 17})
-"""Types of records whose value has a hash of topic ids behind its version and an epoch."""
-
-HASH: Final = slice(6, 14)
+HASHES: Final = {3: slice(6, None), 11: slice(6, 14), 17: slice(6, 14)}
+"""Type of record -> the bytes of its value with a hash of topic ids, behind the version and an epoch."""
 
 
 def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None:
@@ -57,7 +55,8 @@ def _records_of(probe: Probe, topic: str, partition: int, leader: int, key: byte
 def _spell(probe: Probe, key: bytes, value: bytes | None) -> str:
     (kind,) = struct.unpack(">h", key[:2])
     hashed = ""
-    if value is not None and kind in HASHED and any(value[HASH]):
-        value = value[: HASH.start] + value[HASH.stop :]
+    place = HASHES.get(kind)
+    if value is not None and place is not None and any(value[place]):
+        value = value[: place.start] + (b"" if place.stop is None else value[place.stop :])
         hashed = " and a hash"
     return f"{kind}: {probe.normaliser.spell(key[2:])} -> {probe.normaliser.spell(value)}{hashed}"
