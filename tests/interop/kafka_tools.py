@@ -9,6 +9,7 @@ from tests.interop.kafka_release import classpath, java_tool
 TOOL_SECONDS_MAX = 60
 MOVED_IN_4 = {
     "ConsoleConsumer": "kafka.tools",
+    "ConsumerGroupCommand": "kafka.admin",
     "ConsoleProducer": "kafka.tools",
     "BrokerApiVersionsCommand": "kafka.admin",
 }
