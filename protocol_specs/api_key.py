@@ -187,8 +187,8 @@ class ApiKey(enum.IntEnum):
     WRITE_SHARE_GROUP_STATE = 85, ApiFacts(served=BROKER, cluster_action=True)
     DELETE_SHARE_GROUP_STATE = 86, ApiFacts(served=BROKER, cluster_action=True)
     READ_SHARE_GROUP_STATE_SUMMARY = 87, ApiFacts(served=BROKER, cluster_action=True)
-    STREAMS_GROUP_HEARTBEAT = 88
-    STREAMS_GROUP_DESCRIBE = 89
+    STREAMS_GROUP_HEARTBEAT = 88, ApiFacts(served=BROKER)
+    STREAMS_GROUP_DESCRIBE = 89, ApiFacts(served=BROKER)
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92

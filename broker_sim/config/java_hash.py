@@ -49,6 +49,15 @@ def hash_order_of_set(texts: Iterable[str]) -> list[str]:
     return _ordered(given, _copied_table_size(len(given)))
 
 
+def hash_order_of_sized(texts: Iterable[str], capacity: int) -> list[str]:
+    """Return distinct strings in the order of a HashMap that was made for `capacity` keys and grew with them."""
+    given = list(texts)
+    table = 1 << max(capacity - 1, 0).bit_length()
+    while len(given) > table * _LOAD_FACTOR:
+        table *= 2
+    return _ordered(given, table)
+
+
 def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
     """Return distinct strings in the order of a HashMap that was copied from another, before `last` was put into it."""
     given = list(texts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group_shard import GroupShard
+from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
@@ -39,6 +40,7 @@ class GroupCoordinator:
     topic: Final = Log.CONSUMER_OFFSETS.value
 
     def __init__(self, host: CoordinatorHost) -> None:
+        self.internal_topics = InternalTopicCreations()
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             log=Log.CONSUMER_OFFSETS,
             host=host,

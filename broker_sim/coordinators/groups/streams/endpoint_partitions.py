@@ -1,0 +1,73 @@
+"""The partitions that each process serves for interactive queries. Mirrors EndpointToPartitionsManager."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from broker_sim.config.java_hash import hash_order
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.streams.tasks import partitions_of
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.streams_group_heartbeat import Endpoint, EndpointToPartitions, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.coordinators.groups.streams.configured_topology import ConfiguredSubtopology
+    from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
+    from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
+    from broker_sim.coordinators.groups.streams.tasks import TaskSets
+    from broker_sim.metadata.metadata_image import MetadataImage
+
+__all__ = ["EndpointCache", "endpoint_partitions"]
+
+EndpointCache: TypeAlias = "dict[str, EndpointToPartitions]"
+"""Member id -> its last computed partitions."""
+
+
+def endpoint_partitions(
+    group: StreamsGroup, updated: StreamsMember, image: MetadataImage
+) -> list[EndpointToPartitions]:
+    """Return the partitions of all members with an endpoint; `updated`, the member of the heartbeat, is the last.
+
+    Raises:
+        CoordinatorError: UNKNOWN_SERVER_ERROR: the topology has no tasks yet, or a topic is missing.
+    """
+    others = [group.members[member_id] for member_id in group.member_ids() if member_id != updated.member_id]
+    found = []
+    for member in (*others, updated):
+        if member.user_endpoint is None:
+            continue
+        if member.member_id not in group.endpoints:
+            group.endpoints[member.member_id] = _of_member(group, member, member.user_endpoint, image)
+        found.append(group.endpoints[member.member_id])
+    return found
+
+
+def _of_member(
+    group: StreamsGroup, member: StreamsMember, endpoint: tuple[str, int], image: MetadataImage
+) -> EndpointToPartitions:
+    configured = group.configured_topology.get()
+    if configured is None or configured.subtopologies is None:
+        raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    host, port = endpoint
+    return EndpointToPartitions(
+        user_endpoint=Endpoint(host=host, port=port),
+        active_partitions=_partitions(partitions_of(member.assigned.active), configured.subtopologies, image),
+        standby_partitions=_partitions(member.assigned.standby, configured.subtopologies, image),
+    )
+
+
+def _partitions(
+    tasks: TaskSets, subtopologies: Mapping[str, ConfiguredSubtopology], image: MetadataImage
+) -> list[TopicPartition]:
+    found = []
+    for subtopology in hash_order(tasks):
+        configured = subtopologies[subtopology]
+        for topic in hash_order(dict.fromkeys([*sorted(configured.source_topics), *configured.repartition_sources])):
+            existing = image.topics.get(topic)
+            if existing is None:
+                raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            partitions = sorted(tasks[subtopology])
+            found.append(TopicPartition(topic=topic, partitions=partitions[: len(existing.partitions)]))
+    return found

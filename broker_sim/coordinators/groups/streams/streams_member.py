@@ -1,0 +1,61 @@
+"""A member of a streams group. Mirrors StreamsGroupMember and its MemberState. Changes make new objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.coordinators.groups.streams.tasks import NO_HELD_TASKS, HeldTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LEAVE_EPOCH", "STATIC_LEAVE_EPOCH", "StreamsMember", "TaskState"]
+
+LEAVE_EPOCH: Final = -1
+"""The epoch with which a member leaves."""
+STATIC_LEAVE_EPOCH: Final = -2
+"""The epoch with which a static member would leave for a while; there are none yet."""
+
+
+class TaskState(Enum):
+    """The progress of a member towards its target assignment; the values are those of records."""
+
+    STABLE = 1
+    UNREVOKED_TASKS = 2
+    """The member must give up tasks before it gets a new epoch."""
+    UNRELEASED_TASKS = 3
+    """Other members have not given up all tasks of the target assignment."""
+    UNKNOWN = 127
+
+    @classmethod
+    def from_value(cls, value: int) -> TaskState:
+        """Return the state of a record's value; UNKNOWN for one that this release does not have."""
+        return cls(value) if value in (1, 2, 3) else cls.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsMember:
+    """The process, the epochs and the tasks of a member."""
+
+    member_id: str
+    member_epoch: int = 0
+    previous_member_epoch: int = 0
+    state: TaskState = TaskState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    topology_epoch: int = -1
+    process_id: str = ""
+    user_endpoint: tuple[str, int] | None = None
+    """Host and port of the interactive queries (`application.server`)."""
+    client_tags: Mapping[str, str] = field(default_factory=dict)
+    assigned: HeldTasks = NO_HELD_TASKS
+    pending_revocation: HeldTasks = NO_HELD_TASKS
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        """Return True if nothing is left to do for the target assignment of an epoch."""
+        return self.state is TaskState.STABLE and self.member_epoch == assignment_epoch
