@@ -23,6 +23,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "config/test_release_versions.py": "the API versions of each release",
     "config/test_start_configs.py": "configurations with which no broker starts, as in Java",
     "controller/group/test_served_controllers.py": "controllers on TCP",
+    "coordinators/groups/classic/test_group_machine.py": "Hypothesis: members of a group, and coordinators that move",
     "faults/test_disk_actions.py": "fault actions on disks",
     "faults/test_mutate.py": "the mutate action on each transport",
     "log/files/test_formats.py": "the small files, byte for byte",

@@ -12,12 +12,13 @@ from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.heartbeat import HeartbeatRequest
 from protocol_specs.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol_specs.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from protocol_specs.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from protocol_specs.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 
@@ -37,10 +38,19 @@ class Sent:
 
     def __init__(self, deferred: Any) -> None:
         self.response: Any = None
+        self._received: list[Callable[[Any], None]] = []
         deferred.addCallback(self._responded)
 
     def _responded(self, response: Any) -> None:
         self.response = response
+        for received in self._received:
+            received(response)
+
+    def then(self, received: Callable[[Any], None]) -> None:
+        """Call `received` with the response, also if it is there already."""
+        self._received.append(received)
+        if self.response is not None:
+            received(self.response)
 
 
 class GroupBench:
@@ -86,6 +96,11 @@ class GroupBench:
         received = type(request).decode(version, request.encode(version))
         calls = PlainCalls(self.cluster.brokers[broker_id or self.coordinator])
         return Sent(calls.call(received, version, client_id=client_id))
+
+    def send_if_running(self, request: Any, version: int) -> Sent | None:
+        """Send a request to the coordinator; return None if its broker does not run."""
+        coordinator = self.coordinator
+        return self.send(request, version) if self.cluster.is_running(coordinator) else None
 
     def call(self, request: Any, version: int, *, client_id: str = "ann", broker_id: int | None = None) -> Any:
         """Return the response of a request, which comes within 100 ms, as it goes to the wire."""
@@ -193,3 +208,10 @@ class GroupBench:
     def leave_at(self, broker_id: int, member_id: str) -> Any:
         """Return the response of a broker to LeaveGroup of one member."""
         return self.call(LeaveGroupRequest(group_id=GROUP, member_id=member_id), 2, broker_id=broker_id)
+
+    def committed(self, topic: str, partition: int) -> int:
+        """Return the committed offset of a partition."""
+        topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=[partition])]
+        response = self.call(OffsetFetchRequest(group_id=GROUP, topics=topics), 5)
+        offset: int = response.topics[0].partitions[0].committed_offset
+        return offset
