@@ -1,9 +1,10 @@
-"""The state of a cluster as text, for a failed test: rules, what happened to nodes, refused requests, last requests."""
+"""The state of a cluster as text, for a failed test: rules, nodes, refused requests, groups, last requests."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_sim.control.events import (
     BrokerFenced,
@@ -16,6 +17,10 @@ from broker_sim.control.events import (
     ControllerKilled,
     ControllerStarted,
     Detail,
+    GroupMemberJoined,
+    GroupMemberRemoved,
+    GroupRequestRefused,
+    GroupStateChanged,
     LeaderElected,
     LinkChanged,
     LogDirFailed,
@@ -25,10 +30,12 @@ from broker_sim.control.events import (
     RequestReceived,
     TailLost,
 )
+from broker_sim.control.group_events import group_event_text, member_names
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from broker_sim.cluster import Cluster
     from broker_sim.control.events import Event
@@ -39,6 +46,8 @@ __all__ = ["cluster_report"]
 EVENTS_MAX: Final = 20
 REQUESTS_MAX: Final = 20
 REFUSED_MAX: Final = 10
+GROUPS_MAX: Final = 10
+GROUP_EVENTS_MAX: Final = 20
 PEER_CLOSED: Final = "the peer closed it"
 NODE_EVENTS: Final = (
     BrokerFenced,
@@ -57,13 +66,16 @@ NODE_EVENTS: Final = (
     TailLost,
 )
 NOT_SHOWN: Final = {"batches", "broker_id", "time_us", "topic", "partition"}
-GROUPS_MISSING: Final = (
-    "consumer groups and transactions are not served yet: use assign() instead of subscribe(), and no commits"
-)
+MEMBERSHIP_EVENTS: Final = (GroupMemberJoined, GroupMemberRemoved, GroupRequestRefused, GroupStateChanged)
+"""The events of groups that are reported: an assignment or a commit rarely explains a failure."""
+MembershipEvent: TypeAlias = GroupMemberJoined | GroupMemberRemoved | GroupRequestRefused | GroupStateChanged
 
 
-def cluster_report(cluster: Cluster) -> str:
-    """Return the report, one section per heading; times are seconds since the cluster was made."""
+def cluster_report(cluster: Cluster, journal: Path | None = None) -> str:
+    """Return the report, one section per heading; times are seconds since the cluster was made.
+
+    `journal` is the file that holds the cluster's journal, for the commands that read it.
+    """
     down = [broker.id for broker in cluster.brokers.values() if not broker.alive]
     state = f", down: {', '.join(map(str, down))}" if down else ""
     lines = [f"{len(cluster.brokers)} brokers of release {cluster.config.release}, {cluster.bootstrap_servers}{state}"]
@@ -73,7 +85,7 @@ def cluster_report(cluster: Cluster) -> str:
         ("fault rules", [_rule_line(report) for report in cluster.faults.reports()]),
         ("nodes and leaders", _event_lines(events, start_us)),
         ("refused requests", _refused_lines(events, start_us)),
-        ("group coordinator", _group_lines(events)),
+        ("groups", list(_group_lines(events, start_us, journal))),
         (f"last {REQUESTS_MAX} requests of clients", _request_lines(events, start_us, cluster.journal.detail)),
     )
     for heading, section in sections:
@@ -121,14 +133,23 @@ def _refused_lines(events: Iterable[Event], start_us: int) -> list[str]:
     return list(_last(lines, REFUSED_MAX, len(lines)))
 
 
-def _group_lines(events: Iterable[Event]) -> list[str]:
-    counts: dict[str | None, int] = {}
+def _group_lines(events: Iterable[Event], start_us: int, journal: Path | None) -> Iterator[str]:
+    """Return the joins, removals, rebalances and refused requests of each group, then the command for the rest."""
+    groups: dict[str, list[MembershipEvent]] = {}
     for event in events:
-        if isinstance(event, RequestReceived) and event.api == "FindCoordinator":
-            counts[event.client_id] = counts.get(event.client_id, 0) + 1
-    return [
-        f"client {client!r} requested a coordinator {count} times: {GROUPS_MISSING}" for client, count in counts.items()
-    ]
+        if isinstance(event, MEMBERSHIP_EVENTS):
+            groups.setdefault(event.group_id, []).append(event)
+    for group_id, own in list(groups.items())[-GROUPS_MAX:]:
+        names = member_names(own)
+        states = [event.state for event in own if isinstance(event, GroupStateChanged)]
+        yield f"{group_id}: {states[-1] if states else 'no state'}"
+        lines = [f"{_seconds(event, start_us)} {group_event_text(event, names)}" for event in own]
+        for line in _last(lines, GROUP_EVENTS_MAX, len(lines)):
+            yield f"  {line}"
+        if journal is not None:
+            yield f"  broker-sim trace {shlex.quote(str(journal))} --group {shlex.quote(group_id)}"
+    if len(groups) > GROUPS_MAX:
+        yield f"({len(groups) - GROUPS_MAX} earlier groups are in the journal)"
 
 
 def _request_lines(events: Iterable[Event], start_us: int, detail: Detail) -> list[str]:

@@ -165,7 +165,7 @@ def _report(cluster: ThreadedCluster, folder: Path, test: str, number: int) -> s
         return "the test has closed this cluster"
     path = folder / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', test)[-NAME_MAX:]}-{number}.jsonl"
     try:
-        text = cluster.report()
+        text = cluster.report(path)
         folder.mkdir(parents=True, exist_ok=True)
         cluster.write_journal(path)
     except Exception as error:  # noqa: BLE001 - the failure of the test matters more than its report

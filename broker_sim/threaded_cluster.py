@@ -354,11 +354,14 @@ class ThreadedCluster:
             and client in (None, event.client_id)
         ]
 
-    def report(self) -> str:
-        """Return the state of the cluster as text: rules, kills and elections, refused requests, last requests."""
+    def report(self, journal: Path | None = None) -> str:
+        """Return the state of the cluster as text: rules, kills and elections, refused requests, groups, last requests.
+
+        `journal` is the file that the journal is written to: the commands that read it are part of the text.
+        """
         from broker_sim.cluster_report import cluster_report
 
-        text: str = self.call(cluster_report, self.cluster)
+        text: str = self.call(cluster_report, self.cluster, journal)
         return text
 
     def write_journal(self, path: Path) -> None:

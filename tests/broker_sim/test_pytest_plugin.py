@@ -120,23 +120,36 @@ def test_it(kafka_cluster_factory):
     assert sum(1 for _ in read_journal(journal)) > 5
 
 
-def test_a_client_that_requests_a_coordinator_is_named_in_the_report(tmp_path: Path) -> None:
+def test_the_groups_of_a_failed_test_are_in_its_report(tmp_path: Path) -> None:
     output = run_pytest(
         tmp_path,
         """
-import socket
+from confluent_kafka import Consumer
 
 def test_it(kafka_cluster_factory):
-    host, port = kafka_cluster_factory(brokers=1).bootstrap_servers.split(":")
-    find_coordinator = b"\\0\\x0a\\0\\0\\0\\0\\0\\1\\0\\4shop\\0\\1g"
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
-        connection.sendall(len(find_coordinator).to_bytes(4, "big") + find_coordinator)
-        assert connection.recv(4)
+    cluster = kafka_cluster_factory(brokers=1, topics=["orders:2:1"])
+    options = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "the bill", "client.id": "shop"}
+    consumer = Consumer(options)
+    consumer.subscribe(["orders"])
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    consumer.close()
     assert 1 == 2
 """,
+        f"--kafka-journal-dir={tmp_path / 'journals'}",
     )
-    assert "client 'shop' requested a coordinator 1 times: consumer groups and transactions are not served" in output
-    assert "use assign() instead of subscribe()" in output
+    assert "1 failed" in output, output
+    groups = output.partition("groups:\n")[2].partition("last 20 requests")[0]
+    [journal] = (tmp_path / "journals").iterdir()
+    for expected in (
+        "the bill: Empty\n",
+        "shop joins from /127.0.0.1: shop-",
+        "Empty > PreparingRebalance, generation 0, members: 1;",
+        "CompletingRebalance > Stable, generation 1, members: 1",
+        "shop is removed:",
+        f"broker-sim trace {journal} --group 'the bill'\n",
+    ):
+        assert expected in groups, (expected, output)
 
 
 def test_a_rule_problem_shows_the_cluster_of_its_test(tmp_path: Path) -> None:

@@ -14,11 +14,9 @@ from broker_sim.control.events import (
     GroupMemberAssigned,
     GroupMemberJoined,
     GroupMemberRemoved,
-    GroupRequestRefused,
     GroupStateChanged,
-    OffsetCommitted,
-    OffsetRemoved,
 )
+from broker_sim.control.group_events import GROUP_EVENTS, group_event_text, member_names
 from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
@@ -30,15 +28,6 @@ __all__ = ["group_list", "trace_group"]
 
 MOMENTS_MAX: Final = 300
 GROUP_LANE: Final = "group"
-_OF_GROUPS: Final = (
-    GroupStateChanged,
-    GroupMemberJoined,
-    GroupMemberRemoved,
-    GroupMemberAssigned,
-    GroupRequestRefused,
-    OffsetCommitted,
-    OffsetRemoved,
-)
 _MEANWHILE: Final = (BrokerKilled, BrokerStarted, CoordinatorLoaded, CoordinatorUnloaded)
 
 
@@ -46,7 +35,7 @@ def groups_of(journal: Sequence[tuple[int, Event]]) -> dict[str, int]:
     """Return the number of events per group id, in the order of their first events."""
     found: dict[str, int] = {}
     for _, event in journal:
-        if isinstance(event, _OF_GROUPS):
+        if isinstance(event, GROUP_EVENTS):
             found[event.group_id] = found.get(event.group_id, 0) + 1
     return found
 
@@ -70,7 +59,7 @@ def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline
     if group_id not in groups:
         known = f" (there are {', '.join(groups)})" if groups else ": no group has members or offsets"
         raise ScenarioError(f"no group is {group_id!r} (--group){nearest(group_id, groups)}{known}")
-    own = [event for _, event in journal if isinstance(event, _OF_GROUPS) and event.group_id == group_id]
+    own = [event for _, event in journal if isinstance(event, GROUP_EVENTS) and event.group_id == group_id]
     of_the_group = set(map(id, own))
     start_us, end_us = own[0].time_us, max(own[-1].time_us, journal[-1][1].time_us)
     states = [event for event in own if isinstance(event, GroupStateChanged)]
@@ -84,13 +73,13 @@ def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline
         rows_are_lanes=True,
     )
     timeline.stages = [*_state_stages(states, start_us, end_us)]
-    lanes = _member_lanes(own)
+    lanes = member_names(own)
     timeline.stages += _member_stages(own, lanes, start_us, end_us)
     timeline.lane_notes = _notes(own, lanes)
     if states:
         timeline.lane_notes[GROUP_LANE] = states[-1].state
     moments = [
-        Moment(at_us=event.time_us - start_us, text=_text(event, lanes), own=isinstance(event, _OF_GROUPS))
+        Moment(at_us=event.time_us - start_us, text=_text(event, lanes), own=isinstance(event, GROUP_EVENTS))
         for _, event in journal
         if start_us <= event.time_us and (isinstance(event, _MEANWHILE) or id(event) in of_the_group)
     ]
@@ -117,17 +106,6 @@ def _state_stages(states: Sequence[GroupStateChanged], start_us: int, end_us: in
                 start_us=state.time_us - start_us,
                 duration_us=until_us - state.time_us,
             )
-
-
-def _member_lanes(own: Sequence[Event]) -> dict[str, str]:
-    """Return a short name per member id: the instance id of a static member, else the client id and a number."""
-    lanes: dict[str, str] = {}
-    for event in own:
-        if isinstance(event, GroupMemberJoined) and event.member_id not in lanes:
-            wanted = event.group_instance_id or event.client_id or event.member_id
-            taken = sum(name == wanted or name.startswith(f"{wanted} #") for name in lanes.values())
-            lanes[event.member_id] = wanted if not taken else f"{wanted} #{taken + 1}"
-    return lanes
 
 
 def _member_stages(own: Sequence[Event], lanes: dict[str, str], start_us: int, end_us: int) -> Iterator[Stage]:
@@ -157,24 +135,7 @@ def _notes(own: Sequence[Event], lanes: dict[str, str]) -> dict[str, str]:
 
 
 def _text(event: Event, lanes: dict[str, str]) -> str:
-    member = _member_name(event, lanes)
     match event:
-        case GroupStateChanged():
-            reason = f"; {event.reason}" if event.reason else ""
-            return f"{event.previous} > {event.state}, generation {event.generation}, members: {event.members}{reason}"
-        case GroupMemberJoined():
-            return f"{member} joins from {event.client_host}: {event.member_id}"
-        case GroupMemberRemoved():
-            return f"{member} is removed: {event.reason}"
-        case GroupMemberAssigned():
-            return f"{member} is assigned {event.assignment or 'no partitions'} in generation {event.generation}"
-        case GroupRequestRefused():
-            return f"{event.api} of {member} is refused: {event.error}"
-        case OffsetCommitted():
-            by = f" by {member}" if event.member_id else ""
-            return f"offset {event.offset} of {event.topic}-{event.partition} is committed{by}"
-        case OffsetRemoved():
-            return f"the offset of {event.topic}-{event.partition} is removed: {event.reason}"
         case CoordinatorLoaded():
             where = f"{event.topic}-{event.partition}"
             return f"broker {event.broker_id} coordinates {where} after a replay of {event.records} records"
@@ -182,10 +143,8 @@ def _text(event: Event, lanes: dict[str, str]) -> str:
             return f"broker {event.broker_id} coordinates {event.topic}-{event.partition} no longer"
         case BrokerKilled():
             return f"broker {event.broker_id} is killed"
-        case _:
+        case BrokerStarted():
             return f"broker {event.broker_id} starts"
-
-
-def _member_name(event: Event, lanes: dict[str, str]) -> str:
-    member_id = getattr(event, "member_id", "")
-    return lanes.get(member_id, member_id or "a client without a member id")
+        case _:
+            assert isinstance(event, GROUP_EVENTS)
+            return group_event_text(event, lanes)
