@@ -175,8 +175,8 @@ class ApiKey(enum.IntEnum):
     ASSIGN_REPLICAS_TO_DIRS = 73, ApiFacts(served=CONTROLLER, exempt_from_quotas=True)
     LIST_CONFIG_RESOURCES = 74, ApiFacts(served=BROKER, earlier_names=("ListClientMetricsResources",))
     DESCRIBE_TOPIC_PARTITIONS = 75, ApiFacts(served=BROKER, client_throttles_since=0)
-    SHARE_GROUP_HEARTBEAT = 76
-    SHARE_GROUP_DESCRIBE = 77
+    SHARE_GROUP_HEARTBEAT = 76, ApiFacts(served=BROKER)
+    SHARE_GROUP_DESCRIBE = 77, ApiFacts(served=BROKER)
     SHARE_FETCH = 78, ApiFacts(served=BROKER)
     SHARE_ACKNOWLEDGE = 79, ApiFacts(served=BROKER)
     ADD_RAFT_VOTER = 80, ApiFacts(served=BOTH, forwardable=True)
@@ -189,9 +189,9 @@ class ApiKey(enum.IntEnum):
     READ_SHARE_GROUP_STATE_SUMMARY = 87, ApiFacts(served=BROKER, cluster_action=True)
     STREAMS_GROUP_HEARTBEAT = 88, ApiFacts(served=BROKER)
     STREAMS_GROUP_DESCRIBE = 89, ApiFacts(served=BROKER)
-    DESCRIBE_SHARE_GROUP_OFFSETS = 90
-    ALTER_SHARE_GROUP_OFFSETS = 91
-    DELETE_SHARE_GROUP_OFFSETS = 92
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90, ApiFacts(served=BROKER)
+    ALTER_SHARE_GROUP_OFFSETS = 91, ApiFacts(served=BROKER)
+    DELETE_SHARE_GROUP_OFFSETS = 92, ApiFacts(served=BROKER)
 
     @classmethod
     def of(cls, key: int) -> ApiKey:

@@ -10,6 +10,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.config.java_hash import hash_order, hash_set_order, string_hash
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.groups_by_partition import groups_by_partition
+from broker_sim.coordinators.groups.share.state_requests import delete_state
 from broker_sim.coordinators.operation_errors import refused
 from protocol_specs.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.groups.group_shard import GroupShard
+    from broker_sim.coordinators.groups.share.share_offsets import GroupDeletions
+    from broker_sim.coordinators.groups.share.state_requests import Results
     from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
+    from broker_sim.coordinators.share.share_persister import SharePersister
     from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 
@@ -30,11 +34,12 @@ def handle(request: DeleteGroupsRequest, context: RequestContext) -> HandlerResu
     """Delete each group once, with one write per shard."""
     runtime = context.broker.coordinators.groups.runtime
     config = context.broker.config
+    persister = context.broker.share_partitions.persister
     group_ids = list(dict.fromkeys(request.groups_names))
     writes: list[Deferred[Any]] = []
     for partition, of_shard in groups_by_partition(group_ids, runtime.partitions).items():
         ordered = hash_order(of_shard) if config.behaviour.deleted_groups_are_a_set else of_shard
-        writes.append(_delete(runtime, partition, ordered))
+        writes.append(_delete(runtime, partition, ordered, persister))
     old_coordinator = uses_old_coordinator(config)
 
     def respond(results: list[list[DeletableGroupResult]]) -> DeleteGroupsResponse:
@@ -48,9 +53,45 @@ def handle(request: DeleteGroupsRequest, context: RequestContext) -> HandlerResu
     return response
 
 
-def _delete(runtime: CoordinatorRuntime[GroupShard], partition: int, group_ids: list[str]) -> Deferred[Any]:
-    write = runtime.write(partition, "delete-groups", lambda shard: shard.deletion.delete(group_ids))
+def _delete(
+    runtime: CoordinatorRuntime[GroupShard], partition: int, group_ids: list[str], persister: SharePersister
+) -> Deferred[Any]:
+    """Delete the state of share groups first: a group whose state cannot be deleted stays."""
+    write = runtime.write(
+        partition, "delete-share-groups", lambda shard: shard.share.offsets.begin_group_deletions(group_ids)
+    )
+    write.addCallback(_delete_share_state, persister)
+    write.addCallback(_delete_others, runtime, partition, group_ids)
     return write.addErrback(refused(lambda error_code, _: _failed(group_ids, error_code)))
+
+
+def _delete_share_state(deletions: GroupDeletions, persister: SharePersister) -> Deferred[dict[str, int]]:
+    """Return the error of each share group that cannot be deleted."""
+    group_ids = list(deletions.partitions)
+    deleted: Deferred[list[Results]] = gatherResults(
+        [delete_state(persister, group_id, deletions.partitions[group_id]) for group_id in group_ids]
+    )
+
+    def errors(results: list[Results]) -> dict[str, int]:
+        refused_groups: dict[str, int] = dict(deletions.refused)
+        for group_id, of_group in zip(group_ids, results, strict=True):
+            failed = [result.error_code for result in of_group.values() if result.error_code]
+            if failed:
+                refused_groups[group_id] = failed[-1]
+        return refused_groups
+
+    return deleted.addCallback(errors)
+
+
+def _delete_others(
+    errors: dict[str, int], runtime: CoordinatorRuntime[GroupShard], partition: int, group_ids: list[str]
+) -> Any:
+    results = [DeletableGroupResult(group_id=group_id, error_code=code) for group_id, code in errors.items()]
+    others = [group_id for group_id in group_ids if group_id not in errors]
+    if not others:
+        return results
+    write = runtime.write(partition, "delete-groups", lambda shard: shard.deletion.delete(others))
+    return write.addCallback(lambda deleted: [*results, *deleted])
 
 
 def error_response(

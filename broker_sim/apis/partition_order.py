@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from broker_sim.config.java_hash import hash_set_order, immutable_set_order, string_hash
+from broker_sim.config.java_hash import hash_set_order, immutable_set_order, string_hash, uuid_hash
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ __all__ = [
     "immutable_order",
     "mutable_order",
     "partition_hash",
-    "uuid_hash",
 ]
 
 T = TypeVar("T")
@@ -41,7 +40,6 @@ MANY: Final = 5
 _LOAD_FACTOR: Final = 0.75
 _SMALLEST_TABLE: Final = 16
 _INT32_MASK: Final = (1 << 32) - 1
-_HALF: Final = 8
 
 
 def partition_hash(key: tuple[str, int]) -> int:
@@ -52,12 +50,6 @@ def partition_hash(key: tuple[str, int]) -> int:
 def partition_hash_with_id(key: tuple[str, int], topic_id: bytes = ZERO_UUID) -> int:
     """TopicIdPartition.hashCode, but for its overflow."""
     return 31 * (31 + uuid_hash(topic_id)) + partition_hash(key)
-
-
-def uuid_hash(topic_id: bytes) -> int:
-    """Uuid.hashCode, as an unsigned 32-bit number."""
-    bits = int.from_bytes(topic_id[:_HALF], "big") ^ int.from_bytes(topic_id[_HALF:], "big")
-    return bits >> 32 ^ bits & _INT32_MASK
 
 
 def hashed_order(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:

@@ -16,8 +16,9 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
-from broker_sim.apis.partition_order import mutable_order, uuid_hash
+from broker_sim.apis.partition_order import mutable_order
 from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, refusal
+from broker_sim.config.java_hash import uuid_hash
 from broker_sim.replication.requests import FetchParams
 from broker_sim.share_partitions.delayed_share_fetch import ShareFetch
 from broker_sim.share_partitions.share_error import ShareError, share_error

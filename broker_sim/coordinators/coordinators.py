@@ -47,6 +47,7 @@ class Coordinators:
         """Notify the shards of changed and deleted topics."""
         for runtime in self._runtimes.values():
             runtime.apply_image(old, new)
+        self.groups.apply_image(old, new)
         self.share.apply_image(old, new)
 
     def stop(self) -> None:

@@ -13,6 +13,7 @@ from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
 from broker_sim.coordinators.share.share_persister import PersisterHost, SharePersister
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.share_partitions.delayed_share_fetch import DelayedShareFetch
+from broker_sim.share_partitions.latest_offsets import LatestOffsets
 from broker_sim.share_partitions.share_error import ShareError, share_error
 from broker_sim.share_partitions.share_group_settings import SettingsHost, ShareGroupSettings
 from broker_sim.share_partitions.share_partition import Phase, SharePartition, SharePartitionHost
@@ -72,6 +73,7 @@ class SharePartitionManager:
         self.sessions = ShareSessions()
         self.settings = ShareGroupSettings(host)
         self.persister = SharePersister(host)
+        self.latest_offsets = LatestOffsets(host)
         self.partitions: dict[SharePartitionKey, SharePartition] = {}
         self._host = host
         self._expirations = ExpirationQueue(host.reactor)

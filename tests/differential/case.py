@@ -59,7 +59,6 @@ WAITING: Final = frozenset(
         "consumer_group_heartbeat",
         "consumer_group_offsets",
         "group_coordinator",
-        "share_fetch",
         "share_group_heartbeat",
         "share_state",
         "streams_group_heartbeat",

@@ -13,6 +13,7 @@ from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinat
 from broker_sim.coordinators.groups.group_deletion import GroupDeletion
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import OffsetMetadataManager
+from broker_sim.coordinators.groups.share.share_groups import ShareGroups
 from broker_sim.coordinators.groups.streams.streams_groups import StreamsGroups
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
@@ -71,8 +72,9 @@ class GroupShard:
         self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
         self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
         self.consumer = ConsumerGroups(context, self.groups)
+        self.share = ShareGroups(context, self.groups)
         self.streams = StreamsGroups(context, self.groups)
-        self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets, self.consumer, self.streams)
+        self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets, self.consumer, self.share, self.streams)
         self._replays: dict[type[Message], Callable[[Replayed], None]] = {}
         part: ShardPart
         for part in self.parts:

@@ -49,6 +49,7 @@ _RETRIED: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
 
 
@@ -67,6 +68,7 @@ class _Kind:
     """One of the five APIs of share coordinators."""
 
     api_key: ApiKey
+    name: str
     request: Callable[..., Any]
     topic: Callable[..., Any]
     result: Callable[..., Any]
@@ -74,21 +76,35 @@ class _Kind:
 
 _INITIALIZE: Final = _Kind(
     ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    "initialize state",
     initialize.InitializeShareGroupStateRequest,
     initialize.InitializeStateData,
     initialize.PartitionResult,
 )
 _READ: Final = _Kind(
-    ApiKey.READ_SHARE_GROUP_STATE, read.ReadShareGroupStateRequest, read.ReadStateData, read.PartitionResult
+    ApiKey.READ_SHARE_GROUP_STATE,
+    "read state",
+    read.ReadShareGroupStateRequest,
+    read.ReadStateData,
+    read.PartitionResult,
 )
 _WRITE: Final = _Kind(
-    ApiKey.WRITE_SHARE_GROUP_STATE, write.WriteShareGroupStateRequest, write.WriteStateData, write.PartitionResult
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    "write state",
+    write.WriteShareGroupStateRequest,
+    write.WriteStateData,
+    write.PartitionResult,
 )
 _DELETE: Final = _Kind(
-    ApiKey.DELETE_SHARE_GROUP_STATE, delete.DeleteShareGroupStateRequest, delete.DeleteStateData, delete.PartitionResult
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    "delete state",
+    delete.DeleteShareGroupStateRequest,
+    delete.DeleteStateData,
+    delete.PartitionResult,
 )
 _SUMMARY: Final = _Kind(
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    "read state summary",
     summary.ReadShareGroupStateSummaryRequest,
     summary.ReadStateSummaryData,
     summary.PartitionResult,
@@ -183,18 +199,22 @@ class SharePersister:
         request = FindCoordinatorRequest(key_type=SHARE_KEY_TYPE, coordinator_keys=[operation.key.text])
         host = self._host
         sent = host.links.send(host.id, host.id, request, version=FIND_COORDINATOR_VERSION)
-        sent.addBoth(lambda _: self._retry(operation, ErrorCode.COORDINATOR_NOT_AVAILABLE, None))
+        sent.addBoth(lambda _: self._retry(operation, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
-    def _retry(self, operation: _Operation, error_code: ErrorCode, message: str | None) -> None:
+    def _retry(self, operation: _Operation, error_code: ErrorCode) -> None:
         if self._stopped:
             return
         if operation.attempts < ATTEMPTS_MAX:
-            delay_ms = min(BACKOFF_MS * 2 ** (operation.attempts - 1), BACKOFF_MAX_MS)
+            delay_ms = min(BACKOFF_MS * 2**operation.attempts, BACKOFF_MAX_MS)
             self._later(delay_ms, lambda: self._route(operation))
             return
-        text = default_message(error_code) if message is None else message
+        name = operation.kind.name
+        self._fail(operation, error_code, f"Exhausted max retries to complete {name} RPC without success.")
+
+    def _fail(self, operation: _Operation, error_code: ErrorCode, reason: str) -> None:
+        message = f"Error in {operation.kind.name} RPC. {reason}"
         operation.deferred.callback(
-            operation.kind.result(partition=operation.key.partition, error_code=error_code, error_message=text)
+            operation.kind.result(partition=operation.key.partition, error_code=error_code, error_message=message)
         )
 
     def _later(self, delay_ms: int, function: Callable[[], None]) -> None:
@@ -237,9 +257,12 @@ class SharePersister:
         for operation in operations:
             result = results.get((operation.key.topic_id, operation.key.partition))
             if result is None:
-                self._retry(operation, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+                self._fail(operation, ErrorCode.UNKNOWN_SERVER_ERROR, default_message(ErrorCode.UNKNOWN_SERVER_ERROR))
             elif result.error_code in _RETRIED:
-                self._retry(operation, ErrorCode(result.error_code), result.error_message)
+                self._retry(operation, ErrorCode(result.error_code))
+            elif result.error_code:
+                error_code = ErrorCode(result.error_code)
+                self._fail(operation, error_code, result.error_message or default_message(error_code))
             else:
                 operation.deferred.callback(result)
 
@@ -247,7 +270,7 @@ class SharePersister:
         failure.trap(LinkFailure)
         self._sent(route)
         for operation in operations:
-            self._retry(operation, ErrorCode.NETWORK_EXCEPTION, None)
+            self._retry(operation, ErrorCode.NETWORK_EXCEPTION)
 
     def _sent(self, route: _Route) -> None:
         self._in_flight.pop(route, None)

@@ -1,26 +1,173 @@
-"""Every member of a share group gets every partition of its topics. Mirrors SimpleAssignor of 4.0."""
+"""Each member of a share group gets some partitions, and each partition some members. Mirrors SimpleAssignor.
+
+A partition is shared by ceil(members / partitions) members, so that every member and every partition is used. With
+equal subscriptions this is done for all topics together, else per topic. Members keep the partitions that they have.
+"""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.java_hash import uuid_hash
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_sim.coordinators.groups.assignors.assignor import GroupSpec
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
 
 __all__ = ["SimpleAssignor"]
 
+Unit = tuple[bytes, int]
+"""A partition by topic id."""
+
+_INT32_MASK: Final = (1 << 32) - 1
+_SMALLEST_TABLE: Final = 16
+
 
 class SimpleAssignor:
-    """Shares each topic among all its subscribers."""
+    """Assigns the partitions of `assignable`: those whose share partitions are initialized."""
 
-    name: Final = "simple"
+    name = "simple"
+
+    def __init__(self, assignable: TopicPartitions) -> None:
+        self._assignable = assignable
 
     def assign(self, spec: GroupSpec) -> Mapping[str, TopicPartitions]:
-        """Return the assignment by member."""
-        return {
-            member_id: {topic_id: frozenset(range(spec.partitions_of(topic_id))) for topic_id in member.topic_ids}
-            for member_id, member in spec.members.items()
-        }
+        """Return the assignment by member.
+
+        Raises:
+            AssignorError: A topic does not exist.
+        """
+        members = list(spec.members)
+        subscriptions = [list(spec.members[member_id].topic_ids) for member_id in members]
+        topics = list(dict.fromkeys(topic_id for topic_ids in subscriptions for topic_id in topic_ids))
+        held = [
+            {(topic_id, partition) for topic_id, partitions in member.target.items() for partition in partitions}
+            for member in spec.members.values()
+        ]
+        if not topics:
+            return {}
+        units = {topic_id: self._units(topic_id, spec.partitions_of(topic_id)) for topic_id in topics}
+        everyone = range(len(members))
+        if spec.homogeneous:
+            for units_of_member in held:
+                units_of_member.intersection_update({unit for unit in units_of_member if unit[0] in units})
+            _share([unit for topic_id in topics for unit in units[topic_id]], everyone, held, set(topics), _unit_hash)
+        else:
+            for units_of_member in held:
+                units_of_member.intersection_update({unit for unit in units_of_member if unit[0] in units})
+            for topic_id in topics:
+                subscribers = [index for index in everyone if topic_id in subscriptions[index]]
+                _share(units[topic_id], subscribers, held, {topic_id}, _partition_hash)
+        return {member_id: _grouped(held[index]) for index, member_id in enumerate(members)}
+
+    def _units(self, topic_id: bytes, count: int) -> list[Unit]:
+        assignable = self._assignable.get(topic_id, frozenset())
+        return [(topic_id, partition) for partition in range(count) if partition in assignable]
+
+
+def _share(
+    units: Sequence[Unit],
+    subscribers: Sequence[int],
+    held: list[set[Unit]],
+    topics: set[bytes],
+    hash_of: Callable[[Unit], int],
+) -> None:
+    """Change what members hold of some topics until the partitions are spread."""
+    sharing = ceil(len(subscribers) / len(units)) if units else 0
+    precise = sharing * len(units) / len(subscribers)
+    wanted = dict.fromkeys(range(len(held)), 0)
+    for place, index in enumerate(subscribers):
+        wanted[index] = ceil(precise * (place + 1)) - ceil(precise * place)
+    holders: dict[Unit, dict[int, None]] = {}
+    of_member: dict[int, list[Unit]] = {}
+    for index, units_of_member in enumerate(held):
+        of_member[index] = _java_order([unit for unit in sorted(units_of_member) if unit[0] in topics], hash_of)
+        for unit in of_member[index]:
+            holders.setdefault(unit, {})[index] = None
+    for index, own in of_member.items():
+        for unit in own[: max(len(own) - wanted[index], 0)]:
+            held[index].remove(unit)
+            del holders[unit][index]
+    table = _presized_table(len(units))
+    for unit in _java_order(holders, hash_of, table):
+        for index in sorted(holders[unit])[: max(len(holders[unit]) - sharing, 0)]:
+            held[index].remove(unit)
+            del holders[unit][index]
+    for unit in units:
+        holders.setdefault(unit, {})
+    unfilled = [index for index in subscribers if _count(held[index], topics) < wanted[index]]
+    _fill(_java_order(holders, hash_of, table), holders, unfilled, held, wanted, sharing, topics)
+
+
+def _fill(
+    units: Iterable[Unit],
+    holders: dict[Unit, dict[int, None]],
+    unfilled: list[int],
+    held: list[set[Unit]],
+    wanted: Mapping[int, int],
+    sharing: int,
+    topics: set[bytes],
+) -> None:
+    """Deal units to members in turn, until each unit is shared enough. Mirrors assignRemainingPartitions."""
+    place, progress = 0, False
+    for unit in units:
+        while len(holders[unit]) < sharing:
+            if place >= len(unfilled):
+                if not progress:
+                    break
+                place, progress = 0, False
+                if not unfilled:
+                    break
+            index = unfilled[place]
+            place += 1
+            if index in holders[unit]:
+                continue
+            holders[unit][index] = None
+            held[index].add(unit)
+            progress = True
+            if _count(held[index], topics) >= wanted[index]:
+                place -= 1
+                del unfilled[place]
+        if not unfilled:
+            return
+
+
+def _count(units: Iterable[Unit], topics: set[bytes]) -> int:
+    return sum(unit[0] in topics for unit in units)
+
+
+def _grouped(units: Iterable[Unit]) -> TopicPartitions:
+    grouped: dict[bytes, set[int]] = {}
+    for topic_id, partition in units:
+        grouped.setdefault(topic_id, set()).add(partition)
+    return {topic_id: frozenset(partitions) for topic_id, partitions in grouped.items()}
+
+
+def _unit_hash(unit: Unit) -> int:
+    return 31 * uuid_hash(unit[0]) + unit[1]
+
+
+def _partition_hash(unit: Unit) -> int:
+    return unit[1]
+
+
+def _presized_table(entries: int) -> int:
+    """Return the size of the table of AssignorHelpers.newHashMap."""
+    capacity = int((entries + 1) / 0.75) + 1
+    return 1 << (capacity - 1).bit_length()
+
+
+def _java_order(units: Iterable[Unit], hash_of: Callable[[Unit], int], table: int = _SMALLEST_TABLE) -> list[Unit]:
+    """Return units as a hash table lists them that began with a size; equal buckets keep the given order."""
+    given = list(units)
+    while len(given) > table * 0.75:
+        table *= 2
+
+    def bucket(unit: Unit) -> int:
+        value = hash_of(unit) & _INT32_MASK
+        return (value ^ value >> 16) & (table - 1)
+
+    return sorted(given, key=bucket)

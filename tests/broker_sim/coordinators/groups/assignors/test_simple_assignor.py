@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker_sim.coordinators.groups.assignors.simple_assignor import SimpleAssignor
 from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of
 
 
-def test_every_member_gets_all_partitions_of_its_topics():
+def assignor(counts):
+    return SimpleAssignor({number.to_bytes(16, "big"): frozenset(range(count)) for number, count in counts.items()})
+
+
+@pytest.mark.parametrize(("partitions", "members"), [(3, 1), (3, 3), (3, 2), (2, 5), (1, 4), (7, 3)])
+def test_every_partition_has_the_same_number_of_members_and_no_member_is_idle(partitions, members):
+    names = [f"m{number}" for number in range(members)]
+    spec = spec_of({1: partitions}, dict.fromkeys(names, (1,)))
+    assigned = assignor({1: partitions}).assign(spec)
+    sharing = -(-members // partitions)
+    held = [partition for target in assigned.values() for each in target.values() for partition in each]
+    assert all(assigned[name] for name in names)
+    assert {held.count(partition) for partition in range(partitions)} <= {sharing, sharing - 1}
+    assert set(held) == set(range(partitions))
+
+
+def test_only_assignable_partitions_are_assigned():
+    spec = spec_of({1: 3}, {"a": (1,)})
+    assert numbers_of(assignor({1: 2}).assign(spec)) == {"a": {1: [0, 1]}}
+    assert numbers_of(assignor({}).assign(spec)) == {"a": {}}
+
+
+def test_members_share_each_topic_among_its_subscribers():
     spec = spec_of({1: 2, 2: 1}, {"a": (1,), "b": (1, 2)})
-    assert numbers_of(SimpleAssignor().assign(spec)) == {"a": {1: [0, 1]}, "b": {1: [0, 1], 2: [0]}}
+    assigned = numbers_of(assignor({1: 2, 2: 1}).assign(spec))
+    assert assigned["b"][2] == [0]
+    assert sorted(assigned["a"][1] + assigned["b"][1]) == [0, 1]

@@ -1,0 +1,1 @@
+"""Share groups: members that share partitions, and the initialization of share partitions (KIP-932)."""
