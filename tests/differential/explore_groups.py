@@ -36,7 +36,7 @@ QUIET_SECONDS: Final = 0.08
 """After so long without a response, the pending requests are taken for parked."""
 
 PATIENT_SECONDS: Final = 0.7
-SHOWN_STEPS: Final = 20
+SHOWN_STEPS: Final = 30
 SHOWN_CHARACTERS: Final = 400
 
 
@@ -84,10 +84,10 @@ class GroupTalker(Side):
         return sorted(found, key=lambda each: each[0])
 
     def records(self, group: str) -> Any:
-        """Return the records of the group in the offsets topic; those of classic groups list members in any order."""
+        """Return the records of the group; lists in some are in the order of random ids."""
         write_records(self.probe, OFFSETS_TOPIC, group)
         records = self.probe.transcript.pop()["response"]
-        return ["".join(sorted(each)) if each.startswith("2: ") else each for each in records]
+        return ["".join(sorted(each)) if each.startswith(("2: ", "7: ", "8: ")) else each for each in records]
 
     def _connection(self, slot: int) -> Connection:
         known = self._connections.get(slot)
@@ -125,7 +125,9 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
                     for found, talker in zip((real, our), talkers, strict=True)
                 ]
             if real != our:
-                return _parted(step.note, real, our, talkers[0].sent, name)
+                key, lines = _parted(step.note, real, our, talkers[0].sent, name)
+                states = [[talker.exchange(each) for each in sequence.audit()] for talker in talkers]
+                return key, [*lines, f"then real {states[0]}"[:3000], f"then ours {states[1]}"[:3000]]
         real, our = [talker.records(sequence.group) for talker in talkers]
         if real != our:
             return _parted("records", real, our, talkers[0].sent, name)

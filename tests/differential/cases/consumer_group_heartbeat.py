@@ -278,3 +278,33 @@ def groups_of_another_type(probe: Probe) -> None:
     for _ in attempts("the type"):
         list_own_groups(probe, 4)
         break
+
+
+@case(settings=AT_ONCE)
+def assignors_with_as_many_votes(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    for number, assignors in enumerate(
+        (("uniform", "range"), ("range", "uniform"), ("range", None), (None, "range"), ("range", "range", "uniform"))
+    ):
+        group = group_of(probe, f"g{number}")
+        for place, assignor in enumerate(assignors):
+            Consumer(probe, group, f"m{place}", [topic], assignor=assignor).join()
+            describe(probe, group, str(assignors[: place + 1]))
+
+
+@case(settings=AT_ONCE)
+def members_without_topics(probe: Probe) -> None:
+    topic, other = probe.topic(partitions=2), probe.topic("u", partitions=3)
+    for assignor in ("uniform", "range"):
+        for order in (([], [topic, other]), ([topic, other], []), ([topic], [other]), ([topic], [topic, other], [])):
+            group = group_of(probe, f"{assignor}{[len(each) for each in order]}{len(order[0])}")
+            members = [
+                Consumer(probe, group, f"m{place}", topics, assignor=assignor) for place, topics in enumerate(order)
+            ]
+            for count, member in enumerate(members, 1):
+                member.join()
+                for each in members[:count]:
+                    each.report()
+            for each in members:
+                each.report()
+            describe(probe, group, "at the end")

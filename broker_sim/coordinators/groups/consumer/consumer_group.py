@@ -197,7 +197,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         """Return the assignor that most members request. Mirrors preferredServerAssignor."""
         highest = max(counts.values(), default=0)
         names = [name for name in hash_order(counts) if counts[name] == highest]
-        return names[-1] if names else default
+        return names[0] if names else default
 
     def assignors_with(self, old: ConsumerMember | None, new: ConsumerMember | None) -> dict[str, int]:
         """Return the number of members per assignor after a change."""
