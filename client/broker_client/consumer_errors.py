@@ -72,7 +72,7 @@ class InvalidGroupId(ConfigError):
 
 
 class CommitFailed(ProducerError):
-    """A commit was refused because the member is no longer part of the group. Mirrors CommitFailedException."""
+    """Offsets were refused because the member is no longer part of the group. Mirrors CommitFailedException."""
 
     error_code = ErrorCode.UNKNOWN_MEMBER_ID
 

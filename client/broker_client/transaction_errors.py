@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = [
-    "CommitFailed",
     "InvalidProducerEpoch",
     "ProducerFenced",
     "TransactionAbortable",
@@ -52,12 +51,6 @@ class TransactionAbortable(BrokerError):
 
 class TransactionAborted(ProducerError):
     """The record was not sent yet when its transaction was aborted. Mirrors TransactionAbortedException."""
-
-
-class CommitFailed(ProducerError):
-    """The consumer whose offsets were sent has left its group. Mirrors CommitFailedException."""
-
-    error_code = ErrorCode.UNKNOWN_MEMBER_ID
 
 
 class TransactionInError(ProducerError):

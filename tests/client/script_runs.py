@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from broker_client.consumer_errors import CommitFailed
 from broker_client.consumer_groups import ConsumerGroupMetadata
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import BrokerError, IllegalState, ProducerError, ProducerTimeout, UnsupportedVersion
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
-from broker_client.transaction_errors import CommitFailed
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.deadlines import sleep
 from sim_runtime.world import World

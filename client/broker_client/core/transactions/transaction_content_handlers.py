@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_client.consumer_errors import CommitFailed
 from broker_client.core.transactions.transaction_handlers import (
     LAST_VERSION_BEFORE_TRANSACTION_V2,
     CoordinatorType,
@@ -16,7 +17,7 @@ from broker_client.core.transactions.transaction_handlers import (
 from broker_client.core.transactions.transaction_outcomes import Outcome, outcome_of
 from broker_client.errors import BrokerError, ProducerError
 from broker_client.records import TopicPartition
-from broker_client.transaction_errors import CommitFailed, topics_authorization_failed
+from broker_client.transaction_errors import topics_authorization_failed
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from protocol_specs.messages.add_partitions_to_txn import (

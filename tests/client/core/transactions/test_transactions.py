@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import Deferred, ensureDeferred
 
+from broker_client.consumer_errors import CommitFailed
 from broker_client.consumer_groups import ConsumerGroupMetadata
 from broker_client.errors import BatchExpired, BrokerError, IllegalState, ProducerError
 from broker_client.records import TopicPartition
 from broker_client.transaction_errors import (
-    CommitFailed,
     InvalidProducerEpoch,
     ProducerFenced,
     TransactionAbortable,
