@@ -107,9 +107,12 @@ def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
 
 
 def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list[int]:
-    """Return the integer keys of a HashMap that was copied from another one, lost keys, and then got new ones."""
+    """Return the integer keys of a HashMap that was copied from that of `before`, lost keys, and then got new ones.
+
+    If `before` is empty the map grew with its keys.
+    """
     old, given = set(before), sorted(now)
-    if old == set(given) or not old:
+    if not old:
         table = _table_size(len(given))
     else:
         table = _copied_table_size(len(old), smallest=1)

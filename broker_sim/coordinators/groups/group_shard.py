@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
 from broker_sim.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
+from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_deletion import GroupDeletion
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import OffsetMetadataManager
@@ -71,7 +72,8 @@ class GroupShard:
         self.classic = ClassicGroups(context, self.groups, old_coordinator=old_coordinator)
         self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
         self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
-        self.consumer = ConsumerGroups(context, self.groups)
+        self.consumer = ConsumerGroups(context, self.groups, self.classic)
+        self.classic.servers[GroupType.CONSUMER] = self.consumer.classic_members
         self.share = ShareGroups(context, self.groups)
         self.streams = StreamsGroups(context, self.groups)
         self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets, self.consumer, self.share, self.streams)

@@ -92,6 +92,16 @@ class ClassicGroups:
         self._groups.add(group)
         return group
 
+    def create_stable(self, group_id: str, generation_id: int) -> ClassicGroup:
+        """Add a stable group without members, in place of one of another type."""
+        group = ClassicGroup(group_id, self._services, state=ClassicGroupState.STABLE, generation_id=generation_id)
+        self._groups.add(group)
+        return group
+
+    def join_created(self, group_id: str, joining: Joining) -> CoordinatorResult[Any]:
+        """Serve the JoinGroup of the first member of a new group, in place of an empty one of another type."""
+        return self._joins.join(self.create(group_id), joining, created=True)
+
     def existing_or_created(self, group_id: str) -> Group:
         """Return the group of an id; if there is none, add an empty one for a client that only commits."""
         group = self._groups.get(group_id)
@@ -111,7 +121,7 @@ class ClassicGroups:
         if group is None:
             if request.member_id != NO_MEMBER_ID:
                 return joining.refuse(_UNKNOWN, request.member_id)
-            return self._joins.join(self.create(request.group_id), joining, created=True)
+            return self.join_created(request.group_id, joining)
         if isinstance(group, ClassicGroup):
             return self._joins.join(group, joining, created=False)
         server = self._server(group)

@@ -72,6 +72,11 @@ class ConsumerConfig:
         return self._policy in ("downgrade", "bidirectional")
 
     @property
+    def refuses_classic_members(self) -> bool:
+        """True if classic members cannot join consumer groups."""
+        return self._policy == "disabled"
+
+    @property
     def _policy(self) -> str:
         return str(self._host.config.values.get("group.consumer.migration.policy", "disabled")).lower()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
+from broker_sim.config.java_hash import hash_order, string_hash, timeline_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
@@ -125,6 +125,11 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             and self.static_members.get(old.instance_id) == old.member_id
         ):
             self.static_members.pop(old.instance_id)
+
+    def member_ids(self) -> list[str]:
+        """Return the ids of the members in the order of Kafka's table."""
+        ids = self.members.keys()
+        return [ids[place] for place in timeline_order([string_hash(member_id) for member_id in ids])]
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         """Return the member that holds an instance id."""
@@ -252,7 +257,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     def tombstones(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group."""
-        return self.tombstones_of(list(self.members.keys()))
+        return self.tombstones_of(self.member_ids())
 
     def tombstones_of(self, member_ids: list[str]) -> list[CoordinatorRecord]:
         """Return the records that delete the group and these members. Mirrors createGroupTombstoneRecords."""

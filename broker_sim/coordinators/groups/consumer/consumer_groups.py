@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from broker_sim.config.java_hash import hash_order_of_changed_map
 from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.consumer import consumer_records
+from broker_sim.coordinators.groups.consumer.classic_members import ClassicMembers
 from broker_sim.coordinators.groups.consumer.consumer_config import ConsumerConfig
 from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
 from broker_sim.coordinators.groups.consumer.consumer_replay import ConsumerReplay
@@ -21,8 +23,8 @@ from broker_sim.coordinators.groups.consumer.member_lookup import (
 )
 from broker_sim.coordinators.groups.consumer.member_timers import MemberTimers
 from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate, epoch_records
+from broker_sim.coordinators.groups.consumer.migration import Migration
 from broker_sim.coordinators.groups.consumer.regex_subscriptions import RegexSubscriptions
-from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.topic_partitions import (
@@ -44,6 +46,7 @@ from protocol_specs.messages.consumer_group_heartbeat import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
     from broker_sim.coordinators.groups.classic.requests import ClientInfo
     from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
@@ -62,12 +65,15 @@ _NO_VALUE = -1
 class ConsumerGroups:
     """Heartbeats, leaves and expirations of the members of consumer groups."""
 
-    def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
+    def __init__(self, context: ShardContext, groups: GroupRegistry, classic: ClassicGroups) -> None:
         self.config = ConsumerConfig(context)
         self._context = context
         self._groups = groups
         self._replay = ConsumerReplay(context.snapshots, groups, behaviour=self.config.behaviour)
         self.timers = MemberTimers(context.timers, self._expire)
+        self.migration = Migration(context, self.config, classic)
+        self.classic_members = ClassicMembers(context, self, classic)
+        self._classic = classic
         self._regexes = RegexSubscriptions(context, self.config, groups)
 
     # The interface of a shard's part.
@@ -126,10 +132,20 @@ class ConsumerGroups:
                 raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
             return self._replay.new_group(group_id)
         convertible = create and not self.config.behaviour.consumer_groups_are_first_previews
-        if convertible and group.type is GroupType.CLASSIC and group.is_empty():
-            records += group.tombstones()
-            return self._replay.new_group(group_id)
+        if convertible and isinstance(group, ClassicGroup):
+            return self._converted(group, records)
         raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+
+    def _converted(self, group: ClassicGroup, records: list[CoordinatorRecord]) -> ConsumerGroup:
+        """Return the consumer group that replaces a classic one."""
+        new = self._replay.new_group(group.group_id)
+        if group.is_empty():
+            records += group.tombstones()
+            return new
+        self.migration.upgrade(group, new, records)
+        for member in new.members.values():
+            self._start_session(new.group_id, member)
+        return new
 
     # Heartbeats.
 
@@ -195,10 +211,10 @@ class ConsumerGroups:
         """Return the partitions of a member in the order of the tables in which its release keeps them."""
         if not self.config.behaviour.groups_time_their_assignments:
             return Assignment(topic_partitions=to_topics(member.assigned, TopicPartitions))
+        kept = {} if before.progress == member.progress else before.assigned
         topics = [
             TopicPartitions(
-                topic_id=topic_id,
-                partitions=hash_order_of_changed_map(before.assigned.get(topic_id, frozenset()), partitions),
+                topic_id=topic_id, partitions=hash_order_of_changed_map(kept.get(topic_id, frozenset()), partitions)
             )
             for topic_id, partitions in ordered(member.assigned)
         ]
@@ -273,6 +289,8 @@ class ConsumerGroups:
         self, group: ConsumerGroup, members: Sequence[ConsumerMember], reason: str, response: Any
     ) -> CoordinatorResult[Any]:
         """Remove members, which makes a new group epoch. Mirrors consumerGroupFenceMembers."""
+        if self.migration.may_downgrade(group, members, replaced=False):
+            return self._downgrade(group, members, reason, response)
         records = consumer_records.member_tombstones(group.group_id, [member.member_id for member in members])
         subscribers, regexes = group.subscribers_with(members, None), group.regex_subscribers_with(members, None)
         records += [
@@ -287,6 +305,19 @@ class ConsumerGroups:
             self.timers.stop_all(group.group_id, member.member_id)
             self._removed(group.group_id, member.member_id, reason)
         return CoordinatorResult(records, response)
+
+    def _downgrade(
+        self, group: ConsumerGroup, members: Sequence[ConsumerMember], reason: str, response: Any
+    ) -> CoordinatorResult[Any]:
+        """The last members of the consumer protocol leave: the classic ones go on as a classic group."""
+        records: list[CoordinatorRecord] = []
+        classic = self.migration.downgrade(group, members, None, records)
+        for member in group.members.values():
+            self.timers.stop_all(group.group_id, member.member_id)
+        for member in members:
+            self._removed(group.group_id, member.member_id, reason)
+        self._classic.rebalances.prepare(classic, "the last member of the consumer protocol has left")
+        return CoordinatorResult(records, response, replay=False)
 
     def _expire(self, group_id: str, member_id: str, reason: str, epoch: int | None) -> CoordinatorResult[None]:
         """Remove the member of a timer if it is still there, and at this epoch."""

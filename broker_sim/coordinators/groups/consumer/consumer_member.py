@@ -44,6 +44,11 @@ class ConsumerMember(ModernMember):
         """True if the member joins, syncs and heartbeats as in a classic group."""
         return self.classic is not None
 
+    @property
+    def progress(self) -> tuple[int, MemberState, TopicPartitions, TopicPartitions]:
+        """The fields that reconciliation changes."""
+        return self.member_epoch, self.state, self.assigned, self.pending_revocation
+
     def at_epoch(
         self, member_epoch: int, state: MemberState, assigned: TopicPartitions, pending: TopicPartitions
     ) -> ConsumerMember:
