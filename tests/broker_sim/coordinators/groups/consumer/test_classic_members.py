@@ -42,7 +42,13 @@ def join(bench, **fields):
 
 
 def sync(bench, joined):
-    request = SyncGroupRequest(group_id="g", generation_id=joined.generation_id, member_id=joined.member_id)
+    request = SyncGroupRequest(
+        group_id="g",
+        generation_id=joined.generation_id,
+        member_id=joined.member_id,
+        protocol_type="consumer",
+        protocol_name="range",
+    )
     return bench.api.exchange(request, 5)
 
 
