@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.assignors.simple_assignor import SimpleAssignor
 from broker_sim.coordinators.groups.group_configs import group_config_int
+from broker_sim.coordinators.groups.group_journal import GroupJournal
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_group import is_homogeneous
 from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, ModernMember
 from broker_sim.coordinators.groups.modern.subscription_metadata import metadata_hash
 from broker_sim.coordinators.groups.modern.target_assignment import compute_target_assignment
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, to_topics
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition, to_topics
 from broker_sim.coordinators.groups.share import share_records
 from broker_sim.coordinators.groups.share.descriptions import described_group
 from broker_sim.coordinators.groups.share.initialization import Initialization, InitializedTopic, topic_names
-from broker_sim.coordinators.groups.share.share_group import ShareGroup
+from broker_sim.coordinators.groups.share.share_group import EMPTY, STABLE, ShareGroup
 from broker_sim.coordinators.groups.share.share_offsets import ShareOffsets
 from broker_sim.coordinators.groups.share.share_replay import ShareReplay
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
@@ -68,6 +69,7 @@ class ShareGroups:
     def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
         self._context = context
         self._groups = groups
+        self._journal = GroupJournal(context)
         self._replay = ShareReplay(context, groups)
         self.offsets = ShareOffsets(context, groups, self.existing, self._replay.new_group)
 
@@ -155,6 +157,7 @@ class ShareGroups:
         )
         update = _MemberUpdate(self._context, group, None if known is None else old, new)
         updated = update.run(old)
+        self._report(group, old, updated, joined=known is None)
         self._start_session(group.group_id, updated.member_id)
         response = ShareGroupHeartbeatResponse(
             member_id=updated.member_id,
@@ -231,12 +234,15 @@ class ShareGroups:
         group = self.existing(request.group_id)
         member = group.existing_member(request.member_id)
         response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-        return CoordinatorResult(self._removal(group, member), Heartbeat(response))
+        return CoordinatorResult(self._removal(group, member, "the member left the group."), Heartbeat(response))
 
-    def _removal(self, group: ShareGroup, member: ModernMember) -> list[CoordinatorRecord]:
+    def _removal(self, group: ShareGroup, member: ModernMember, reason: str) -> list[CoordinatorRecord]:
         """Return the records that remove a member, with a new epoch. Mirrors shareGroupFenceMember."""
         group_id, member_id = group.group_id, member.member_id
         self._context.timers.cancel(_session_key(group_id, member_id))
+        self._journal.removed(group_id, member_id, reason)
+        if len(group.members) == 1:
+            self._report_state(group, EMPTY, members=0, reason=reason)
         fingerprint = metadata_hash(self._image, group.subscribers_with([member], None))
         return [
             share_records.current_assignment_tombstone(group_id, member_id),
@@ -258,7 +264,39 @@ class ShareGroups:
         if member is None:
             return CoordinatorResult([], None)
         assert isinstance(group, ShareGroup)
-        return CoordinatorResult(self._removal(group, member), None)
+        return CoordinatorResult(self._removal(group, member, "the member session expired."), None)
+
+    # Events.
+
+    def _report(self, group: ShareGroup, old: ModernMember, new: ModernMember, *, joined: bool) -> None:
+        if joined:
+            self._journal.joined(
+                group.group_id,
+                new.member_id,
+                client_id=new.client_id,
+                client_host=new.client_host,
+                group_instance_id=None,
+            )
+            self._report_state(group, STABLE, members=len(group.members) + 1, reason="a member joined the group.")
+        if new.assigned != old.assigned:
+            topics = self._image.topics_by_id
+            names = [
+                f"{topics[topic_id].name}-{partition}"
+                for topic_id, partition in each_partition(new.assigned)
+                if topic_id in topics
+            ]
+            self._journal.assigned(group.group_id, new.member_id, new.member_epoch, ", ".join(names))
+
+    def _report_state(self, group: ShareGroup, state: str, *, members: int, reason: str) -> None:
+        self._journal.state_changed(
+            group.group_id,
+            group.type,
+            previous=group.state_name(),
+            state=state,
+            generation=group.group_epoch.get() + 1,
+            members=members,
+            reason=reason,
+        )
 
     # Descriptions.
 

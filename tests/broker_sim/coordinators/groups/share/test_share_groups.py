@@ -100,3 +100,22 @@ def test_a_deleted_topic_is_forgotten(groups: Callable[..., ShareGroupsBench]) -
     share.run(200)
     assert list(share.offsets()) == [("bills", 0)]
     assert len(share.states) == 1
+
+
+def test_the_journal_has_the_life_of_a_group(groups: Callable[..., ShareGroupsBench]) -> None:
+    share = groups()
+    share.join("m1", "bills")
+    share.heartbeat("m1", -1)
+    events = [event for event in share.cluster.journal.events if event.kind.startswith("Group")]
+    assert [event.kind for event in events] == [
+        "GroupMemberJoined",
+        "GroupStateChanged",
+        "GroupMemberAssigned",
+        "GroupMemberRemoved",
+        "GroupStateChanged",
+    ]
+    joined, stable, assigned, removed, empty = events
+    assert (joined.member_id, joined.client_id) == ("m1", "tests")
+    assert (stable.group_type, stable.previous, stable.state) == ("share", "Empty", "Stable")
+    assert (assigned.generation, assigned.assignment) == (3, "bills-0")
+    assert (removed.reason, empty.state, empty.members) == ("the member left the group.", "Empty", 0)
