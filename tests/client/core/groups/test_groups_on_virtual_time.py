@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from broker_client.consumer_errors import CommitFailed, RebalanceCallbackFailed, WakeupError
-from broker_client.consumer_groups import OffsetAndMetadata, RebalanceListener
+from broker_client.consumer_groups import OffsetAndMetadata, RebalanceListener, SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.network.client_core import ClientCore
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 6
 SETTLE_MS: Final = 60_000
-STRATEGIES: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
+MEMBERS: Final = (
+    *({"partition.assignment.strategy": name} for name in ("range", "roundrobin", "sticky", "cooperative-sticky")),
+    {"group.protocol": "consumer"},
+)
+PROTOCOLS: Final = ({}, {"group.protocol": "consumer"})
 
 
 class Calls(RebalanceListener):
@@ -53,10 +58,9 @@ class Member:
             "bootstrap.servers": room.cluster.bootstrap_servers,
             "group.id": "g",
             "auto.offset.reset": "earliest",
-            "session.timeout.ms": 6_000,
-            "heartbeat.interval.ms": 1_000,
             "request.timeout.ms": 5_000,
             "fetch.max.wait.ms": 200,
+            **({} if "group.protocol" in options else {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 1_000}),
             **options,
         }
         parsed = consumer_options(given)
@@ -70,14 +74,22 @@ class Member:
         self.listener = Calls()
 
     def start(self, *topics: str) -> None:
-        """Subscribe and poll until `stop`."""
+        """Subscribe and poll until `is_polling` is False."""
         self.is_polling = True
         Deferred.fromCoroutine(self._run(topics or ("t",))).addErrback(
             lambda failure: self.errors.append(failure.value)
         )
 
+    def start_polling(self) -> None:
+        """Poll until `is_polling` is False, with the present subscription."""
+        self.is_polling = True
+        Deferred.fromCoroutine(self._poll()).addErrback(lambda failure: self.errors.append(failure.value))
+
     async def _run(self, topics: Sequence[str]) -> None:
         await self.core.subscribe(topics, self.listener)
+        await self._poll()
+
+    async def _poll(self) -> None:
         while self.is_polling:
             self.values += [record.value for record in await self.core.poll(100)]
 
@@ -159,9 +171,8 @@ def room(world: World) -> Iterator[Room]:
     world.run_until(made.cluster.close())
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_partitions_are_shared_again_after_joins_leaves_and_crashes(room: Room, strategy: str) -> None:
-    options = {"partition.assignment.strategy": strategy}
+@pytest.mark.parametrize("options", MEMBERS, ids=lambda options: str(*options.values()))
+def test_partitions_are_shared_again_after_joins_leaves_and_crashes(room: Room, options: dict[str, str]) -> None:
     first, second, third = room.member(**options), room.member(**options), room.member(**options)
     room.produce(60)
     first.start()
@@ -183,8 +194,9 @@ def test_partitions_are_shared_again_after_joins_leaves_and_crashes(room: Room, 
     assert not first.errors
 
 
-def test_a_group_continues_when_its_coordinator_is_killed(room: Room) -> None:
-    first, second = room.member(), room.member()
+@pytest.mark.parametrize("options", PROTOCOLS, ids=["classic", "consumer"])
+def test_a_group_continues_when_its_coordinator_is_killed(room: Room, options: dict[str, str]) -> None:
+    first, second = room.member(**options), room.member(**options)
     for one in (first, second):
         one.start()
     room.settle(lambda: room.is_shared_by(first, second))
@@ -255,6 +267,29 @@ def test_a_member_that_does_not_poll_leaves_and_its_commit_fails(room: Room) -> 
     slow.start()
     room.settle(lambda: room.is_shared_by(slow, other))
     assert ("lost", list(range(PARTITIONS))) in slow.listener.calls
+
+
+def test_a_member_of_the_consumer_protocol_that_does_not_poll_returns_with_the_next_poll(room: Room) -> None:
+    slow, other = (room.member(**{"group.protocol": "consumer", "max.poll.interval.ms": 3_000}) for _ in range(2))
+    slow.start()
+    room.settle(lambda: room.is_shared_by(slow))
+    slow.is_polling = False
+    other.start()
+    room.settle(lambda: room.is_shared_by(other))
+    slow.start()
+    room.settle(lambda: room.is_shared_by(slow, other))
+    assert ("lost", list(range(PARTITIONS))) in slow.listener.calls
+    assert not slow.errors
+
+
+def test_a_pattern_of_the_broker_and_of_the_client_find_the_same_topics(room: Room) -> None:
+    by_broker, by_client = (room.member(**{"group.protocol": "consumer", "group.id": name}) for name in "ab")
+    room.run(by_broker.core.subscribe_broker_pattern(SubscriptionPattern("[tu]")))
+    room.run(by_client.core.subscribe_pattern(re.compile("[tu]")))
+    for one in (by_broker, by_client):
+        one.start_polling()
+    room.settle(lambda: len(by_broker.core.assignment) == len(by_client.core.assignment) == PARTITIONS + 2)
+    assert by_client.core.subscription == ("t", "u")
 
 
 def test_a_static_member_returns_to_its_partitions_without_a_rebalance(room: Room) -> None:
