@@ -30,7 +30,7 @@ def handle(request: JoinGroupRequest, context: RequestContext) -> HandlerResult:
     try:
         _check(request, context)
     except CoordinatorError as error:
-        return as_version(join_refusal(client_error(error.error_code), request.member_id), context.api_version)
+        return _finished(join_refusal(client_error(error.error_code), request.member_id), context)
     client = client_info(context)
     parked: ParkedResponse[JoinGroupResponse] = ParkedResponse()
     member_id = request.member_id if uses_old_coordinator(context.broker.config) else ""
@@ -38,13 +38,18 @@ def handle(request: JoinGroupRequest, context: RequestContext) -> HandlerResult:
         request.group_id, "classic-group-join", lambda shard: shard.classic.join(request, client, parked)
     )
     written.addErrback(refused(lambda error_code, _: parked.complete(join_refusal(error_code, member_id))))
-    parked.deferred.addCallback(lambda response: as_version(response, context.api_version))
+    parked.deferred.addCallback(lambda response: _finished(response, context))
     return parked.deferred
 
 
 def error_response(request: JoinGroupRequest, context: RequestContext, error_code: ErrorCode) -> JoinGroupResponse:  # noqa: ARG001
     """The whole request fails."""
-    return as_version(join_refusal(error_code), context.api_version)
+    return _finished(join_refusal(error_code), context)
+
+
+def _finished(response: JoinGroupResponse, context: RequestContext) -> JoinGroupResponse:
+    no_generation = context.broker.config.behaviour.refused_join_generation
+    return as_version(response, context.api_version, no_generation=no_generation)
 
 
 def _check(request: JoinGroupRequest, context: RequestContext) -> None:

@@ -202,6 +202,14 @@ class ReleaseBehaviour:
     """Groups have the coordinator of before KIP-848, unless configurations of 3.x choose the new one."""
     group_metadata_version: int = _steps({"0": 0, "0.10.1": 1, "2.1": 2, "2.3": 3})
     """The version of the records of classic groups (KIP-62, KIP-211, KIP-345)."""
+    awaited_assignment_state: str = _steps({"0": "AwaitingSync", "1.1": "CompletingRebalance"})
+    """The name of the state of a group that waits for its leader's assignment."""
+    groups_end_without_members: bool = _until("0.10.1")
+    """A group whose last member is gone is deleted (else it stays, Empty, with its offsets, KAFKA-2720)."""
+    heartbeats_wait_for_assignments: bool = _since("2.4")
+    """A member that waits for its assignment may send heartbeats (else they return REBALANCE_IN_PROGRESS)."""
+    refused_join_generation: int = _steps({"0": 0, "2.2": -1})
+    """The generation of the response to a refused JoinGroup."""
     groups_wait_for_sync_requests: bool = _since("3.0")
     """Members that send no SyncGroup within the rebalance time-out are removed (KAFKA-12890)."""
     group_states_are_filtered_in_any_case: bool = _since("3.8")

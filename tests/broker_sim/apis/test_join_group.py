@@ -33,3 +33,7 @@ def test_the_old_coordinator_looks_for_the_group_first(bench):
 def test_a_missing_protocol_is_null_from_v7_on(bench):
     api = bench()
     assert [join(api, version).protocol_name for version in (0, 6, 7)] == ["", "", None]
+
+
+def test_a_refusal_had_generation_0_before_2_2(bench):
+    assert [join(bench(release=release), 2).generation_id for release in ("2.1", "2.2")] == [0, -1]

@@ -50,7 +50,9 @@ class GroupServices:
         restart_session: Callable[[ClassicGroup, ClassicMember], None],
         old_coordinator: bool,
         journal: GroupJournal,
+        awaited_assignment_state: str = ClassicGroupState.COMPLETING_REBALANCE.value,
     ) -> None:
+        self.awaited_assignment_state = awaited_assignment_state
         self.journal = journal
         self.now_ms = now_ms
         self.restart_session = restart_session
@@ -107,7 +109,7 @@ class ClassicGroup:
 
     def state_name(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
         """Return the state as ListGroups and DescribeGroups name it."""
-        return self.state.value
+        return self._services.awaited_assignment_state if self.state is _COMPLETING else self.state.value
 
     def protocol_type(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
         """Return the protocol type, "" if the group has none."""

@@ -72,6 +72,7 @@ class ClassicGroups:
             restart_session=self.rebalances.restart_session,
             old_coordinator=old_coordinator,
             journal=GroupJournal(context),
+            awaited_assignment_state=context.config.behaviour.awaited_assignment_state,
         )
         self._joins = JoinPhase(context, self.rebalances, old_coordinator=old_coordinator)
         self._syncs = SyncPhase(context, self.rebalances, old_coordinator=old_coordinator)

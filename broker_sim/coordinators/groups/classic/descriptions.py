@@ -33,7 +33,7 @@ def describe(
         return dead
     return DescribedGroup(
         group_id=group_id,
-        group_state=group.state.value,
+        group_state=group.state_name(),
         protocol_type=group.protocol_type(),
         protocol_data=(group.protocol_name or "") if group.state is _STABLE else "",
         members=[_describe(group, member, old_coordinator=old_coordinator) for member in group.members.values()],

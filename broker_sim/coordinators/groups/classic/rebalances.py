@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState
 from broker_sim.coordinators.groups.classic.classic_member import EMPTY_ASSIGNMENT
 from broker_sim.coordinators.groups.classic.group_limits import group_limit
-from broker_sim.coordinators.groups.classic.group_metadata_records import group_record
+from broker_sim.coordinators.groups.classic.group_metadata_records import group_record, group_tombstone
 from broker_sim.coordinators.groups.classic.responses import join_refusal, joined, sync_refusal
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from protocol_specs.error_codes import ErrorCode
@@ -190,6 +190,9 @@ class Rebalances:
         if not group.elect_joined_leader() and group.members:
             self._schedule_end_of_join(group)
             return NOTHING
+        if not group.members and self._context.config.behaviour.groups_end_without_members:
+            group.transition_to(_DEAD)
+            return CoordinatorResult([group_tombstone(group.group_id)], None)
         group.begin_next_generation()
         if group.state is _EMPTY:
             return self._write_empty(group)

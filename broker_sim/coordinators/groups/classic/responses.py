@@ -56,7 +56,9 @@ def synced(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
     )
 
 
-def as_version(response: JoinGroupResponse, api_version: int) -> JoinGroupResponse:
+def as_version(response: JoinGroupResponse, api_version: int, *, no_generation: int = -1) -> JoinGroupResponse:
     """Return a JoinGroup response whose missing protocol is null from v7 on, and empty before."""
+    if response.generation_id < 0:
+        response.generation_id = no_generation
     response.protocol_name = response.protocol_name or (None if api_version >= _NULL_PROTOCOL_SINCE else "")
     return response

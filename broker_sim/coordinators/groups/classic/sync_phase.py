@@ -112,6 +112,8 @@ class SyncPhase:
         if group.state is _DEAD:
             raise CoordinatorError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         group.check_member(request.member_id, request.group_instance_id)
+        if group.state is _COMPLETING and not self._context.config.behaviour.heartbeats_wait_for_assignments:
+            raise CoordinatorError(ErrorCode.REBALANCE_IN_PROGRESS)
         if request.generation_id != group.generation_id:
             raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
         if group.state is _EMPTY:

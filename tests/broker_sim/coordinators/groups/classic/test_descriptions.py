@@ -40,3 +40,13 @@ def test_an_unknown_group_is_dead_and_an_error_from_v6_on(bench):
     assert (old.error_code, old.group_state) == (0, "Dead")
     assert (new.error_code, new.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
     assert new.error_message == "Group absent not found."
+
+
+def test_the_state_of_an_awaited_assignment_had_another_name_before_1_1(bench):
+    def state(release):
+        crew = bench(release=release)
+        crew.join(version=2)
+        crew.run(100)
+        return described(crew, 0).group_state
+
+    assert (state("1.0"), state("1.1")) == ("AwaitingSync", "CompletingRebalance")

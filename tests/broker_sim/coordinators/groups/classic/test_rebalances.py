@@ -1,3 +1,6 @@
+import pytest
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
 from tests.broker_sim.coordinators.groups.classic.group_bench import REBALANCE_MS, SESSION_MS
 
@@ -128,3 +131,12 @@ def test_a_parked_newcomer_is_dropped_after_five_minutes(bench):
     crew.run(2_000)
     assert (parked.response.error_code, parked.response.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
     assert crew.heartbeat(leader) == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_group_ends_with_its_last_member_before_0_10_1(bench):
+    crew = bench(release="0.10.0")
+    crew.join(version=0)
+    crew.run(SESSION_MS + 100)
+    assert crew.join("ann-1", version=0).response.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    with pytest.raises(CoordinatorError, match="not found"):
+        assert crew.group

@@ -91,3 +91,11 @@ def test_an_assignment_that_is_not_written_fails_for_all_and_begins_a_rebalance(
     crew.run(10_000)
     assert [each.response.error_code for each in sent] == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
     assert crew.states() == ("PreparingRebalance", 1)
+
+
+def test_heartbeats_wait_for_the_assignment_before_2_4(bench):
+    crew = bench(release="2.3")
+    leader = crew.joined(1, version=5)[0]
+    assert crew.heartbeat(leader, version=3) == ErrorCode.REBALANCE_IN_PROGRESS
+    crew.sync(leader, version=3)
+    assert crew.heartbeat(leader, version=3) == 0
