@@ -12,9 +12,12 @@ from broker_sim.coordinators.groups.consumer.consumer_groups import ConsumerGrou
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_deletion import GroupDeletion
+from broker_sim.coordinators.groups.group_journal import GroupJournal
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
+from broker_sim.coordinators.groups.modern.modern_group import ModernGroup
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import OffsetMetadataManager
 from broker_sim.coordinators.groups.share.share_groups import ShareGroups
+from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.coordinators.groups.streams.streams_groups import StreamsGroups
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
@@ -78,6 +81,9 @@ class GroupShard:
         self.streams = StreamsGroups(context, self.groups)
         self.parts: tuple[ShardPart, ...] = (self.classic, self.offsets, self.consumer, self.share, self.streams)
         self._replays: dict[type[Message], Callable[[Replayed], None]] = {}
+        self._journal = GroupJournal(context)
+        self._states: dict[str, str] = {}
+        self._touched: dict[str, None] = {}
         part: ShardPart
         for part in self.parts:
             self._replays.update(part.replays)
@@ -87,6 +93,29 @@ class GroupShard:
         replay = self._replays.get(type(record.key))
         if replay is not None:
             replay(Replayed(record.key, record.value, offset, producer_id, producer_epoch))
+            group_id: str | None = getattr(record.key, "group_id", None)  # records of classic groups name it otherwise
+            if group_id is not None and self.context.is_active:
+                self._touched[group_id] = None
+
+    def written(self) -> None:
+        """Put the states of groups that an operation has changed into the journal; classic groups do it themselves."""
+        touched, self._touched = self._touched, {}
+        for group_id in touched:
+            group = self.groups.get(group_id)
+            if isinstance(group, ModernGroup | StreamsGroup):
+                previous, state = self._states.get(group_id, "new"), group.state_name()
+                self._states[group_id] = state
+                self._journal.state_changed(
+                    group_id,
+                    group.type,
+                    previous=previous,
+                    state=state,
+                    generation=group.group_epoch.get(),
+                    members=len(group.members),
+                    reason="",
+                )
+            else:
+                self._states.pop(group_id, None)
 
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
         """Apply the end of a transaction."""

@@ -68,6 +68,9 @@ class Shard(Protocol):
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
         """Apply the control record that ends a transaction."""
 
+    def written(self) -> None:
+        """All records of one operation are replayed."""
+
     def loaded(self) -> None:
         """All records of the log are replayed: start timers."""
 

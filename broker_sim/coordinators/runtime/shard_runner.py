@@ -337,6 +337,7 @@ class ShardRunner(Generic[S]):
                     self.shard.replay(offset + index, *producer, record)
         assert self._batch is not None
         self._batch.writes.append(write)
+        self.shard.written()
 
     def _lingered(self) -> None:
         self._linger_call = None

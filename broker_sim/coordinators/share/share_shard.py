@@ -112,6 +112,9 @@ class ShareShard:
     def unloaded(self) -> None:
         """No requests are parked."""
 
+    def written(self) -> None:
+        """Do nothing: the state of share partitions is in the records alone."""
+
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
         """The coordinator deletes the state of deleted topics by an operation."""
 

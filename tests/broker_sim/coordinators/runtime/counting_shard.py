@@ -56,5 +56,8 @@ class CountingShard:
     def unloaded(self) -> None:
         self.calls.append("unloaded")
 
+    def written(self) -> None:
+        """Do nothing."""
+
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
         self.calls.append(f"changed {sorted(changed_topics)} deleted {sorted(deleted_topics)}")
