@@ -53,8 +53,8 @@ class StreamsGroup:
     def __init__(self, snapshots: SnapshotRegistry, group_id: str) -> None:
         self.group_id = group_id
         self.group_epoch: TimelineValue[int] = TimelineValue(snapshots, 1)
-        self.assignment_epoch: TimelineValue[int] = TimelineValue(snapshots, 0)
-        """The group epoch for which the target assignment was computed; -1 once it is deleted."""
+        self.assignment_epoch: TimelineValue[int] = TimelineValue(snapshots, 1)
+        """The group epoch for which the target assignment was computed; 1 before the first, -1 once it is deleted."""
         self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
         self.metadata_hash: TimelineValue[int] = TimelineValue(snapshots, 0)
         self.validated_topology_epoch: TimelineValue[int] = TimelineValue(snapshots, 0)
@@ -72,6 +72,7 @@ class StreamsGroup:
         self.endpoints: EndpointCache = {}
         self.shutdown_member_id: str | None = None
         """The member that shuts the application down; forgotten when the group is empty."""
+        self.journaled_state = StreamsGroupState.EMPTY.value
         self._refresh_at_ms = 0
         self._refresh_epoch = 0
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.group_journal import GroupJournal
 from broker_sim.coordinators.groups.streams import streams_records
 from broker_sim.coordinators.groups.streams.configured_topology import StatusCode
 from broker_sim.coordinators.groups.streams.descriptions import described_group
@@ -13,7 +14,6 @@ from broker_sim.coordinators.groups.streams.endpoint_partitions import endpoint_
 from broker_sim.coordinators.groups.streams.heartbeat_result import HeartbeatResult
 from broker_sim.coordinators.groups.streams.heartbeat_steps import HeartbeatSteps, updated_member
 from broker_sim.coordinators.groups.streams.streams_config import StreamsConfig
-from broker_sim.coordinators.groups.streams.streams_events import StreamsEvents
 from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.coordinators.groups.streams.streams_member import (
     LEAVE_EPOCH,
@@ -52,7 +52,7 @@ class StreamsGroups:
         self._context = context
         self._groups = groups
         self._replay = StreamsReplay(context.snapshots, groups)
-        self._events = StreamsEvents(context.host)
+        self._journal = GroupJournal(context)
 
     # The interface of a shard's part.
 
@@ -64,6 +64,7 @@ class StreamsGroups:
     def loaded(self) -> None:
         """Start the session of each member, and the rebalance timers of those that must give up tasks."""
         for group in self._all():
+            group.journaled_state = group.state_name()
             for member in group.members.values():
                 self._start_session(group.group_id, member.member_id)
                 if member.state is TaskState.UNREVOKED_TASKS:
@@ -152,7 +153,7 @@ class StreamsGroups:
             )
         response.status = steps.statuses
         missing = {} if configured.problem is None else configured.missing_topics
-        return CoordinatorResult(steps.records, HeartbeatResult(response, missing))
+        return self._written(group.group_id, steps.records, HeartbeatResult(response, missing))
 
     def _member(self, group: StreamsGroup, request: StreamsGroupHeartbeatRequest, *, joins: bool) -> StreamsMember:
         """Return the member of a heartbeat; a join creates it.
@@ -181,9 +182,16 @@ class StreamsGroups:
                 self._context.timers.cancel(_rebalance_key(group.group_id, updated.member_id))
         self._start_session(group.group_id, updated.member_id)
         if updated.member_id not in group.members:
-            self._events.joined(group.group_id, updated)
+            self._journal.joined(
+                group.group_id,
+                updated.member_id,
+                client_id=updated.client_id,
+                client_host=updated.client_host,
+                group_instance_id=None,
+            )
         if updated.assigned != old.assigned:
-            self._events.assigned(group.group_id, updated)
+            text = updated.assigned.as_text()
+            self._journal.assigned(group.group_id, updated.member_id, updated.member_epoch, text)
 
     def _response(
         self,
@@ -239,8 +247,31 @@ class StreamsGroups:
         )
         self._context.timers.cancel(_session_key(group_id, member.member_id))
         self._context.timers.cancel(_rebalance_key(group_id, member.member_id))
-        self._events.removed(group_id, member.member_id, reason)
-        return CoordinatorResult(records, response)
+        self._journal.removed(group_id, member.member_id, reason)
+        return self._written(group_id, records, response, reason)
+
+    def _written(
+        self, group_id: str, records: list[CoordinatorRecord], response: Any, reason: str = ""
+    ) -> CoordinatorResult[Any]:
+        """Return the result of an operation, which journals the group's state when the records are committed."""
+
+        def committed(error: CoordinatorError | None) -> None:
+            group = self._groups.get(group_id)
+            if error is not None or not isinstance(group, StreamsGroup):
+                return
+            previous, state = group.journaled_state, group.state_name()
+            group.journaled_state = state
+            self._journal.state_changed(
+                group_id,
+                GroupType.STREAMS,
+                previous=previous,
+                state=state,
+                generation=group.group_epoch.get(),
+                members=len(group.members),
+                reason=reason,
+            )
+
+        return CoordinatorResult(records, response, on_committed=committed if records else None)
 
     # Timers.
 
@@ -293,7 +324,7 @@ class StreamsGroups:
             updated=None,
             now_ms=self._context.now_ms(),
         )
-        return CoordinatorResult(records, None)
+        return self._written(group_id, records, None)
 
     # Descriptions.
 

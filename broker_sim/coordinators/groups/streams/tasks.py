@@ -69,6 +69,15 @@ class HeldTasks:
             active.setdefault(subtopology, {}).update(epochs)
         return HeldTasks(active, _union(self.standby, other.standby), _union(self.warmup, other.warmup))
 
+    def as_text(self) -> str:
+        """Return such as `active 0_1, 0_2; standby 1_0`: Kafka Streams names tasks so."""
+        kinds = (("active", partitions_of(self.active)), ("standby", self.standby), ("warmup", self.warmup))
+        return "; ".join(
+            f"{kind} " + ", ".join(f"{name}_{partition}" for name, partition in each_task(tasks))
+            for kind, tasks in kinds
+            if tasks
+        )
+
     def overlaps(self, tasks: Tasks) -> bool:
         """Return True if one of the tasks is also in the other set, as the same kind of task."""
         return (

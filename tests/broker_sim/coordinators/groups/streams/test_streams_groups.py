@@ -1,3 +1,4 @@
+from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved, GroupStateChanged
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.streams_group_heartbeat import Endpoint, TaskIds
@@ -50,15 +51,12 @@ def test_an_empty_group_waits_for_more_members(streams_bench):
     ann, bob = bench.member("ann"), bench.member("bob")
     response = ann.join()
     assert statuses(response) == [(5, "Assignment delayed due to the configured initial rebalance delay.")]
-    assert (response.member_epoch, response.active_tasks) == (0, [])
+    assert (response.member_epoch, response.active_tasks) == (1, [])
     bob.join()
     bench.run(3100)
-    ann.join()
-    bob.join()
-    assert (ann.active, bob.active) == ({"0": [0, 2]}, {"0": [1, 3]}) or (ann.active, bob.active) == (
-        {"0": [1, 3]},
-        {"0": [0, 2]},
-    )
+    ann.beat()
+    bob.beat()
+    assert sorted([ann.active["0"], bob.active["0"]]) == [[0, 2], [1, 3]]
 
 
 def test_assignments_keep_their_interval(streams_bench):
@@ -222,6 +220,24 @@ def test_a_restarted_coordinator_has_the_same_group(streams_bench):
     ann.report()
     bob.beat()
     assert (ann.active, bob.active) == ({"0": [0, 1]}, {"0": [2, 3]})
+
+
+def test_the_life_of_a_group_is_in_the_journal(streams_bench):
+    bench = streams_bench()
+    ann = bench.member("ann")
+    ann.join()
+    ann.leave()
+    joined, assigned, removed = (
+        bench.cluster.journal.events_of(kind) for kind in (GroupMemberJoined, GroupMemberAssigned, GroupMemberRemoved)
+    )
+    assert [event.member_id for event in joined] == ["ann"]
+    assert [event.assignment for event in assigned] == ["active 0_0, 0_1, 0_2, 0_3"]
+    assert [event.reason for event in removed] == ["the member left the group."]
+    changes = bench.cluster.journal.events_of(GroupStateChanged)
+    assert [(event.previous, event.state, event.generation) for event in changes] == [
+        ("Empty", "Stable", 2),
+        ("Stable", "Empty", 3),
+    ]
 
 
 def test_only_an_empty_group_can_be_deleted(streams_bench):

@@ -15,6 +15,11 @@ def test_only_the_same_kind_of_task_overlaps():
     assert not held.overlaps(Tasks(standby={"0": frozenset({1})}))
 
 
+def test_tasks_are_named_as_kafka_streams_names_them():
+    held = HeldTasks({"0": {1: 5, 0: 4}}, {"1": frozenset({0})})
+    assert held.as_text() == "active 0_0, 0_1; standby 1_0"
+
+
 def test_lists_have_the_order_of_records_and_of_responses():
     tasks = task_sets([TaskIds(subtopology_id="b", partitions=[2, 1]), TaskIds(subtopology_id="10", partitions=[0])])
     assert [(each.subtopology_id, each.partitions) for each in sorted_tasks(tasks, TaskIds)] == [
