@@ -72,7 +72,6 @@ class StreamsGroup:
         self.endpoints: EndpointCache = {}
         self.shutdown_member_id: str | None = None
         """The member that shuts the application down; forgotten when the group is empty."""
-        self.journaled_state = StreamsGroupState.EMPTY.value
         self._refresh_at_ms = 0
         self._refresh_epoch = 0
 

@@ -64,7 +64,6 @@ class StreamsGroups:
     def loaded(self) -> None:
         """Start the session of each member, and the rebalance timers of those that must give up tasks."""
         for group in self._all():
-            group.journaled_state = group.state_name()
             for member in group.members.values():
                 self._start_session(group.group_id, member.member_id)
                 if member.state is TaskState.UNREVOKED_TASKS:
@@ -153,7 +152,7 @@ class StreamsGroups:
             )
         response.status = steps.statuses
         missing = {} if configured.problem is None else configured.missing_topics
-        return self._written(group.group_id, steps.records, HeartbeatResult(response, missing))
+        return CoordinatorResult(steps.records, HeartbeatResult(response, missing))
 
     def _member(self, group: StreamsGroup, request: StreamsGroupHeartbeatRequest, *, joins: bool) -> StreamsMember:
         """Return the member of a heartbeat; a join creates it.
@@ -248,30 +247,7 @@ class StreamsGroups:
         self._context.timers.cancel(_session_key(group_id, member.member_id))
         self._context.timers.cancel(_rebalance_key(group_id, member.member_id))
         self._journal.removed(group_id, member.member_id, reason)
-        return self._written(group_id, records, response, reason)
-
-    def _written(
-        self, group_id: str, records: list[CoordinatorRecord], response: Any, reason: str = ""
-    ) -> CoordinatorResult[Any]:
-        """Return the result of an operation, which journals the group's state when the records are committed."""
-
-        def committed(error: CoordinatorError | None) -> None:
-            group = self._groups.get(group_id)
-            if error is not None or not isinstance(group, StreamsGroup):
-                return
-            previous, state = group.journaled_state, group.state_name()
-            group.journaled_state = state
-            self._journal.state_changed(
-                group_id,
-                GroupType.STREAMS,
-                previous=previous,
-                state=state,
-                generation=group.group_epoch.get(),
-                members=len(group.members),
-                reason=reason,
-            )
-
-        return CoordinatorResult(records, response, on_committed=committed if records else None)
+        return CoordinatorResult(records, response)
 
     # Timers.
 
@@ -324,7 +300,7 @@ class StreamsGroups:
             updated=None,
             now_ms=self._context.now_ms(),
         )
-        return self._written(group_id, records, None)
+        return CoordinatorResult(records, None)
 
     # Descriptions.
 

@@ -235,7 +235,7 @@ def test_the_life_of_a_group_is_in_the_journal(streams_bench):
     assert [event.reason for event in removed] == ["the member left the group."]
     changes = bench.cluster.journal.events_of(GroupStateChanged)
     assert [(event.previous, event.state, event.generation) for event in changes] == [
-        ("Empty", "Stable", 2),
+        ("new", "Stable", 2),
         ("Stable", "Empty", 3),
     ]
 
