@@ -68,19 +68,25 @@ def _delete(
 def _delete_share_state(deletions: GroupDeletions, persister: SharePersister) -> Deferred[dict[str, int]]:
     """Return the error of each share group that cannot be deleted."""
     group_ids = list(deletions.partitions)
-    deleted: Deferred[list[Results]] = gatherResults(
-        [delete_state(persister, group_id, deletions.partitions[group_id]) for group_id in group_ids]
+    deleted: Deferred[list[list[int]]] = gatherResults(
+        [_errors_of(delete_state(persister, each, deletions.partitions[each])) for each in group_ids]
     )
 
-    def errors(results: list[Results]) -> dict[str, int]:
+    def errors(results: list[list[int]]) -> dict[str, int]:
         refused_groups: dict[str, int] = dict(deletions.refused)
         for group_id, of_group in zip(group_ids, results, strict=True):
-            failed = [result.error_code for result in of_group.values() if result.error_code]
-            if failed:
-                refused_groups[group_id] = failed[-1]
+            if of_group:
+                refused_groups[group_id] = of_group[-1]
         return refused_groups
 
     return deleted.addCallback(errors)
+
+
+def _errors_of(deleted: Deferred[Results]) -> Deferred[list[int]]:
+    results: Any = deleted.addCallback(
+        lambda found: [result.error_code for result in found.values() if result.error_code]
+    )
+    return results.addErrback(refused(lambda error_code, _: [error_code]))  # type: ignore[no-any-return]
 
 
 def _delete_others(

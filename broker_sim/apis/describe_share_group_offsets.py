@@ -15,7 +15,7 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered
 from broker_sim.coordinators.groups.share.state_requests import read_summaries
-from broker_sim.coordinators.operation_errors import client_error
+from broker_sim.coordinators.operation_errors import client_error, refused
 from broker_sim.share_partitions.share_partition_manager import shares
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -121,7 +121,8 @@ def _with_offsets(
         ]
         return Group(group_id=group_id, topics=[*topics, *missing])
 
-    return read_summaries(manager.persister, group_id, keys).addCallback(read)
+    described: Any = read_summaries(manager.persister, group_id, keys).addCallback(read)
+    return described.addErrback(refused(lambda code, _: _refusal(group_id, code)))  # type: ignore[no-any-return]
 
 
 def _has_lag(result: Any) -> bool:

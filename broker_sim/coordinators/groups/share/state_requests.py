@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.defer import gatherResults
+from twisted.internet.defer import fail, gatherResults
 from twisted.logger import Logger
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
+from protocol_specs import uuids
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import delete_share_group_state as delete
 from protocol_specs.messages import initialize_share_group_state as initialize
 from protocol_specs.messages import read_share_group_state_summary as summary
@@ -34,9 +36,17 @@ _log = Logger()
 
 
 def _all(
-    group_id: str, partitions: Iterable[tuple[bytes, int]], run: Callable[[SharePartitionKey], Deferred[Any]]
+    name: str,
+    group_id: str,
+    partitions: Iterable[tuple[bytes, int]],
+    run: Callable[[SharePartitionKey], Deferred[Any]],
 ) -> Deferred[Results]:
+    """Run an operation per share partition; the Deferred fails with a CoordinatorError for a negative partition."""
     keys = list(partitions)
+    for topic_id, partition in keys:
+        if partition < 0:
+            text = f"{name} parameters has invalid partitionId - {group_id} {uuids.to_text(topic_id)} {partition}"
+            return fail(CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR, text))
     gathered = gatherResults([run(SharePartitionKey(group_id, *key)) for key in keys])
     return gathered.addCallback(lambda results: dict(zip(keys, results, strict=True)))
 
@@ -51,12 +61,14 @@ def initialize_state(
         data = initialize.PartitionData(partition=key.partition, state_epoch=state_epoch, start_offset=start_offset)
         return persister.initialize(key, data)
 
-    return _all(group_id, [(topic_id, each) for topic_id, of_topic in offsets.items() for each in of_topic], run)
+    keys = [(topic_id, each) for topic_id, of_topic in offsets.items() for each in of_topic]
+    return _all("Initialize share group", group_id, keys, run)
 
 
 def delete_state(persister: SharePersister, group_id: str, partitions: TopicPartitions) -> Deferred[Results]:
     """Delete the state of share partitions."""
     return _all(
+        "Delete share group state",
         group_id,
         [(topic_id, each) for topic_id, of_topic in partitions.items() for each in sorted(of_topic)],
         lambda key: persister.delete(key, delete.PartitionData(partition=key.partition)),
@@ -68,6 +80,7 @@ def read_summaries(
 ) -> Deferred[Results]:
     """Read the start offsets of share partitions."""
     return _all(
+        "Read share group state summary",
         group_id,
         partitions,
         lambda key: persister.read_summary(key, summary.PartitionData(partition=key.partition, leader_epoch=0)),

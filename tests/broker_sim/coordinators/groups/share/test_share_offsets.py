@@ -66,3 +66,11 @@ def test_a_deleted_group_has_no_state(groups: Callable[..., ShareGroupsBench]) -
 def test_partitions_without_state_have_no_offset(groups: Callable[..., ShareGroupsBench]) -> None:
     share = groups()
     assert share.offsets(orders=[1], unknown=[0]) == {("orders", 1): (-1, -1), ("unknown", 0): (-1, -1)}
+
+
+def test_a_negative_partition_fails_the_request_and_the_deletion(groups: Callable[..., ShareGroupsBench]) -> None:
+    share = groups()
+    response = share.alter("orders", {-1: 1})
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert response.error_message.startswith("Initialize share group parameters has invalid partitionId - g ")
+    assert share.delete_group() == ErrorCode.UNKNOWN_SERVER_ERROR
