@@ -75,8 +75,6 @@ class SubscriptionState:
     pattern: re.Pattern[str] | None = None
     broker_pattern: SubscriptionPattern | None = None
     listener: RebalanceListener = NO_LISTENER
-    version: int = 0
-    """Incremented when the assigned partitions change."""
 
     @property
     def is_automatic(self) -> bool:
@@ -150,7 +148,6 @@ class SubscriptionState:
         self.pattern = None
         self.broker_pattern = None
         self.type = SubscriptionType.NONE
-        self.version += 1
 
     def matches(self, topic: str) -> bool:
         """True if a partition of the topic may be assigned by the group."""
@@ -254,4 +251,3 @@ class SubscriptionState:
     def _replace(self, partitions: Iterable[TopicPartition]) -> None:
         keys = [TopicPartition(*key) for key in partitions]
         self.states = {key: self.states.get(key) or PartitionState() for key in keys}
-        self.version += 1

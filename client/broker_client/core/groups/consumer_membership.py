@@ -99,10 +99,6 @@ class ConsumerMembership:
         if self.state is _State.UNSUBSCRIBED:
             self.join()
 
-    def subscription_changed(self) -> None:
-        """Send the new subscription with the next heartbeat."""
-        self._plan()
-
     def join(self) -> None:
         """Join with the same member id, and without partitions."""
         self.member_epoch = JOIN_EPOCH

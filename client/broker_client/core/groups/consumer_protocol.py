@@ -13,7 +13,7 @@ from protocol_specs.schemas.consumer_protocol_subscription import TopicPartition
 from protocol_specs.schemas.record_serde import decode_versioned, encode_versioned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 __all__ = [
     "PROTOCOL_TYPE",
@@ -117,8 +117,3 @@ def partitions_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[
     for topic, partition in partitions:
         grouped.setdefault(topic, []).append(partition)
     return grouped
-
-
-def topics_of(subscriptions: Iterable[Subscription]) -> Sequence[str]:
-    """Return every topic that a subscription names, once, in the order of their first subscription."""
-    return list(dict.fromkeys(topic for subscription in subscriptions for topic in subscription.topics))

@@ -39,10 +39,8 @@ if TYPE_CHECKING:
     from broker_client.core.groups.topic_ids import TopicIds
     from broker_client.core.network.client_core import ClientCore
 
-__all__ = ["CommitCallback", "CommitMembership", "OffsetCommits", "offset_commit_request"]
+__all__ = ["CommitMembership", "OffsetCommits", "offset_commit_request"]
 
-CommitCallback = "Callable[[Mapping[TopicPartition, OffsetAndMetadata], ProducerError | None], object]"
-"""Called with the offsets and the error, or None, within a later call of the consumer."""
 NEVER_MS: Final = 1 << 62
 _LOST_COORDINATOR: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
