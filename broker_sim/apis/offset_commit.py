@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.offset_results import KnownPartitions, by_topic, commit_error, errors_of, in_map_order
+from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
-from broker_sim.coordinators.operation_errors import refused
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.offset_commit import (
     OffsetCommitRequestPartition,
@@ -64,7 +63,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
             api_version=context.api_version,
         ),
     )
-    deferred.addErrback(refused(lambda code, _: [commit_error(code, context)] * len(commits)))
+    deferred.addErrback(refused_commits(len(commits), context))
     return deferred.addCallback(respond)
 
 

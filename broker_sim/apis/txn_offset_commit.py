@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.offset_results import KnownPartitions, by_topic, commit_error, errors_of, in_map_order
+from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
-from broker_sim.coordinators.operation_errors import refused
 from broker_sim.metadata.topic_names import TRANSACTION_STATE_TOPIC_NAME
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.txn_offset_commit import (
@@ -70,7 +69,7 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
         lambda shard: _commit(shard, request, commits, context),
         producer=(request.producer_id, request.producer_epoch),
     )
-    deferred.addErrback(refused(lambda code, _: [commit_error(code, context)] * len(commits)))
+    deferred.addErrback(refused_commits(len(commits), context))
     return deferred.addCallback(respond)
 
 

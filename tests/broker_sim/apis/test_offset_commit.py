@@ -93,3 +93,14 @@ def test_partitions_come_in_the_order_of_scalas_maps_before_4_0(bench: Callable[
     offsets = {("payments", 0): 1, ("orders", 2): 1, ("orders", 1): 1, ("orders", 0): 1}
     assert [each[:2] for each in commit(api, offsets)] != list(offsets)
     assert sorted(each[:2] for each in commit(api, offsets)) == sorted(offsets)
+
+
+@pytest.mark.parametrize(
+    ("release", "error"),
+    [("4.3.1", ErrorCode.UNKNOWN_SERVER_ERROR), ("3.7.2", ErrorCode.INVALID_COMMIT_OFFSET_SIZE)],
+)
+def test_a_commit_larger_than_a_batch_fails(bench: Callable[..., Any], release: str, error: ErrorCode) -> None:
+    api = with_coordinator(bench, release=release, config={"message.max.bytes": "200"})
+    assert commit(api, {("orders", 0): 1}, metadata="x" * 300) == [("orders", 0, error)]
+    assert fetch(api, None) == []
+    assert commit(api, {("orders", 0): 1}) == [("orders", 0, ErrorCode.NONE)]
