@@ -7,7 +7,7 @@ to record_reader, so that results and errors are the same.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from protocol_specs.records.batch_peek import TimestampType, peek_header
 from protocol_specs.records.equal_records import find_runs
@@ -30,24 +30,41 @@ _SAFE_BASE_MAX: Final = 1 << 62
 _ZIGZAG: Final = [(raw >> 1) ^ -(raw & 1) for raw in range(128)]
 
 
-def read_rows(batch: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> list[Row]:
-    """Read the records of the batch at the start of the buffer. Raises the errors of read_records."""
+def read_rows(
+    batch: bytes | memoryview,
+    *,
+    before: tuple[object, ...] = (),
+    after: tuple[object, ...] = (),
+    limit_bytes: int = MAX_DECOMPRESSED_BYTES,
+) -> list[Any]:
+    """Read the records of the batch at the start of the buffer; each row is `(*before, *Row, *after)`.
+
+    Raises the errors of read_records.
+    """
     header = peek_header(batch)
     is_usual = header.records_count > 0 and abs(header.base_offset) < _SAFE_BASE_MAX
+    rows: list[Row] | None = None
     if is_usual and abs(header.base_timestamp) < _SAFE_BASE_MAX:
         section = records_section(batch, header, limit_bytes=limit_bytes)
         runs = find_runs(section, header.records_count)
-        rows = _small_rows(section, header) if runs is None else _rows_of_runs(section, header, runs)
-        if rows is not None:
-            return rows
-    return [
-        (one.offset, one.timestamp, one.key, one.value, one.headers)
-        for one in read_records(batch, limit_bytes=limit_bytes)
-    ]
+        if runs is not None:
+            found = _rows_of_runs(section, header, runs, before, after)
+            if found is not None:
+                return found
+        else:
+            rows = _small_rows(section, header)
+    if rows is None:
+        rows = [
+            (one.offset, one.timestamp, one.key, one.value, one.headers)
+            for one in read_records(batch, limit_bytes=limit_bytes)
+        ]
+    return [(*before, *row, *after) for row in rows] if before or after else rows
 
 
-def _rows_of_runs(section: bytes, header: BatchHeader, runs: list[Run]) -> list[Row] | None:
-    rows: list[Row] = []
+def _rows_of_runs(
+    section: bytes, header: BatchHeader, runs: list[Run], before: tuple[object, ...], after: tuple[object, ...]
+) -> list[Any] | None:
+    rows: list[Any] = []
     offset = header.base_offset
     is_append_time = header.timestamp_type == TimestampType.LOG_APPEND_TIME
     for run in runs:
@@ -61,7 +78,8 @@ def _rows_of_runs(section: bytes, header: BatchHeader, runs: list[Run]) -> list[
             times = [base + delta for delta in deltas]
         keys = _strings(section, run, run.key, run.key_size)
         values = _strings(section, run, run.value, run.value_size)
-        rows += zip(range(offset, offset + run.count), times, keys, values, repeat((), run.count), strict=True)
+        offsets = range(offset, offset + run.count)
+        rows += zip(*map(repeat, before), offsets, times, keys, values, repeat(()), *map(repeat, after), strict=False)
         offset += run.count
     return rows
 

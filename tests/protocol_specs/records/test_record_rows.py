@@ -53,3 +53,12 @@ def test_changed_bytes_are_taken_or_refused_as_by_the_record_reader(
         batch[data.draw(st.integers(57, len(batch) - 1))] = data.draw(st.integers(0, 255))
     changed = bytes(batch)
     assert outcome(lambda: read_rows(changed)) == outcome(lambda: expected(changed))
+
+
+@pytest.mark.parametrize("sizes", [[8] * 40, [1, 2, 3, 4, 5, 6, 7, 8], [300, 70_000]])
+def test_rows_have_what_is_given_before_and_after(sizes: list[int]) -> None:
+    builder = RecordBatchBuilder()
+    for size in sizes:
+        builder.append(1_000, b"k", b"v" * size)
+    batch = builder.build()
+    assert read_rows(batch, before=("t", 3), after=(9,)) == [("t", 3, *row, 9) for row in expected(batch)]

@@ -56,15 +56,18 @@ class FetchedBatch:
 
     def records(self) -> list[ConsumerRecord]:
         """Return its records from the position on."""
-        topic, partition = self.topic_partition
-        epoch = self.leader_epoch
+        before, after = tuple(self.topic_partition), (self.leader_epoch,)
         if self.batch[MAGIC_OFFSET] == MAGIC_V2:
-            rows = read_rows(self.batch)
+            rows = read_rows(self.batch, before=before, after=after)
         else:
-            rows = [(one.offset, one.timestamp, one.key, one.value, one.headers) for one in read_any(self.batch)]
-        if rows and rows[0][0] < self.position:
-            rows = [row for row in rows if row[0] >= self.position]
-        return list(map(_NEW_RECORD, [(topic, partition, *row, epoch) for row in rows]))
+            rows = [
+                (*before, one.offset, one.timestamp, one.key, one.value, one.headers, *after)
+                for one in read_any(self.batch)
+            ]
+        records = list(map(_NEW_RECORD, rows))
+        if records and records[0].offset < self.position:
+            return [record for record in records if record.offset >= self.position]
+        return records
 
 
 class FetchedPartition:
