@@ -166,6 +166,8 @@ def test_groups_of_the_consumer_protocol_are_described_alike(both: Both) -> None
     both.call(lambda admin: admin.delete_groups(["modern"]))
     both.call(lambda admin: admin.delete_group_offsets("modern", KEYS))
     both.call(lambda admin: admin.alter_group_offsets("modern", {KEYS[0]: AT}))
+    both.call(lambda admin: len(admin.remove_group_members("modern")))
+    both.call(lambda admin: admin.describe_consumer_groups(["modern"]))
     for consumer in consumers:
         consumer.close(timeout=1)
 
