@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.classic.requests import ClientInfo
 from broker_sim.coordinators.groups.consumer.availability import serves_consumer_groups
 from broker_sim.coordinators.groups.consumer.consumer_config import supported_assignors
@@ -47,7 +48,12 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
         "consumer-group-heartbeat",
         lambda shard: shard.consumer.heartbeat(request, client),
     )
-    deferred.addErrback(refused(_refusal))
+    sends_texts = broker.config.behaviour.consumer_groups_are_first_previews
+
+    def refuse(error_code: ErrorCode, message: str | None) -> ConsumerGroupHeartbeatResponse:
+        return _refusal(error_code, default_message(error_code) if sends_texts and message is None else message)
+
+    deferred.addErrback(refused(refuse))
     return deferred
 
 

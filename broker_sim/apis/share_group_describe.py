@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.groups_by_partition import groups_by_partition
 from broker_sim.coordinators.operation_errors import client_error
 from broker_sim.share_partitions.share_partition_manager import shares
@@ -39,7 +40,8 @@ def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> Share
         try:
             described += runtime.read(partition, partial(_describe, group_ids))
         except CoordinatorError as error:
-            described += [_refusal(group_id, client_error(error.error_code)) for group_id in group_ids]
+            error_code = client_error(error.error_code)
+            described += [_refusal(group_id, error_code, default_message(error_code)) for group_id in group_ids]
     if request.include_authorized_operations:
         for group in described:
             if not group.error_code:
@@ -60,8 +62,8 @@ def error_response(
     return ShareGroupDescribeResponse(groups=[_refusal(group_id, error_code) for group_id in request.group_ids])
 
 
-def _refusal(group_id: str, error_code: ErrorCode) -> DescribedGroup:
-    return DescribedGroup(group_id=group_id, error_code=error_code)
+def _refusal(group_id: str, error_code: ErrorCode, message: str | None = None) -> DescribedGroup:
+    return DescribedGroup(group_id=group_id, error_code=error_code, error_message=message)
 
 
 HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -2,9 +2,10 @@
 
 Versions: v2 leader epochs, v3 member ids and generations (KIP-447), v4 and v5 the transaction protocol of KIP-890. The
 transaction coordinator verifies the transaction first (KIP-890, `transaction.partition.verification.enable`); it is not
-simulated yet and knows no transaction. Precedence: unknown topics and partitions (3), an empty group id (24), the
-coordinator's state (14, 16), the transaction (15 while no transaction topic exists, else 49), the group's checks, the
-length of the metadata (12). Mirrors KafkaApis.handleTxnOffsetCommitRequest and
+simulated yet and knows no transaction. Precedence: unknown topics and partitions (3), an empty group id (24), since 4.0
+no offsets topic (15: the verification finds no partition), the coordinator's state (14, 16), the transaction (15 while
+no transaction topic exists, else 49), the group's checks, the length of the metadata (12).
+Mirrors KafkaApis.handleTxnOffsetCommitRequest and
 GroupCoordinatorService.commitTransactionalOffsets.
 """
 
@@ -16,7 +17,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
-from broker_sim.metadata.topic_names import TRANSACTION_STATE_TOPIC_NAME
+from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
@@ -63,6 +64,8 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
 
     if not request.group_id:
         return respond([ErrorCode.INVALID_GROUP_ID] * len(commits))
+    if _verifies(context) and not in_maps and GROUP_METADATA_TOPIC_NAME not in image.topics:
+        return respond([ErrorCode.COORDINATOR_NOT_AVAILABLE] * len(commits))
     deferred = context.broker.coordinators.groups.write(
         request.group_id,
         "txn-commit-offset",
@@ -99,12 +102,16 @@ def _commit(
 
 def _verify(context: RequestContext) -> None:
     """Raise unless the producer has a transaction. Mirrors AddPartitionsToTxnManager."""
-    broker = context.broker
-    if not broker.config.behaviour.transactions_are_verified or not broker.config[VERIFICATION]:
+    if not _verifies(context):
         return
-    if TRANSACTION_STATE_TOPIC_NAME not in broker.metadata_cache.image.topics:
+    if TRANSACTION_STATE_TOPIC_NAME not in context.broker.metadata_cache.image.topics:
         raise CoordinatorError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+
+
+def _verifies(context: RequestContext) -> bool:
+    config = context.broker.config
+    return bool(config.behaviour.transactions_are_verified and config[VERIFICATION])
 
 
 def _index(partition: TxnOffsetCommitRequestPartition) -> int:

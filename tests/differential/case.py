@@ -58,10 +58,7 @@ WAITING: Final = frozenset(
     {
         "consumer_group_heartbeat",
         "consumer_group_offsets",
-        "group_coordinator",
         "share_group_heartbeat",
-        "share_state",
-        "streams_group_heartbeat",
     }
 )
 """Modules of cases that are recorded before their handlers exist. The list only shrinks; `compare` runs them all."""

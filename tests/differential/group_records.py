@@ -13,26 +13,40 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 FETCH_VERSION: Final = 12
+SHARE_STATE_TOPIC: Final = "__share_group_state"
 HASHES: Final = {3: slice(6, None), 11: slice(6, 14), 17: slice(6, 14)}
 """Type of record -> the bytes of its value with a hash of topic ids, behind the version and an epoch."""
 
 
 def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None:
-    """Write down the records of an internal topic whose key has this text, in the order of the log."""
+    """Write down the records of an internal topic whose key has this text, in the order of the log.
+
+    The partition of a share partition's state depends on a random topic id: its records are sorted by key.
+    """
     described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
     records = []
     for partition in described.topics[0].partitions:
         records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
+    if topic == SHARE_STATE_TOPIC:
+        records.sort(key=_key_of)
     probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=_with_sorted_deletions(records))
 
 
 def _with_sorted_deletions(records: list[str]) -> list[str]:
-    """Sort the tombstones of offsets that follow each other: they are in the order of a hash table."""
+    """Sort tombstones of offsets that follow each other, as a hash table has put them."""
     found: list[str] = []
-    for deletion, group in groupby(records, lambda each: each.startswith("1: ") and each.endswith("-> None")):
+    for deletion, group in groupby(records, _is_deletion):
         together = list(group)
         found += sorted(together) if deletion else together
     return found
+
+
+def _is_deletion(record: str) -> bool:
+    return record.startswith("1: ") and record.endswith("-> None")
+
+
+def _key_of(record: str) -> str:
+    return record.partition(": ")[2].partition(" -> ")[0]
 
 
 def _records_of(probe: Probe, topic: str, partition: int, leader: int, key: bytes) -> list[str]:

@@ -13,6 +13,7 @@ from protocol_specs.messages.share_fetch import ShareFetchRequest
 from protocol_specs.messages.share_group_describe import ShareGroupDescribeRequest
 from protocol_specs.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.differential.config_requests import SET, incremental
+from tests.differential.group_records import SHARE_STATE_TOPIC
 from tests.differential.group_requests import NO_DELAY, group_of
 from tests.differential.probe import Connection, Probe, attempts
 from tests.differential.requests import metadata
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SHARE_COORDINATOR: Final = 2
-SHARE_STATE_TOPIC: Final = "__share_group_state"
 GROUP_RESOURCE: Final = 32
 ONLY_NEW: Final = ("4.3.1",)
 GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
-from tests.differential.group_records import write_records
+from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.requests import batch, fill
 from tests.differential.share_requests import (
     ACCEPT,
@@ -16,7 +16,6 @@ from tests.differential.share_requests import (
     RELEASE,
     RENEW,
     SHARE,
-    SHARE_STATE_TOPIC,
     SHORT_LOCKS,
     ShareConsumer,
     acknowledge,
