@@ -124,7 +124,7 @@ class Rebalances:
             return NOTHING
         if group.has_all_members_joined:
             return self.complete_join_phase(group)
-        self._schedule_end_of_join(group)
+        self._schedule_end_of_join(group, group.rebalance_timeout_ms)
         return NOTHING
 
     def complete_join_if_over(self, group: ClassicGroup) -> CoordinatorResult[Any]:
@@ -136,9 +136,8 @@ class Rebalances:
             return self.complete_join_phase(group)
         return NOTHING
 
-    def _schedule_end_of_join(self, group: ClassicGroup) -> None:
+    def _schedule_end_of_join(self, group: ClassicGroup, delay_ms: int) -> None:
         group_id = group.group_id
-        delay_ms = max(group.rebalance_timeout_ms, 1)  # a phase that is repeated at once would never end
         self._timers.schedule(_join_key(group_id), delay_ms, lambda: self._end_join(group_id), retry=False)
 
     def _end_join(self, group_id: str) -> CoordinatorResult[Any]:
@@ -188,7 +187,8 @@ class Rebalances:
         if group.state is _DEAD:
             return NOTHING
         if not group.elect_joined_leader() and group.members:
-            self._schedule_end_of_join(group)
+            # A phase that was repeated at once would never end.
+            self._schedule_end_of_join(group, max(group.rebalance_timeout_ms, 1))
             return NOTHING
         if not group.members and self._context.config.behaviour.groups_end_without_members:
             group.transition_to(_DEAD)

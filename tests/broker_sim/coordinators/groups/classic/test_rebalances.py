@@ -2,7 +2,8 @@ import pytest
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
-from tests.broker_sim.coordinators.groups.classic.group_bench import REBALANCE_MS, SESSION_MS
+from protocol_specs.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from tests.broker_sim.coordinators.groups.classic.group_bench import GROUP, REBALANCE_MS, SESSION_MS
 
 DELAY = {"group.initial.rebalance.delay.ms": "3000"}
 
@@ -140,3 +141,11 @@ def test_a_group_ends_with_its_last_member_before_0_10_1(bench):
     assert crew.join("ann-1", version=0).response.error_code == ErrorCode.UNKNOWN_MEMBER_ID
     with pytest.raises(CoordinatorError, match="not found"):
         assert crew.group
+
+
+def test_unused_ids_do_not_hold_up_a_group_without_members(bench):
+    crew = bench(release="3.7")
+    leader = crew.stable(1)[0]
+    crew.join()
+    crew.send(LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=leader.member_id)]), 4)
+    assert crew.states() == ("Empty", 2)
