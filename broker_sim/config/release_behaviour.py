@@ -222,8 +222,10 @@ class ReleaseBehaviour:
     # Consumer groups (KIP-848).
     consumer_groups_need_a_feature: bool = _since("3.8")
     """The feature group.version enables consumer groups (else configurations alone)."""
-    consumer_groups_begin_at_one: bool = _since("4.2")
+    consumer_groups_begin_at_one: bool = _since("4.3")
     """The epochs of a new consumer group are 1 (else 0)."""
+    new_consumer_groups_get_an_epoch: bool = _since("4.1")
+    """The first heartbeat of a group makes an epoch, also without topics."""
     groups_hash_their_topics: bool = _since("4.1")
     """The subscribed topics of a group are a hash in the record of its epoch (KIP-1101; else a record of their own)."""
     groups_record_racks: bool = _until("4.0")
@@ -232,7 +234,7 @@ class ReleaseBehaviour:
     """Records have the time of an assignment, and the epoch at which a member got each partition."""
     dropped_topics_are_revoked_at_once: bool = _since("4.2")
     """A member whose subscription changes must revoke the topics that it dropped before the next assignment."""
-    described_members_show_revocations: bool = _since("4.2")
+    described_members_show_revocations: bool = _since("4.3")
     """ConsumerGroupDescribe lists partitions that a member must revoke in its assignment."""
     descriptions_explain_errors: bool = _since("4.0")
     """ConsumerGroupDescribe has a text for a group that is not found."""

@@ -26,7 +26,7 @@ NAMING_ALONE = (
     "values.py",
     "cross_field_validation.py",
 )
-READ_BY_PARTS = ("group.share.", "share.coordinator.state.topic.")
+READ_BY_PARTS = ("group.consumer.", "group.share.", "group.streams.", "share.coordinator.state.topic.")
 """Prefixes of names that are put together where they are read."""
 
 ROOT = Path(broker_sim.__file__).parent

@@ -66,7 +66,9 @@ class MemberUpdate:
         regexes = group.regex_subscribers_with([self.old], self.new)
         is_new = self.new.member_id not in group.members and group.static_member(self.new.instance_id) is None
         self._homogeneous = group.has_homogeneous(subscribers, regexes, len(group.members) + is_new)
-        needed = self.epoch_needed or (self.new.subscribed_topic_names != self.old.subscribed_topic_names)
+        is_first = not self.group_epoch and self.config.behaviour.new_consumer_groups_get_an_epoch
+        names_changed = self.new.subscribed_topic_names != self.old.subscribed_topic_names
+        needed = self.epoch_needed or names_changed or is_first
         if not (needed or group.has_metadata_expired(now_ms)):
             return
         fingerprint = self.config.fingerprint(group.all_topics(subscribers, regexes))

@@ -18,8 +18,13 @@ def test_the_first_member_gets_all_partitions_at_epoch_2(consumers):
     assert bench.partitions(bench.heartbeat("m1", 2)) is None
 
 
-def test_a_group_begins_at_epoch_0_before_4_2(consumers):
-    assert consumers(release="4.0.0").join("m1", "a").member_epoch == 1
+@pytest.mark.parametrize(
+    ("release", "with_topics", "without"), [("4.3.1", 2, 1), ("4.2.1", 1, 1), ("4.1.1", 1, 1), ("4.0.0", 1, 0)]
+)
+def test_the_first_epoch_depends_on_the_release(consumers, release, with_topics, without):
+    bench = consumers(release=release)
+    assert bench.join("m1", "a").member_epoch == with_topics
+    assert bench.join("m1", group_id="other", subscribed_topic_regex="a").member_epoch == without
 
 
 def test_a_second_member_gets_partitions_when_the_first_has_revoked_them(consumers):
