@@ -121,6 +121,16 @@ def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list
     return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
 
 
+def hash_order_of_copied_integers(copied: Iterable[int], added: Iterable[int]) -> list[int]:
+    """Return distinct integers in the order of a HashMap that was copied from a map of some before the others came."""
+    given = sorted(copied)
+    table = _copied_table_size(len(given), smallest=1)
+    given = sorted({*given, *added})
+    while len(given) > table * _LOAD_FACTOR:
+        table *= 2
+    return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
+
+
 def hash_order_of_uuids(uuids: Iterable[bytes]) -> list[bytes]:
     """Return distinct 16-byte ids in the order of a HashMap that grew with them; equal buckets keep the given order."""
     given = list(uuids)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker_sim.config.java_hash import hash_order
+from broker_sim.config.java_hash import hash_order, hash_order_of_integers
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.streams.tasks import partitions_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.streams_group_heartbeat import Endpoint, EndpointToPartitions, TopicPartition
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.streams.configured_topology import ConfiguredSubtopology
     from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
     from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
-    from broker_sim.coordinators.groups.streams.tasks import TaskSets
     from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["EndpointCache", "endpoint_partitions"]
@@ -51,23 +49,26 @@ def _of_member(
     if configured is None or configured.subtopologies is None:
         raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
     host, port = endpoint
+    active = {name: list(epochs) for name, epochs in member.assigned.active.items()}
+    standby = {name: hash_order_of_integers(partitions) for name, partitions in member.assigned.standby.items()}
     return EndpointToPartitions(
         user_endpoint=Endpoint(host=host, port=port),
-        active_partitions=_partitions(partitions_of(member.assigned.active), configured.subtopologies, image),
-        standby_partitions=_partitions(member.assigned.standby, configured.subtopologies, image),
+        active_partitions=_partitions(active, configured.subtopologies, image),
+        standby_partitions=_partitions(standby, configured.subtopologies, image),
     )
 
 
 def _partitions(
-    tasks: TaskSets, subtopologies: Mapping[str, ConfiguredSubtopology], image: MetadataImage
+    tasks: Mapping[str, list[int]], subtopologies: Mapping[str, ConfiguredSubtopology], image: MetadataImage
 ) -> list[TopicPartition]:
     found = []
     for subtopology in hash_order(tasks):
-        configured = subtopologies[subtopology]
+        configured, partitions = subtopologies[subtopology], tasks[subtopology]
         for topic in hash_order(dict.fromkeys([*sorted(configured.source_topics), *configured.repartition_sources])):
             existing = image.topics.get(topic)
             if existing is None:
                 raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            partitions = sorted(tasks[subtopology])
-            found.append(TopicPartition(topic=topic, partitions=partitions[: len(existing.partitions)]))
+            count = len(existing.partitions)
+            listed = sorted(partitions)[:count] if count < len(partitions) else list(partitions)
+            found.append(TopicPartition(topic=topic, partitions=listed))
     return found

@@ -117,7 +117,7 @@ class _Assignment:
 
     def _assign_active(self, tasks: list[TaskId]) -> None:
         left = []
-        for task in sorted(tasks):
+        for task in sorted(tasks, key=_by_partition):
             previous = self._previous_active.get(task)
             if not self._give_active(previous, task):
                 left.append(task)
@@ -127,7 +127,7 @@ class _Assignment:
             if not self._give_active(holder, task):
                 rest.append(task)
         queue = JavaPriorityQueue(_load, self._processes.values())
-        for task in rest:
+        for task in sorted(rest):
             process = queue.poll()
             assert process is not None
             count = process.add_task_to_least_loaded(task, active=True)
@@ -164,7 +164,7 @@ class _Assignment:
 
     def _assign_standby(self, tasks: list[TaskId]) -> None:
         left: list[tuple[TaskId, int]] = []
-        for task in sorted(tasks, reverse=True):
+        for task in sorted(tasks, key=_by_partition, reverse=True):
             for replica in range(self._replicas):
                 holder = self._previous_active.get(task)
                 if (
@@ -178,7 +178,7 @@ class _Assignment:
                 left.append((task, self._replicas - replica))
                 break
         queue = JavaPriorityQueue(_load, self._processes.values())
-        for task, replicas in left:
+        for task, replicas in sorted(left, reverse=True):
             for _ in range(replicas):
                 if not self._give_to_least_loaded(queue, task):
                     break
@@ -201,6 +201,12 @@ class _Assignment:
         for process in reversed(polled):
             queue.add(process)
         return given
+
+
+def _by_partition(task: TaskId) -> tuple[int, str]:
+    """Return the key by which members keep tasks: the first partitions of all subtopologies come first."""
+    subtopology, partition = task
+    return partition, subtopology
 
 
 def _load(process: ProcessLoad) -> float:

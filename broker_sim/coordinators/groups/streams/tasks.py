@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
-from broker_sim.config.java_hash import hash_order
+from broker_sim.config.java_hash import hash_order, hash_order_of_copied_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -63,10 +63,12 @@ class HeldTasks:
         return not (self.active or self.standby or self.warmup)
 
     def merged_with(self, other: HeldTasks) -> HeldTasks:
-        """Return the tasks of both."""
-        active = {subtopology: dict(epochs) for subtopology, epochs in self.active.items()}
-        for subtopology, epochs in other.active.items():
-            active.setdefault(subtopology, {}).update(epochs)
+        """Return the tasks of both, in the order of Java's copy of the first, which endpoints show."""
+        active = {}
+        for subtopology in (*self.active, *(name for name in other.active if name not in self.active)):
+            both = {**self.active.get(subtopology, {}), **other.active.get(subtopology, {})}
+            order = hash_order_of_copied_integers(self.active.get(subtopology, both), both)
+            active[subtopology] = {partition: both[partition] for partition in order}
         return HeldTasks(active, _union(self.standby, other.standby), _union(self.warmup, other.warmup))
 
     def as_text(self) -> str:

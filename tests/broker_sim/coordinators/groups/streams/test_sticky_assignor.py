@@ -34,6 +34,15 @@ def test_a_member_keeps_its_tasks_up_to_its_share():
     assert found["b"].active == {"0": frozenset({2, 3})}
 
 
+def test_a_member_keeps_the_first_partitions_of_all_subtopologies():
+    members = {
+        "a": TaskMember("p", Tasks({"0": frozenset({0, 1}), "1": frozenset({0, 1})})),
+        "b": TaskMember("q", NO_TASKS),
+    }
+    found = assign_tasks(members, {"0": subtopology(2), "1": subtopology(2)}, 0)
+    assert found["a"].active == {"0": frozenset({0}), "1": frozenset({0})}
+
+
 def test_the_holder_of_a_standby_copy_becomes_active():
     members = {
         "a": TaskMember("p", Tasks({"0": frozenset({0})}, {"0": frozenset({3})})),

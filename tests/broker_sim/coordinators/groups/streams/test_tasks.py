@@ -9,6 +9,11 @@ def test_sets_are_merged_per_subtopology():
     assert merged == HeldTasks({"0": {1: 5, 2: 6}, "2": {0: 6}}, {"1": frozenset({0, 3})})
 
 
+def test_merged_partitions_come_in_the_order_of_javas_copy():
+    merged = HeldTasks({"0": {3: 5}}).merged_with(HeldTasks({"0": {4: 6}, "1": {3: 6, 4: 6}}))
+    assert {name: list(epochs) for name, epochs in merged.active.items()} == {"0": [4, 3], "1": [4, 3]}
+
+
 def test_only_the_same_kind_of_task_overlaps():
     held = HeldTasks({"0": {1: 5}})
     assert held.overlaps(Tasks({"0": frozenset({1, 2})}))
