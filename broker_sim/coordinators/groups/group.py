@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+    from collections.abc import Callable
 
-__all__ = ["Group", "GroupType"]
+    from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+    from protocol_specs.error_codes import ErrorCode
+
+__all__ = ["Group", "GroupType", "PartitionCheck"]
+
+PartitionCheck: TypeAlias = "Callable[[bytes, int], ErrorCode]"
 
 
 class GroupType(Enum):
@@ -44,8 +49,11 @@ class Group(Protocol):
 
     def check_offset_commit(
         self, *, member_id: str, group_instance_id: str | None, member_epoch: int, transactional: bool, api_version: int
-    ) -> None:
-        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit."""
+    ) -> PartitionCheck | None:
+        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit.
+
+        The result, if there is one, returns the error of each partition, by topic id and number.
+        """
 
     def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:
         """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""

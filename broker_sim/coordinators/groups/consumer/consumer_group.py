@@ -20,6 +20,8 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from broker_sim.coordinators.groups.group import PartitionCheck
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
@@ -48,11 +50,10 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     type = GroupType.CONSUMER
 
-    def __init__(
-        self, snapshots: SnapshotRegistry, group_id: str, *, first_epoch: int, first_preview: bool = False
-    ) -> None:
-        super().__init__(snapshots, group_id, first_epoch=first_epoch)
-        self._first_preview = first_preview
+    def __init__(self, snapshots: SnapshotRegistry, group_id: str, *, behaviour: ReleaseBehaviour) -> None:
+        super().__init__(snapshots, group_id, first_epoch=int(behaviour.consumer_groups_begin_at_one))
+        self._first_preview = behaviour.consumer_groups_are_first_previews
+        self._keeps_assignment_epochs = behaviour.groups_time_their_assignments
         self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
         """When the target assignment was computed; 0 before 4.3."""
         self.static_members: TimelineDict[str, str] = TimelineDict(snapshots)
@@ -217,14 +218,19 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         self,
         *,
         member_id: str,
-        group_instance_id: str | None,  # noqa: ARG002
+        group_instance_id: str | None,
         member_epoch: int,
         transactional: bool,
         api_version: int,
-    ) -> None:
-        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit."""
-        if member_epoch < 0 and self.is_empty():
-            return
+    ) -> PartitionCheck | None:
+        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit.
+
+        Where members know the epoch of each partition, an earlier member epoch may commit the partitions that the
+        member has had since then (KIP-1251).
+        """
+        names_no_member = transactional and member_epoch == -1 and not member_id and group_instance_id is None
+        if (member_epoch < 0 and self.is_empty()) or (names_no_member and self._keeps_assignment_epochs):
+            return None
         member = self.existing_member(member_id)
         serves_version = api_version >= _COMMIT_SINCE or self._first_preview
         if not (transactional or member.uses_classic_protocol or serves_version):
@@ -232,7 +238,17 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
                 ErrorCode.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the modern group protocol",
             )
-        _check_epoch(member, member_epoch)
+        if not self._keeps_assignment_epochs or member_epoch >= member.member_epoch:
+            _check_epoch(member, member_epoch)
+            return None
+        stale = ErrorCode.ILLEGAL_GENERATION if member.uses_classic_protocol else ErrorCode.STALE_MEMBER_EPOCH
+        epochs = member.assignment_epochs
+
+        def check(topic_id: bytes, partition: int) -> ErrorCode:
+            since = epochs.get((topic_id, partition))
+            return stale if since is None or member_epoch < since else ErrorCode.NONE
+
+        return check
 
     def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:
         """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""

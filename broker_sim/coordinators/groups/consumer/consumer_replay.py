@@ -68,12 +68,7 @@ class ConsumerReplay:
 
     def new_group(self, group_id: str) -> ConsumerGroup:
         """Return a group that is not among those of the shard."""
-        return ConsumerGroup(
-            self._snapshots,
-            group_id,
-            first_epoch=int(self._behaviour.consumer_groups_begin_at_one),
-            first_preview=self._behaviour.consumer_groups_are_first_previews,
-        )
+        return ConsumerGroup(self._snapshots, group_id, behaviour=self._behaviour)
 
     def _group(self, replayed: Replayed) -> ConsumerGroup | None:
         """Return the group of a record; a value creates it. An empty classic group of the id is replaced."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
-    from broker_sim.coordinators.groups.group import Group
+    from broker_sim.coordinators.groups.group import Group, PartitionCheck
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
@@ -99,7 +99,7 @@ class OffsetMetadataManager:
             CoordinatorError: The member may not commit.
         """
         group = self._group_of_commit(group_id, member_epoch, api_version)
-        group.check_offset_commit(
+        check = group.check_offset_commit(
             member_id=member_id,
             group_instance_id=group_instance_id,
             member_epoch=member_epoch,
@@ -107,7 +107,7 @@ class OffsetMetadataManager:
             api_version=api_version,
         )
         group.commit_received(member_id)
-        result = self._write(group_id, commits, retention_ms=retention_ms)
+        result = self._write(group_id, commits, retention_ms=retention_ms, check=check)
         if not self._journal.full:
             return result
         events = [
@@ -147,7 +147,7 @@ class OffsetMetadataManager:
                 raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
             group = self._existing_or_created(group_id)
         try:
-            group.check_offset_commit(
+            check = group.check_offset_commit(
                 member_id=member_id,
                 group_instance_id=group_instance_id,
                 member_epoch=generation_id,
@@ -158,7 +158,7 @@ class OffsetMetadataManager:
             if error.error_code == ErrorCode.STALE_MEMBER_EPOCH:
                 raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION) from error
             raise
-        return self._write(group_id, commits, retention_ms=DEFAULT_RETENTION)
+        return self._write(group_id, commits, retention_ms=DEFAULT_RETENTION, check=check)
 
     def _group_of_commit(self, group_id: str, member_epoch: int, api_version: int) -> Group:
         group = self._groups.get(group_id)
@@ -174,13 +174,17 @@ class OffsetMetadataManager:
         raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
 
     def _write(
-        self, group_id: str, commits: Sequence[OffsetCommit], *, retention_ms: int
+        self, group_id: str, commits: Sequence[OffsetCommit], *, retention_ms: int, check: PartitionCheck | None
     ) -> CoordinatorResult[list[ErrorCode]]:
         now_ms = self._context.now_ms()
         max_bytes = self._number("offset.metadata.max.bytes")
         results: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         for commit in commits:
+            refused = ErrorCode.NONE if check is None else check(self._topic_id(commit), commit.partition)
+            if refused:
+                results.append(refused)
+                continue
             if commit.metadata is not None and _utf16_units(commit.metadata) > max_bytes:
                 results.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
@@ -195,6 +199,11 @@ class OffsetMetadataManager:
                 )
             )
         return CoordinatorResult(records, results)
+
+    def _topic_id(self, commit: OffsetCommit) -> bytes:
+        """Return the id of a commit's topic, which early versions of the request do not have."""
+        topic = self._context.host.metadata_cache.image.topics.get(commit.topic)
+        return commit.topic_id if commit.topic_id != ZERO_UUID or topic is None else topic.topic_id
 
     def _expiration(self, retention_ms: int, commit: OffsetCommit, now_ms: int) -> int:
         if self._context.config.behaviour.commits_state_their_expiration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
@@ -22,7 +23,7 @@ def registry():
 
 @pytest.fixture
 def group(registry):
-    return ConsumerGroup(registry, "g", first_epoch=1)
+    return ConsumerGroup(registry, "g", behaviour=behaviour_of("4.3.1"))
 
 
 def put(group, member_id="m", **fields):
@@ -84,7 +85,7 @@ def test_classic_members_support_common_protocols(group):
 
 def commit(group, epoch, *, member_id="m", version=9, transactional=False):
     try:
-        group.check_offset_commit(
+        check = group.check_offset_commit(
             member_id=member_id,
             group_instance_id=None,
             member_epoch=epoch,
@@ -93,7 +94,7 @@ def commit(group, epoch, *, member_id="m", version=9, transactional=False):
         )
     except CoordinatorError as error:
         return error.error_code
-    return ErrorCode.NONE
+    return ErrorCode.NONE if check is None else check(T, 0)
 
 
 def test_only_a_member_at_its_epoch_commits(group):
@@ -104,6 +105,12 @@ def test_only_a_member_at_its_epoch_commits(group):
     assert commit(group, -1, member_id="") is ErrorCode.UNKNOWN_MEMBER_ID
     assert commit(group, 3, version=8) is ErrorCode.UNSUPPORTED_VERSION
     assert commit(group, 3, version=3, transactional=True) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(("since", "error"), [(2, ErrorCode.NONE), (3, ErrorCode.STALE_MEMBER_EPOCH)])
+def test_an_earlier_epoch_commits_partitions_that_the_member_has_since_then(group, since, error):
+    put(group, member_epoch=3, assigned={T: frozenset({0})}, assignment_epochs={(T, 0): since})
+    assert commit(group, 2) is error
 
 
 def test_a_classic_member_commits_with_its_generation(group):

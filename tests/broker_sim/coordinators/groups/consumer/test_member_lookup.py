@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
@@ -20,7 +21,7 @@ HOLDER = ConsumerMember(member_id="m", instance_id="i", member_epoch=3, previous
 
 @pytest.fixture
 def group():
-    group = ConsumerGroup(SnapshotRegistry(), "g", first_epoch=1)
+    group = ConsumerGroup(SnapshotRegistry(), "g", behaviour=behaviour_of("4.3.1"))
     group.put_member(HOLDER)
     return group
 
