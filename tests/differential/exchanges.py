@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILE: Final = Path(__file__).parents[1] / "data" / "exchanges.jsonl.gz"
+CLIENT_ID: Final = "t"
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+"""What the recorded cluster was given besides its defaults."""
+
 RESPONSE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 0.3
 OUTCOMES: Final = {"connection closed": CLOSED, "no response": SILENT}
@@ -114,7 +118,7 @@ class Replay:
                 connection.close()
             connection = self._connections[exchange.listener] = Connection(self._addresses[exchange.listener])
         request = from_json(request_type(exchange.api_key), exchange.version, self._translated(exchange.request))
-        connection.send(encode_request(request, exchange.version, correlation_id=1, client_id="probe"))
+        connection.send(encode_request(request, exchange.version, correlation_id=1, client_id=CLIENT_ID))
         response = connection.receive(SILENCE_SECONDS if exchange.response == SILENT else RESPONSE_SECONDS)
         if isinstance(response, str):
             if response == SILENT:  # a late response would be taken for the next one
@@ -180,7 +184,7 @@ def _worded(value: Any, key: str = "") -> Any:
         return sorted((_worded(item) for item in value), key=json.dumps)  # their order is not fixed
     if isinstance(value, list):
         return [_worded(item, key) for item in value]
-    if key in ("errorMessage", "batchIndexErrorMessage", "documentation") and value:
+    if key in ("errorMessage", "batchIndexErrorMessage", "documentation", "statusDetail") and value:
         return "<text>"
     if key in ("clientInstanceId", "subscriptionId", "memberId") and value not in NOTHING:
         return f"<{key}>"

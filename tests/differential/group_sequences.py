@@ -37,7 +37,6 @@ ADMIN_SLOT: Final = 5
 STRANGER: Final = "stranger"
 ASSIGNORS: Final = ("uniform", "range", None)
 LONG_MS: Final = 60_000
-SHORT_MS: Final = 300
 
 
 @dataclass(slots=True)
@@ -79,7 +78,6 @@ class GroupSequence:
         self._classic_only = classic_only
         self._modern = self._chance(0.6) and not classic_only
         self._classic = not self._modern or self._chance(0.5)
-        self._short = self._chance(0.2)
         self._instances = {
             slot: f"i{slot}" if self._chance(0.3) else None for slot in (*CLASSIC_SLOTS, *CONSUMER_SLOTS)
         }
@@ -129,7 +127,6 @@ class GroupSequence:
         )
         wrong = self._pick("", "", "", "", "", "", "", "id", "type", "fresh")
         instance = self._instances[slot]
-        session_ms = SHORT_MS if self._short and self._chance(0.2) else LONG_MS
 
         def build(side: Side) -> Message:
             known = side.members[slot].id
@@ -140,7 +137,7 @@ class GroupSequence:
                 instance=instance,
                 protocols=protocols,
                 protocol_type="connect" if wrong == "type" else "consumer",
-                session_ms=session_ms,
+                session_ms=LONG_MS,
                 rebalance_ms=LONG_MS,
             )
 

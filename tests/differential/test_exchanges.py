@@ -9,13 +9,13 @@ import pytest
 from broker_sim.threaded_cluster import ThreadedCluster
 from tests.differential.case import RELEASES
 from tests.differential.exchange_differences import OPEN, Verdict, expected
-from tests.differential.exchanges import Replay, exchanges
+from tests.differential.exchanges import SETTINGS, Replay, exchanges
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_replay_differs_exactly_where_the_table_lists_it(release: str) -> None:
     wrong = []
-    with ThreadedCluster(brokers=1, release=release) as cluster:
+    with ThreadedCluster(brokers=1, release=release, config=SETTINGS) as cluster:
         replay = Replay(cluster.bootstrap_servers, cluster.cluster.controller_bootstrap_servers)
         for exchange in exchanges(release):
             verdict, reason = expected(exchange)
