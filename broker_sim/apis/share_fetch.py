@@ -106,7 +106,7 @@ def _session(request: ShareFetchRequest, key: SessionKey, context: RequestContex
     assert isinstance(limit, int)
     connection = context.connection
     session = sessions.open(key, named, connection.connection_id, limit=limit)
-    connection.when_closed["share sessions"] = lambda: manager.connection_closed(connection.connection_id)
+    connection.when_closed["share session"] = lambda: manager.connection_closed(key, connection.connection_id)
     return session
 
 

@@ -208,14 +208,16 @@ class SharePartitionManager:
                 released = partition.release(key.member_id)
                 released.addErrback(share_error).addCallback(self._stored, partition)
 
-    def connection_closed(self, connection_id: str) -> None:
-        """End the sessions that a connection has opened; forget the group if no other member has one."""
-        for session in self.sessions.of_connection(connection_id):
-            self.release_session(session.key)
-            group_id = session.key.group_id
-            if not self.sessions.of_group(group_id):
-                for partition in [each for key, each in self.partitions.items() if key.group_id == group_id]:
-                    self._remove(partition)
+    def connection_closed(self, key: SessionKey, connection_id: str) -> None:
+        """End the last session that a connection has opened; forget a group without sessions.
+
+        Mirrors ClientConnectionDisconnectListener. The session may have ended before, or go on over another connection.
+        """
+        if key in [session.key for session in self.sessions.of_connection(connection_id)]:
+            self.release_session(key)
+        if not self.sessions.of_group(key.group_id):
+            for partition in [each for known, each in self.partitions.items() if known.group_id == key.group_id]:
+                self._remove(partition)
 
     # Roles and metadata.
 

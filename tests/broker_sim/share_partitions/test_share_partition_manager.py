@@ -39,10 +39,26 @@ def test_the_end_of_the_last_connection_forgets_the_group(share_group: Callable[
     share.acquired()
     manager = share.cluster.brokers[1].share_partitions
     [session] = manager.sessions.of_group("g")
-    manager.connection_closed(session.connection_id)
+    manager.connection_closed(session.key, "another")
+    assert len(manager.partitions) == 1
+    manager.connection_closed(session.key, session.connection_id)
     share.run(100)
     assert (len(manager.sessions), manager.partitions) == (0, {})
     assert share.stored() == [(0, 2, 0, 1)]
+
+
+def test_a_group_is_forgotten_with_the_connection_of_a_closed_session(
+    share_group: Callable[..., ShareGroupBench],
+) -> None:
+    share = share_group()
+    share.produce(3)
+    share.acquired()
+    manager = share.cluster.brokers[1].share_partitions
+    [session] = manager.sessions.of_group("g")
+    share.fetch(epoch=-1)
+    assert len(manager.partitions) == 1
+    manager.connection_closed(session.key, session.connection_id)
+    assert manager.partitions == {}
 
 
 def test_a_partition_that_moves_away_is_forgotten(share_group: Callable[..., ShareGroupBench]) -> None:
