@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
-    from protocol_specs.error_codes import ErrorCode
 
 __all__ = ["Group", "GroupType", "PartitionCheck"]
 
-PartitionCheck: TypeAlias = "Callable[[bytes, int], ErrorCode]"
+PartitionCheck: TypeAlias = "Callable[[str, bytes, int], None]"
+"""Raises if a partition, by topic name, topic id and number, may not be committed: then the whole request fails."""
 
 
 class GroupType(Enum):
@@ -52,7 +52,7 @@ class Group(Protocol):
     ) -> PartitionCheck | None:
         """Raise unless the member may commit offsets. Mirrors validateOffsetCommit.
 
-        The result, if there is one, returns the error of each partition, by topic id and number.
+        The result, if there is one, checks each partition.
         """
 
     def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:

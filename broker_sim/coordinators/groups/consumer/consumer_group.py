@@ -244,9 +244,10 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         stale = ErrorCode.ILLEGAL_GENERATION if member.uses_classic_protocol else ErrorCode.STALE_MEMBER_EPOCH
         epochs = member.assignment_epochs
 
-        def check(topic_id: bytes, partition: int) -> ErrorCode:
+        def check(_: str, topic_id: bytes, partition: int) -> None:
             since = epochs.get((topic_id, partition))
-            return stale if since is None or member_epoch < since else ErrorCode.NONE
+            if since is None or member_epoch < since:
+                raise CoordinatorError(stale)
 
         return check
 

@@ -154,11 +154,11 @@ class OffsetMetadataManager:
                 transactional=True,
                 api_version=api_version,
             )
+            return self._write(group_id, commits, retention_ms=DEFAULT_RETENTION, check=check)
         except CoordinatorError as error:
             if error.error_code == ErrorCode.STALE_MEMBER_EPOCH:
                 raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION) from error
             raise
-        return self._write(group_id, commits, retention_ms=DEFAULT_RETENTION, check=check)
 
     def _group_of_commit(self, group_id: str, member_epoch: int, api_version: int) -> Group:
         group = self._groups.get(group_id)
@@ -181,13 +181,11 @@ class OffsetMetadataManager:
         results: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         for commit in commits:
-            refused = ErrorCode.NONE if check is None else check(self._topic_id(commit), commit.partition)
-            if refused:
-                results.append(refused)
-                continue
             if commit.metadata is not None and _utf16_units(commit.metadata) > max_bytes:
                 results.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
+            if check is not None:
+                check(commit.topic, self._topic_id(commit), commit.partition)
             results.append(ErrorCode.NONE)
             records.append(
                 commit_record(

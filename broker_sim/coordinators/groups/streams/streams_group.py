@@ -18,6 +18,7 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_sim.coordinators.groups.group import PartitionCheck
     from broker_sim.coordinators.groups.streams.configured_topology import ConfiguredTopology
     from broker_sim.coordinators.groups.streams.endpoint_partitions import EndpointCache
     from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
@@ -185,19 +186,35 @@ class StreamsGroup:
         member_epoch: int,
         transactional: bool,
         api_version: int,
-    ) -> None:
-        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit."""
+    ) -> PartitionCheck | None:
+        """Raise unless the member may commit offsets. Mirrors validateOffsetCommit.
+
+        With an earlier epoch a member may commit the partitions of tasks that it has had since then (KIP-1251).
+        """
         if member_epoch < 0 and self.is_empty():
-            return
+            return None
         if transactional and member_epoch == -1 and not member_id and group_instance_id is None:
-            return
+            return None
         member = self.existing_member(member_id)
         if not transactional and api_version < _COMMIT_SINCE:
             raise CoordinatorError(
                 ErrorCode.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the streams group protocol",
             )
-        _check_epoch(member, member_epoch)
+        if member_epoch >= member.member_epoch:
+            _check_epoch(member, member_epoch)
+            return None
+        topology = self.topology.get()
+        sources = {} if topology is None else topology.source_topics
+
+        def check(topic: str, _: bytes, partition: int) -> None:
+            subtopology = sources.get(topic, "")
+            epochs = [held.active.get(subtopology, {}) for held in (member.assigned, member.pending_revocation)]
+            since = epochs[0].get(partition, epochs[1].get(partition))
+            if topic not in sources or since is None or member_epoch < since:
+                raise CoordinatorError(ErrorCode.STALE_MEMBER_EPOCH)
+
+        return check
 
     def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:
         """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""

@@ -92,9 +92,11 @@ def commit(group, epoch, *, member_id="m", version=9, transactional=False):
             transactional=transactional,
             api_version=version,
         )
+        if check is not None:
+            check("t", T, 0)
     except CoordinatorError as error:
         return error.error_code
-    return ErrorCode.NONE if check is None else check(T, 0)
+    return ErrorCode.NONE
 
 
 def test_only_a_member_at_its_epoch_commits(group):

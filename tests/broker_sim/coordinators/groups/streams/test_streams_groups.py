@@ -1,6 +1,11 @@
 from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved, GroupStateChanged
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
+from protocol_specs.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol_specs.messages.streams_group_heartbeat import Endpoint, TaskIds
 from tests.broker_sim.coordinators.groups.streams.streams_bench import GROUP, topology
 
@@ -238,6 +243,35 @@ def test_the_life_of_a_group_is_in_the_journal(streams_bench):
         ("new", "Stable", 2),
         ("Stable", "Empty", 3),
     ]
+
+
+def test_an_earlier_epoch_commits_the_tasks_of_that_time(streams_bench):
+    bench = streams_bench()
+    ann, bob = bench.member("ann"), bench.member("bob")
+    ann.join()
+    bob.join()
+    ann.beat()
+    ann.report()
+    bob.beat()
+    assert (ann.active, ann.epoch) == ({"0": [0, 1]}, 3)
+
+    def commit(epoch, *partitions, topic="orders"):
+        listed = [
+            OffsetCommitRequestPartition(partition_index=each, committed_offset=1, committed_metadata="")
+            for each in partitions
+        ]
+        topics = [OffsetCommitRequestTopic(name=topic, partitions=listed)]
+        request = OffsetCommitRequest(
+            group_id=GROUP, member_id="ann", generation_id_or_member_epoch=epoch, topics=topics
+        )
+        [committed] = bench.call(request, 9).topics
+        return [each.error_code for each in committed.partitions]
+
+    assert commit(3, 0, 3) == [0, 0]
+    assert commit(2, 0, 1) == [0, 0]
+    assert commit(2, 0, 3) == [113, 113]
+    assert commit(1, 0) == [113]
+    assert commit(4, 0) == [113]
 
 
 def test_only_an_empty_group_can_be_deleted(streams_bench):
