@@ -29,20 +29,29 @@ def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None
         records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
     if topic == SHARE_STATE_TOPIC:
         records.sort(key=_key_of)
-    probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=_with_sorted_deletions(records))
+    probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=steady(records))
 
 
-def _with_sorted_deletions(records: list[str]) -> list[str]:
-    """Sort tombstones of offsets that follow each other, as a hash table has put them."""
+def steady(records: list[str]) -> list[str]:
+    """Return records in which nothing is left of the order of a hash table of random ids."""
     found: list[str] = []
-    for deletion, group in groupby(records, _is_deletion):
-        together = list(group)
-        found += sorted(together) if deletion else together
+    for together, group in groupby(records, _kind_in_any_order):
+        run = list(map(_with_sorted_ids, group))
+        found += sorted(run) if together else run
     return found
 
 
-def _is_deletion(record: str) -> bool:
-    return record.startswith("1: ") and record.endswith("-> None")
+def _kind_in_any_order(record: str) -> str:
+    """Return what records that follow each other in any order have in common; nothing for the others."""
+    if record.startswith("1: ") and record.endswith("-> None"):
+        return "deleted offsets"
+    return "targets" if record.startswith("7: ") else ""
+
+
+def _with_sorted_ids(record: str) -> str:
+    """Return a record whose value lists several topics without their order: its characters are sorted."""
+    key, arrow, value = record.partition(" -> ")
+    return f"{key}{arrow}{''.join(sorted(value))}" if value.count("<id of ") > 1 else record
 
 
 def _key_of(record: str) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 VERSIONS: Final = (0, 1)
+PREVIEW_RECORDS: Final = {"3.7.2": "the records of 3.7's preview of consumer groups have other fields"}
+PREVIEW_ASSIGNOR: Final = {"3.7.2": "the uniform assignor of 3.7's preview gives other partitions"}
 
 
 def describe(probe: Probe, group: str, note: str = "") -> None:
@@ -72,7 +74,7 @@ def requests_that_are_invalid(probe: Probe) -> None:
     list_own_groups(probe, 4)
 
 
-@case(settings=AT_ONCE)
+@case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
 def one_member(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     group = group_of(probe)
@@ -113,7 +115,7 @@ def ids_that_the_coordinator_gives(probe: Probe) -> None:
             member.leave(note="leaves")
 
 
-@case(settings=AT_ONCE)
+@case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
 def two_members_share_a_topic(probe: Probe) -> None:
     topic = probe.topic(partitions=4)
     for assignor in ("uniform", "range"):
@@ -141,7 +143,7 @@ def two_members_share_a_topic(probe: Probe) -> None:
         write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(settings=AT_ONCE)
+@case(settings=AT_ONCE, pending=PREVIEW_ASSIGNOR)
 def members_that_join_one_after_another(probe: Probe) -> None:
     topics = [probe.topic("t", partitions=5), probe.topic("u", partitions=2), probe.topic("v")]
     for assignor in ("uniform", "range"):
@@ -185,7 +187,7 @@ def epochs_that_are_wrong(probe: Probe) -> None:
     describe(probe, group)
 
 
-@case(settings=AT_ONCE)
+@case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
 def static_members(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     group = group_of(probe)

@@ -84,7 +84,7 @@ def one_member(probe: Probe) -> None:
     write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(settings=SHARE, releases=ONLY_NEW)
+@case(settings=SHARE, releases=ONLY_NEW, pending={"4.3.1": "the simple assignor begins with another member"})
 def several_members(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     group = share_group_of(probe)
