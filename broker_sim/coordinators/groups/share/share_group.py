@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
-__all__ = ["EMPTY", "PROTOCOL_TYPE", "STABLE", "ShareGroup"]
+__all__ = ["PROTOCOL_TYPE", "ShareGroup"]
 
 PROTOCOL_TYPE: Final = "share"
 EMPTY: Final = "Empty"

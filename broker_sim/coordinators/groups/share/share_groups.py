@@ -18,7 +18,7 @@ from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS
 from broker_sim.coordinators.groups.share import share_records
 from broker_sim.coordinators.groups.share.descriptions import described_group
 from broker_sim.coordinators.groups.share.initialization import Initialization, InitializedTopic, topic_names
-from broker_sim.coordinators.groups.share.share_group import EMPTY, STABLE, ShareGroup
+from broker_sim.coordinators.groups.share.share_group import ShareGroup
 from broker_sim.coordinators.groups.share.share_offsets import ShareOffsets
 from broker_sim.coordinators.groups.share.share_replay import ShareReplay
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
@@ -241,8 +241,6 @@ class ShareGroups:
         group_id, member_id = group.group_id, member.member_id
         self._context.timers.cancel(_session_key(group_id, member_id))
         self._journal.removed(group_id, member_id, reason)
-        if len(group.members) == 1:
-            self._report_state(group, EMPTY, members=0, reason=reason)
         fingerprint = metadata_hash(self._image, group.subscribers_with([member], None))
         return [
             share_records.current_assignment_tombstone(group_id, member_id),
@@ -277,7 +275,6 @@ class ShareGroups:
                 client_host=new.client_host,
                 group_instance_id=None,
             )
-            self._report_state(group, STABLE, members=len(group.members) + 1, reason="a member joined the group.")
         if new.assigned != old.assigned:
             topics = self._image.topics_by_id
             names = [
@@ -286,17 +283,6 @@ class ShareGroups:
                 if topic_id in topics
             ]
             self._journal.assigned(group.group_id, new.member_id, new.member_epoch, ", ".join(names))
-
-    def _report_state(self, group: ShareGroup, state: str, *, members: int, reason: str) -> None:
-        self._journal.state_changed(
-            group.group_id,
-            group.type,
-            previous=group.state_name(),
-            state=state,
-            generation=group.group_epoch.get() + 1,
-            members=members,
-            reason=reason,
-        )
 
     # Descriptions.
 

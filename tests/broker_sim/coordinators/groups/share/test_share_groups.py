@@ -116,6 +116,6 @@ def test_the_journal_has_the_life_of_a_group(groups: Callable[..., ShareGroupsBe
     ]
     joined, stable, assigned, removed, empty = events
     assert (joined.member_id, joined.client_id) == ("m1", "tests")
-    assert (stable.group_type, stable.previous, stable.state) == ("share", "Empty", "Stable")
+    assert (stable.group_type, stable.state, stable.members) == ("share", "Stable", 1)
     assert (assigned.generation, assigned.assignment) == (3, "bills-0")
     assert (removed.reason, empty.state, empty.members) == ("the member left the group.", "Empty", 0)
