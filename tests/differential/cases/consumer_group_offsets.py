@@ -36,7 +36,10 @@ GROUP = 32
 ONLY_NEW = ("4.3.1",)
 
 
-@case(settings=AT_ONCE, pending={"3.7.2": "3.7's preview refuses commits of versions that know no member epochs"})
+@case(
+    settings=AT_ONCE,
+    pending={"3.7.2": "records of 3.7's preview have other fields, and its OffsetDelete lists offsets that exist"},
+)
 def offsets_of_members(probe: Probe) -> None:
     topic, other = probe.topic(partitions=2), probe.topic("u")
     ids = {topic: probe.topic_id(topic), other: probe.topic_id(other)}

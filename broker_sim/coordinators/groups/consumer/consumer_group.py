@@ -238,6 +238,8 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
                 ErrorCode.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the modern group protocol",
             )
+        if self._first_preview and api_version < _COMMIT_SINCE and member_epoch != member.member_epoch:
+            raise CoordinatorError(ErrorCode.UNSUPPORTED_VERSION)  # the version has no STALE_MEMBER_EPOCH
         if not self._keeps_assignment_epochs or member_epoch >= member.member_epoch:
             _check_epoch(member, member_epoch)
             return None
