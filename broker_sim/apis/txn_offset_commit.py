@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 LOADING_SINCE: Final = 2
 """Producers before this version crash on COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
+ADDS_PARTITION_SINCE: Final = 5
+"""The coordinator adds the partition to the transaction, which takes the place of AddOffsetsToTxn (KIP-890)."""
 VERIFICATION: Final = "transaction.partition.verification.enable"
 
 Commits = list[tuple["Named", TxnOffsetCommitRequestPartition]]
@@ -79,7 +81,8 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
 def _commit(
     shard: GroupShard, request: TxnOffsetCommitRequest, commits: Commits, context: RequestContext
 ) -> CoordinatorResult[list[ErrorCode]]:
-    _verify(context)
+    if not shard.offsets.has_open_transaction(request.producer_id):
+        _verify(context)
     return shard.offsets.commit_transactional(
         group_id=request.group_id,
         member_id=request.member_id,
@@ -111,6 +114,8 @@ def _verify(context: RequestContext) -> None:
 
 def _verifies(context: RequestContext) -> bool:
     config = context.broker.config
+    if context.api_version >= ADDS_PARTITION_SINCE:
+        return True
     return bool(config.behaviour.transactions_are_verified and config[VERIFICATION])
 
 

@@ -174,6 +174,8 @@ class ReleaseBehaviour:
     offset_deletion_ends_groups: bool = _until("4.0")
     """OffsetDelete of the last offset of an empty group deletes the group (else the next expiration does)."""
 
+    transactional_commits_make_groups: bool = _until("4.0")
+    """TxnOffsetCommit with a generation of an unknown group is 25, and makes the group (else 22)."""
     transactions_are_verified: bool = _since("3.6")
     """The transaction coordinator verifies the transaction of TxnOffsetCommit (KIP-890)."""
 

@@ -114,15 +114,9 @@ class ProducerStateManager:
         Raises:
             RecordsRefused: the epoch is old, the sequence is not the next one, or (before 2.5) the producer is unknown.
         """
+        self.check_epoch(producer_id, producer_epoch, offset)
         entry = self._producers.get(producer_id)
-        last_epoch = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
-        if producer_epoch < last_epoch:
-            reason = (
-                f"Epoch of producer {producer_id} at offset {offset} in {self._topic_partition} is "
-                f"{producer_epoch}, which is smaller than the last seen epoch {last_epoch}"
-            )
-            raise RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
-        if entry is None or last_epoch == NO_PRODUCER_EPOCH:
+        if entry is None or entry.producer_epoch == NO_PRODUCER_EPOCH:
             if base_sequence and not self._begin_anywhere:
                 reason = f"Found no record of producer {producer_id} at offset {offset} in {self._topic_partition}"
                 raise RecordsRefused(ErrorCode.UNKNOWN_PRODUCER_ID, reason)
@@ -145,6 +139,21 @@ class ProducerStateManager:
                 f"(current end sequence number)"
             )
             raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+
+    def check_epoch(self, producer_id: int, producer_epoch: int, offset: int) -> None:
+        """Refuse a batch whose epoch is old, also one of a coordinator, which has no sequence to check.
+
+        Raises:
+            RecordsRefused: the epoch is old.
+        """
+        entry = self._producers.get(producer_id)
+        last_epoch = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
+        if producer_epoch < last_epoch:
+            reason = (
+                f"Epoch of producer {producer_id} at offset {offset} in {self._topic_partition} is "
+                f"{producer_epoch}, which is smaller than the last seen epoch {last_epoch}"
+            )
+            raise RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
 
     def update(self, batch: StoredBatch) -> None:
         """Add an appended batch to the state of its producer."""

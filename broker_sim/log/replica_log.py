@@ -274,6 +274,7 @@ class ReplicaLog:
         producers = self.producers
         producers.remove_expired(now_ms)
         if origin is not _CLIENT:
+            producers.check_epoch(batch.producer_id, batch.producer_epoch, batch.base_offset)
             return None
         known = producers.find_duplicate(
             batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.batch_peek import MAGIC_V2
+from protocol_specs.records.batch_peek import MAGIC_V2, NO_SEQUENCE
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.message_set_builder import MessageSetBuilder, message_size
 from protocol_specs.records.record_batch import RecordBatchBuilder, record_size_upper_bound
@@ -35,15 +35,21 @@ class OpenBatch:
         """Start an empty batch, or a message set for a log of magic 0 or 1.
 
         Raises:
-            CoordinatorError: Message sets have no producers.
+            CoordinatorError: Message sets have no producers, or the epoch of a producer is negative.
         """
         self.writes: list[PendingWrite] = []
         self.records_count = 0
         self._magic = magic
         self._builder: RecordBatchBuilder | MessageSetBuilder
         if magic == MAGIC_V2:
+            if producer_id >= 0 > producer_epoch:
+                raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
             self._builder = RecordBatchBuilder(
-                producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=producer_id >= 0, codec=codec
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                base_sequence=0 if producer_id >= 0 else NO_SEQUENCE,
+                is_transactional=producer_id >= 0,
+                codec=codec,
             )
         elif producer_id >= 0:
             raise CoordinatorError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)

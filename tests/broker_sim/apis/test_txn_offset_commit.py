@@ -57,3 +57,23 @@ def test_a_transaction_that_no_coordinator_knows_is_refused(bench: Callable[...,
     api.exchange(FindCoordinatorRequest(key="t", key_type=1), 1)
     api.reactor.run_for(ms=1_000)
     assert commit_in_transaction(api) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+
+
+def test_a_producer_of_an_old_epoch_is_refused(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench, config=UNVERIFIED)
+    assert commit_in_transaction(api, producer_epoch=2) == [ErrorCode.NONE]
+    assert commit_in_transaction(api, producer_epoch=1) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+    assert commit_in_transaction(api, producer_id=5, producer_epoch=-1) == [ErrorCode.UNKNOWN_SERVER_ERROR]
+
+
+def test_v5_adds_the_partition_to_the_transaction_unless_it_is_there(bench: Callable[..., Any]) -> None:
+    api = with_coordinator(bench, config=UNVERIFIED)
+    assert commit_in_transaction(api, version=5) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert commit_in_transaction(api, version=4) == [ErrorCode.NONE]
+    assert commit_in_transaction(api, version=5) == [ErrorCode.NONE]
+
+
+@pytest.mark.parametrize(("release", "error"), [("4.3.1", 22), ("3.7.2", 25)])
+def test_a_generation_of_an_unknown_group_is_refused(bench: Callable[..., Any], release: str, error: int) -> None:
+    api = with_coordinator(bench, config=UNVERIFIED, release=release)
+    assert commit_in_transaction(api, generation_id=1, member_id="m") == [error]

@@ -141,11 +141,10 @@ class OffsetMetadataManager:
         Raises:
             CoordinatorError: The member may not commit.
         """
-        group = self._groups.get(group_id)
-        if group is None:
-            if generation_id >= 0:
-                raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
-            group = self._existing_or_created(group_id)
+        makes_group = generation_id < 0 or self._context.config.behaviour.transactional_commits_make_groups
+        if self._groups.get(group_id) is None and not makes_group:
+            raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
+        group = self._existing_or_created(group_id)
         try:
             check = group.check_offset_commit(
                 member_id=member_id,
@@ -260,6 +259,10 @@ class OffsetMetadataManager:
             return True
         waits = self._context.config.behaviour.commits_in_flight_are_unstable
         return waits and self._offsets.get(group_id, partition) is not committed
+
+    def has_open_transaction(self, producer_id: int) -> bool:
+        """Return True if a transaction of the producer has offsets here."""
+        return self._pending.has_producer(producer_id)
 
     def committed(self, group_id: str) -> list[tuple[TopicPartition, CommittedOffset]]:
         """Return the newest offsets of a group, for reports and tests."""

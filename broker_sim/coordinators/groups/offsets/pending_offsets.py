@@ -37,6 +37,10 @@ class PendingOffsets:
         """Return True if a transaction with offsets of the group is open."""
         return group_id in self._producers_of_group
 
+    def has_producer(self, producer_id: int) -> bool:
+        """Return True if a transaction of the producer is open."""
+        return producer_id in self._by_producer
+
     def has_offset(self, group_id: str, partition: TopicPartition) -> bool:
         """Return True if an open transaction has an offset of the partition."""
         return any(store.get(group_id, partition) is not None for store in self._stores(group_id))
