@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
-from broker_sim.config.java_hash import hash_map_order, hash_order
+from broker_sim.config.java_hash import hash_order, hash_order_of_hashes
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
 from broker_sim.coordinators.operation_errors import client_error, refused
@@ -249,7 +249,7 @@ def error_response(request: OffsetFetchRequest, context: RequestContext, error_c
         )
     partitions = {(topic.name, index): None for topic in request.topics or () for index in topic.partition_indexes}
     keys = list(partitions)
-    keys = [keys[place] for place in hash_map_order(map(partition_hash, keys))]
+    keys = [keys[place] for place in hash_order_of_hashes(map(partition_hash, keys))]
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(

@@ -81,13 +81,6 @@ def hash_order_of_hashes(hashes: Iterable[int]) -> list[int]:
     return sorted(range(len(given)), key=lambda place: _bucket(given[place], table))
 
 
-def hash_map_order(hashes: Iterable[int]) -> list[int]:
-    """Return the indexes of elements in the order of a HashMap that grew with them."""
-    given = [value & _INT32_MASK for value in hashes]
-    table = _table_size(len(given))
-    return sorted(range(len(given)), key=lambda place: _bucket(given[place], table))
-
-
 def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
     """Different 64-bit numbers as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
     given = list(numbers)

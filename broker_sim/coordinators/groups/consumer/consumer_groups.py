@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.config.java_hash import hash_order_of_changed_map
-from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.consumer import consumer_records
@@ -25,6 +24,7 @@ from broker_sim.coordinators.groups.consumer.member_timers import MemberTimers
 from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate, epoch_records
 from broker_sim.coordinators.groups.consumer.migration import Migration
 from broker_sim.coordinators.groups.consumer.regex_subscriptions import RegexSubscriptions
+from broker_sim.coordinators.groups.group_journal import GroupJournal
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.topic_partitions import (
@@ -68,6 +68,7 @@ class ConsumerGroups:
     def __init__(self, context: ShardContext, groups: GroupRegistry, classic: ClassicGroups) -> None:
         self.config = ConsumerConfig(context)
         self._context = context
+        self._journal = GroupJournal(context)
         self._groups = groups
         self._replay = ConsumerReplay(context.snapshots, groups, behaviour=self.config.behaviour)
         self.timers = MemberTimers(context.timers, self._expire)
@@ -303,7 +304,7 @@ class ConsumerGroups:
         records += epoch_records(group.group_id, group.group_epoch.get() + 1, fingerprint, changed=changed)
         for member in members:
             self.timers.stop_all(group.group_id, member.member_id)
-            self._removed(group.group_id, member.member_id, reason)
+            self._journal.removed(group.group_id, member.member_id, reason)
         return CoordinatorResult(records, response)
 
     def _downgrade(
@@ -315,7 +316,7 @@ class ConsumerGroups:
         for member in group.members.values():
             self.timers.stop_all(group.group_id, member.member_id)
         for member in members:
-            self._removed(group.group_id, member.member_id, reason)
+            self._journal.removed(group.group_id, member.member_id, reason)
         self._classic.rebalances.prepare(classic, "the last member of the consumer protocol has left")
         return CoordinatorResult(records, response, replay=False)
 
@@ -358,50 +359,22 @@ class ConsumerGroups:
     def report(self, group: ConsumerGroup, old: ConsumerMember, new: ConsumerMember) -> None:
         """Journal that a member joins or gets other partitions."""
         if new.member_id not in group.members:
-            self._joined(group, new)
+            self._journal.joined(
+                group.group_id,
+                new.member_id,
+                client_id=new.client_id,
+                client_host=new.client_host,
+                group_instance_id=new.instance_id,
+            )
         if new.assigned != old.assigned:
-            self._assigned(group, new)
+            self._journal.assigned(group.group_id, new.member_id, new.member_epoch, self._names(new))
 
-    def _joined(self, group: ConsumerGroup, member: ConsumerMember) -> None:
-        self._context.host.journal.append(
-            GroupMemberJoined(
-                time_us=self._context.host.journal.now_us(),
-                broker_id=self._context.host.id,
-                group_id=group.group_id,
-                member_id=member.member_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                group_instance_id=member.instance_id,
-            )
-        )
-
-    def _removed(self, group_id: str, member_id: str, reason: str) -> None:
-        self._context.host.journal.append(
-            GroupMemberRemoved(
-                time_us=self._context.host.journal.now_us(),
-                broker_id=self._context.host.id,
-                group_id=group_id,
-                member_id=member_id,
-                reason=reason,
-            )
-        )
-
-    def _assigned(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def _names(self, member: ConsumerMember) -> str:
         topics = self._context.host.metadata_cache.image.topics_by_id
-        names = [
-            f"{topics[topic_id].name}-{partition}"
-            for topic_id, partition in each_partition(member.assigned)
+        return ", ".join(
+            f"{topics[topic_id].name}-{index}"
+            for topic_id, index in each_partition(member.assigned)
             if topic_id in topics
-        ]
-        self._context.host.journal.append(
-            GroupMemberAssigned(
-                time_us=self._context.host.journal.now_us(),
-                broker_id=self._context.host.id,
-                group_id=group.group_id,
-                member_id=member.member_id,
-                generation=member.member_epoch,
-                assignment=", ".join(names),
-            )
         )
 
 
