@@ -37,7 +37,7 @@ def test_every_api_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert [int(line[:3]) for line in lines[1:-3] if line[:3].strip()] == list(range(93))
     assert lines[5].split()[-3:] == ["B", "until", "3.9.2"]
-    assert lines[9].split() == ["8", "OffsetCommit", "0-10", "8+", "2-10", "-", "-"]
+    assert lines[9].split() == ["8", "OffsetCommit", "0-10", "8+", "2-10", "-", "B"]
     assert lines[23].endswith("v6 unstable")
 
 
