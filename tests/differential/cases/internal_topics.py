@@ -133,7 +133,8 @@ def records_of_a_topic_that_is_deleted(probe: Probe) -> None:
         *NO_DELAY,
         ("offsets.retention.check.interval.ms", "200"),
         ("offsets.retention.minutes", "1"),
-    )
+    ),
+    unrepeatable="the check of expired offsets may remove a group between the two requests of a new member",
 )
 def offsets_that_expire(probe: Probe) -> None:
     topic = probe.topic()

@@ -84,7 +84,12 @@ def one_member(probe: Probe) -> None:
     write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(settings=SHARE, releases=ONLY_NEW, pending={"4.3.1": "the simple assignor begins with another member"})
+@case(
+    settings=SHARE,
+    releases=ONLY_NEW,
+    pending={"4.3.1": "the simple assignor begins with another member"},
+    unrepeatable="the ids of topics decide which member gets which partition",
+)
 def several_members(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     group = share_group_of(probe)
