@@ -13,23 +13,23 @@ per record. It includes the time in which the broker waits actively for the next
 
 from __future__ import annotations
 
-import math
-import statistics
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchmarks.librdkafka_mock import librdkafka_mock
-from benchmarks.measured_producer import measure
+from benchmarks.measured_process import measure
+from benchmarks.paired_rounds import ORDERS, PairedRounds
 from benchmarks.process_usage import cpu_seconds
-from benchmarks.result import Result, table
+from benchmarks.result import table
 from tests.interop.served_cluster import served_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from benchmarks.librdkafka_mock import Server
+    from benchmarks.result import Result
 
 TOPIC = "measured"
 PARTITIONS = 4  # what the mock gives a topic that it makes on first use
@@ -59,9 +59,6 @@ class Load:
 
 ROUNDS = 6
 """Rounds of each side in one process, after one round that is not measured."""
-ORDERS = (1, -1)
-"""The first producer of a process is some percent slower than the second, with either server."""
-
 LOADS = [
     # The target is equality. A small difference needs many rounds and many processes, because the speed of a process
     # depends on where its memory is; with the default size of the queue the producer would wait for itself.
@@ -113,8 +110,7 @@ def compare(
     configs: Mapping[str, int] = MappingProxyType({}),
 ) -> Result:
     """Measure one load, ours with `configs`. Both servers start anew for each pair; an idle server uses no CPU."""
-    rounds: dict[int, list[list[float]]] = {order: [] for order in ORDERS}
-    cpu_us: tuple[list[float], list[float]] = ([], [])
+    rounds = PairedRounds()
     arguments = ["--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1"]
     for key, value in configs.items():
         arguments += ["-o", f"{key}={value}"]
@@ -125,45 +121,23 @@ def compare(
             before_s = [cpu_seconds(pid) for pid in pids]
             for order in ORDERS * load.processes:
                 measured = measure(
-                    load.kind, servers[::order], TOPIC, load.record_bytes, load.records, *load.configs, rounds=ROUNDS
+                    "measured_producer",
+                    load.kind,
+                    servers[::order],
+                    TOPIC,
+                    load.record_bytes,
+                    load.records,
+                    *load.configs,
+                    rounds=ROUNDS,
                 )
-                rounds[order] += [figures[::order] for figures in measured]
+                rounds.add(order, measured)
             sent = load.records * (ROUNDS + 1) * len(ORDERS) * load.processes
-            for side, (pid, start_s) in enumerate(zip(pids, before_s, strict=True)):
-                cpu_us[side].append((cpu_seconds(pid) - start_s) / sent * 1e6)
-    ours, others = zip(*(figures for of_order in rounds.values() for figures in of_order), strict=True)
-    # In logarithms, where a ratio and its inverse are the same size.
-    ratios = [[math.log(our / their) for our, their in of_order] for of_order in rounds.values()]
-    ratio = math.exp(statistics.mean(statistics.median(of_order) for of_order in ratios))
-    errors = [median_error(of_order) for of_order in ratios]
-    show = milliseconds if load.kind == "latency" else records_per_second
-    ours_us, other_us = (f"{statistics.median(each):.2f} us CPU/{load.cpu_unit}" for each in cpu_us)
-    return Result(
-        name=f"{load.name}, against {name}",
-        ours=f"{show(statistics.median(ours))}, {ours_us}",
-        other=f"{show(statistics.median(others))}, {other_us}",
-        figure=ratio,
-        error=ratio * math.hypot(*errors) / len(errors),
-        target=load.target,
-        at_least=load.kind == "throughput",
-        unit="x",
+            rounds.add_cpu(
+                *((cpu_seconds(pid) - start_s) / sent * 1e6 for pid, start_s in zip(pids, before_s, strict=True))
+            )
+    return rounds.result(
+        f"{load.name}, against {name}", target=load.target, is_time=load.kind == "latency", cpu_unit=load.cpu_unit
     )
-
-
-def median_error(figures: Sequence[float]) -> float:
-    """Return the standard error of the median: half the distance between the figures one deviation of ranks away."""
-    ordered, middle, ranks = sorted(figures), len(figures) / 2, math.sqrt(len(figures)) / 2
-    return (ordered[min(math.ceil(middle + ranks), len(figures) - 1)] - ordered[math.floor(middle - ranks)]) / 2
-
-
-def records_per_second(figure: float) -> str:
-    """Format a throughput."""
-    return f"{figure:,.0f}/s"
-
-
-def milliseconds(seconds: float) -> str:
-    """Format a time."""
-    return f"{1000 * seconds:.3f} ms"
 
 
 if __name__ == "__main__":

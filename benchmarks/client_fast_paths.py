@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.measured_producer import measure
+from benchmarks.measured_process import measure
 from benchmarks.measured_producers import Run, blocking
 from broker_client.core.batching.append_buffer import AppendBuffers
 from broker_client.core.batching.buffer_pool import BufferPool
@@ -140,7 +140,7 @@ def measure_reactors(rounds: int) -> None:
                 for reactor in REACTORS if number % 2 else REACTORS[::-1]:
                     servers, pid = brokers[reactor]
                     before_s = cpu_seconds(pid)
-                    measured = measure(kind, [servers], TOPIC, 100, records, *configs)
+                    measured = measure("measured_producer", kind, [servers], TOPIC, 100, records, *configs)
                     cpu_s[reactor] += cpu_seconds(pid) - before_s
                     figures[reactor] += [one for (one,) in measured]
             for reactor in REACTORS:

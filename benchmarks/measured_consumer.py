@@ -11,29 +11,13 @@ round, not measured, warms all sides up.
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-RUN_SECONDS_MAX = 120
 CHUNK = 10_000
-
-
-def measure(
-    kind: str, servers: Sequence[str], topic: str, record_bytes: int, count: int, *configs: str, rounds: int = 1
-) -> list[list[float]]:
-    """Run consumers in a process of their own, one per bootstrap servers; return their figures, round by round."""
-    arguments = [kind, topic, str(record_bytes), str(count), str(rounds), *servers, *configs]
-    run = subprocess.run(
-        [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX
-    )
-    return [[float(figure) for figure in line.split()] for line in run.stdout.splitlines()]
+FLUSH_SECONDS_MAX = 100
 
 
 def fill(servers: str, topic: str, record_bytes: int, records: int) -> None:
@@ -43,8 +27,8 @@ def fill(servers: str, topic: str, record_bytes: int, records: int) -> None:
     partitions = len(producer.list_topics(topic, timeout=10).topics[topic].partitions)
     for number in range(records):
         producer.produce(topic, value, partition=number % partitions)
-    if producer.flush(RUN_SECONDS_MAX) != 0:
-        raise SystemExit(f"records are not acknowledged within {RUN_SECONDS_MAX} s")
+    if producer.flush(FLUSH_SECONDS_MAX) != 0:
+        raise SystemExit(f"records are not acknowledged within {FLUSH_SECONDS_MAX} s")
 
 
 def consume(consumer: Consumer, topic: str, records: int) -> float:
@@ -78,9 +62,8 @@ def main() -> None:
     kind, topic, record_bytes, count, rounds, *others = sys.argv[1:]
     configs = dict(one.split("=", 1) for one in others if "=" in one)
     all_servers = [one for one in others if "=" not in one]
-    if kind == "consume":
-        for servers in all_servers:
-            fill(servers, topic, int(record_bytes), int(count))
+    for servers in all_servers:
+        fill(servers, topic, int(record_bytes), int(count))
     consumers = [
         Consumer({"bootstrap.servers": servers, "group.id": "measured", "enable.auto.commit": False, **configs})
         for servers in all_servers

@@ -14,28 +14,12 @@ machine: here all sides share both.
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-RUN_SECONDS_MAX = 120
-
-
-def measure(
-    kind: str, servers: Sequence[str], topic: str, record_bytes: int, records: int, *configs: str, rounds: int = 1
-) -> list[list[float]]:
-    """Run producers in a process of their own, one per bootstrap servers; return their figures, round by round."""
-    arguments = [kind, topic, str(record_bytes), str(records), str(rounds), *servers, *configs]
-    run = subprocess.run(
-        [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX
-    )
-    return [[float(figure) for figure in line.split()] for line in run.stdout.splitlines()]
+FLUSH_SECONDS_MAX = 100
 
 
 def throughput(producer: Producer, topic: str, value: bytes, records: int) -> float:
@@ -65,8 +49,8 @@ def latency(producer: Producer, topic: str, value: bytes, records: int) -> float
 
 def flush(producer: Producer) -> None:
     """Wait for every acknowledgement; exit if one is missing, because the figure would be wrong."""
-    if producer.flush(RUN_SECONDS_MAX) != 0:
-        raise SystemExit(f"records are not acknowledged within {RUN_SECONDS_MAX} s")
+    if producer.flush(FLUSH_SECONDS_MAX) != 0:
+        raise SystemExit(f"records are not acknowledged within {FLUSH_SECONDS_MAX} s")
 
 
 def main() -> None:

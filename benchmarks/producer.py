@@ -13,8 +13,9 @@ import statistics
 import sys
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.broker_vs_librdkafka_mock import KEPT_BY_THE_MOCK, PARTITIONS, milliseconds, records_per_second
+from benchmarks.broker_vs_librdkafka_mock import KEPT_BY_THE_MOCK, PARTITIONS
 from benchmarks.measured_producers import PENDING_MEMORY_BYTES, Measured, Run, measure
+from benchmarks.paired_rounds import milliseconds, records_per_second
 from benchmarks.result import Result, table
 from tests.interop.served_cluster import served_cluster
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from typing import Final, NamedTuple
 
-from benchmarks.broker_vs_librdkafka_mock import records_per_second
-from benchmarks.measured_producer import measure
+from benchmarks.measured_process import measure
+from benchmarks.paired_rounds import records_per_second
 from benchmarks.result import Result, table
 from tests.interop.served_cluster import served_cluster
 
@@ -41,7 +41,9 @@ def _row(load: Load, pairs: int) -> Result:
         with served_cluster(*SERVED) as cluster:
             for figures, topic in ((three, "three"), (one, "one")):
                 servers = [cluster.bootstrap_servers]
-                rounds = measure("throughput", servers, topic, RECORD_BYTES, load.records, *load.configs)
+                rounds = measure(
+                    "measured_producer", "throughput", servers, topic, RECORD_BYTES, load.records, *load.configs
+                )
                 figures.append(rounds[0][0])
     return Result(
         name=f"{load.name}, acks=all, replication factor 3 against 1",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.broker_vs_librdkafka_mock import median_error
+from benchmarks.paired_rounds import median_error
 from benchmarks.result import Result, table
 
 FIGURE = Result(name="what", ours="1", other="2", figure=1.0, target=1.0, at_least=True, unit="x")

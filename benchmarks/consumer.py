@@ -1,6 +1,6 @@
 """Records per second of Consumer and of other Python consumers, in turn, from one `broker-sim serve`.
 
-    python benchmarks/consumers.py [RECORD_BYTES [RECORDS [ROUNDS]]]
+    python benchmarks/consumer.py [RECORD_BYTES [RECORDS [ROUNDS]]]
 
 Each consumer reads one partition from the beginning in a process of its own; a figure is the median of the rounds.
 """

@@ -5,27 +5,23 @@ The records fit into what the mock keeps (5 MiB per partition). The mock commits
 
 from __future__ import annotations
 
-import math
-import statistics
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.broker_vs_librdkafka_mock import (
-    ORDERS,
-    PARTITIONS,
-    TOPIC,
-    median_error,
-    milliseconds,
-    records_per_second,
-)
+from benchmarks.broker_vs_librdkafka_mock import PARTITIONS, TOPIC
 from benchmarks.librdkafka_mock import librdkafka_mock
-from benchmarks.measured_consumer import measure
+from benchmarks.measured_process import measure
+from benchmarks.paired_rounds import ORDERS, PairedRounds
 from benchmarks.process_usage import cpu_seconds
-from benchmarks.result import Result, table
+from benchmarks.result import table
 from tests.interop.served_cluster import served_cluster
+
+if TYPE_CHECKING:
+    from benchmarks.result import Result
 
 ROUNDS = 8
 
@@ -55,33 +51,27 @@ def run(pairs: int) -> list[Result]:
 
 def compare(load: Load, pairs: int) -> Result:
     """Measure one load; both servers start anew for each pair."""
-    rounds: dict[int, list[list[float]]] = {order: [] for order in ORDERS}
-    cpu_us: tuple[list[float], list[float]] = ([], [])
+    rounds = PairedRounds()
     for _ in range(pairs):
         for order in ORDERS:
             arguments = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1")
             with served_cluster(*arguments) as cluster, librdkafka_mock() as peer:
                 servers = [cluster.bootstrap_servers, peer.bootstrap_servers]
-                measured = measure(load.kind, servers[::order], TOPIC, load.record_bytes, load.count, rounds=ROUNDS)
-                rounds[order] += [figures[::order] for figures in measured]
-                for side, pid in enumerate((cluster.process.pid, peer.pid)):
-                    cpu_us[side].append(cpu_seconds(pid) / (load.count * (ROUNDS + 1)) * 1e6)
-    ours, others = zip(*(figures for of_order in rounds.values() for figures in of_order), strict=True)
-    ratios = [[math.log(our / their) for our, their in of_order] for of_order in rounds.values()]
-    ratio = math.exp(statistics.mean(statistics.median(of_order) for of_order in ratios))
-    errors = [median_error(of_order) for of_order in ratios]
-    show = milliseconds if load.kind == "commit" else records_per_second
-    ours_us, other_us = (f"{statistics.median(each):.2f} us CPU" for each in cpu_us)
-    return Result(
-        name=f"{load.name}, against librdkafka's mock",
-        ours=f"{show(statistics.median(ours))}, {ours_us}",
-        other=f"{show(statistics.median(others))}, {other_us}",
-        figure=ratio,
-        error=ratio * math.hypot(*errors) / len(errors),
-        target=load.target,
-        at_least=load.kind == "consume",
-        unit="x",
-    )
+                measured = measure(
+                    "measured_consumer",
+                    load.kind,
+                    servers[::order],
+                    TOPIC,
+                    load.record_bytes,
+                    load.count,
+                    rounds=ROUNDS,
+                )
+                rounds.add(order, measured)
+                done = load.count * (ROUNDS + 1)
+                rounds.add_cpu(*(cpu_seconds(pid) / done * 1e6 for pid in (cluster.process.pid, peer.pid)))
+    commits = load.kind == "commit"
+    name = f"{load.name}, against librdkafka's mock"
+    return rounds.result(name, target=load.target, is_time=commits, cpu_unit="commit" if commits else "record")
 
 
 if __name__ == "__main__":
