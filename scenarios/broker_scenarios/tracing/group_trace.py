@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
@@ -97,8 +98,8 @@ def _generations(states: Sequence[GroupStateChanged]) -> str:
 
 
 def _state_stages(states: Sequence[GroupStateChanged], start_us: int, end_us: int) -> Iterator[Stage]:
-    ends = [state.time_us for state in [*states[1:]]] + [end_us] * bool(states)
-    for state, until_us in zip(states, ends, strict=True):
+    for state, following in zip_longest(states, states[1:]):
+        until_us = end_us if following is None else following.time_us
         if until_us > state.time_us:
             yield Stage(
                 lane=GROUP_LANE,

@@ -110,3 +110,10 @@ def test_groups_are_listed_and_a_wrong_name_gets_the_nearest():
     assert group_list([]) == ["no group has members or offsets"]
     with pytest.raises(ScenarioError, match=r"no group is 'order' \(--group\).*orders"):
         trace_group(JOURNAL, "order")
+
+
+def test_a_group_that_only_commits_has_no_states():
+    commit = of_member(OffsetCommitted, 5, "", generation=-1, topic="orders", partition=0, offset=7)
+    timeline = trace_group([(1, commit)], "orders")
+    assert timeline.stages == []
+    assert [moment.text for moment in timeline.moments] == ["offset 7 of orders-0 is committed"]
