@@ -423,5 +423,6 @@ class Broker:
         self.replica_manager.roles.follower_gone(node_id)
 
     def control_request(self, request: Any, version: int) -> Any:
-        """Raise an error: a broker of the KRaft era lists no such API."""
-        raise NotImplementedError(f"{request.NAME} v{version}")
+        """Raise an error: ApiVersions of a broker of the KRaft era does not list the API, and its gate refuses it."""
+        msg = f"a broker of the KRaft era serves no {request.NAME} v{version}"
+        raise BrokerSimError(msg)

@@ -5,19 +5,32 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array
 from protocol_specs.message import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from protocol_specs.message import Field
+    from protocol_specs.message import Field, Message
 
-__all__ = ["GROUP_ID", "PRODUCER_ID", "TRANSACTIONAL_ID", "entity_values", "named_values"]
+__all__ = [
+    "GROUP_ID",
+    "PRODUCER_ID",
+    "TRANSACTIONAL_ID",
+    "entity_values",
+    "groups_of",
+    "members_of",
+    "named_values",
+]
 
 GROUP_ID: Final = "groupId"
 PRODUCER_ID: Final = "producerId"
 TRANSACTIONAL_ID: Final = "transactionalId"
+
+_MEMBER_NAMES: Final = frozenset({"member_id", "group_instance_id", "instance_id"})
+_KEY_OF_A_GROUP: Final = 0
+"""The key type of FindCoordinator for which the key is a group id."""
 
 _Plan: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
 """The names of the fields whose values are wanted, and of those whose structs have such fields."""
@@ -31,6 +44,26 @@ def entity_values(message: Struct, entity: str) -> Iterator[Any]:
 def named_values(message: Struct, names: frozenset[str]) -> Iterator[Any]:
     """Iterate over the values of all fields with these names, at any depth; null is left out."""
     return _values(message, lambda cls: _name_plan(cls, names))  # type: ignore[arg-type]
+
+
+def groups_of(request: Message | None) -> list[str]:
+    """Return the group ids that a request names; none if it is not parsed."""
+    if request is None:
+        return []
+    if request.API_KEY is ApiKey.FIND_COORDINATOR:
+        return _found_groups(request)
+    return [group for group in entity_values(request, GROUP_ID) if group]
+
+
+def _found_groups(request: Any) -> list[str]:
+    if request.key_type != _KEY_OF_A_GROUP:
+        return []
+    return [key for key in (request.key, *request.coordinator_keys) if key]
+
+
+def members_of(request: Message | None) -> list[str]:
+    """Return the member ids and instance ids of groups that a request names; none if it is not parsed."""
+    return [] if request is None else [member for member in named_values(request, _MEMBER_NAMES) if member]
 
 
 def _values(struct: Struct, plan_of: Callable[[type[Struct]], _Plan]) -> Iterator[Any]:

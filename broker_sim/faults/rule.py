@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.group_selection import fits_any, groups_of, members_of
+from protocol_specs.entities import groups_of, members_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,12 +133,12 @@ class Select:
     def _group_mismatch(self, point: FaultPoint, fitted: int) -> tuple[int, str] | None:
         if self.group is not None:
             groups = groups_of(point.request)
-            if not fits_any(groups, self.group):
+            if not _fits_any(groups, self.group):
                 return fitted, f'the groups {groups} of the request do not fit "{self.group}"'
             fitted += 1
         if self.member is not None:
             members = members_of(point.request)
-            if not fits_any(members, self.member):
+            if not _fits_any(members, self.member):
                 return fitted, f'the members {members} of the request do not fit "{self.member}"'
         return None
 
@@ -152,6 +152,10 @@ class Select:
             return f"follower {point.replica_id} is no client (a rule on followers has `replica`)"
         wanted = "a follower" if self.replica < 0 else f"follower {self.replica}"
         return f"replica {point.replica_id} is not {wanted}"
+
+
+def _fits_any(names: Sequence[str], pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

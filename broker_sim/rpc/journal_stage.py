@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import GroupRequestRefused, RequestReceived, ResponseSent
-from broker_sim.faults.group_selection import groups_of, members_of
 from broker_sim.rpc.stage import Stage
-from protocol_specs.entities import named_values
+from protocol_specs.entities import groups_of, members_of, named_values
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.message import Message
 
@@ -76,20 +75,24 @@ class JournalStage(Stage):
         )
 
     def _record_refusal(self, context: RequestContext, result: Response | NoResponse) -> Response | NoResponse:
-        if isinstance(result, Message) and context.request is not None and groups_of(context.request):
-            errors = [code for code in named_values(result, _ERROR_CODE) if code in REFUSALS]
-            if errors:
-                self._journal.append(
-                    GroupRequestRefused(
-                        time_us=self._journal.now_us(),
-                        broker_id=self._node_id,
-                        group_id=groups_of(context.request)[0],
-                        member_id=next(iter(members_of(context.request)), ""),
-                        api=context.api_key.api_name,
-                        error=ErrorCode(errors[0]).name,
-                    )
-                )
+        if isinstance(result, Message):
+            self._record_errors(context, result)
         return result
+
+    def _record_errors(self, context: RequestContext, response: Message) -> None:
+        groups = groups_of(context.request)
+        errors = [code for code in named_values(response, _ERROR_CODE) if code in REFUSALS] if groups else []
+        if errors:
+            self._journal.append(
+                GroupRequestRefused(
+                    time_us=self._journal.now_us(),
+                    broker_id=self._node_id,
+                    group_id=groups[0],
+                    member_id=next(iter(members_of(context.request)), ""),
+                    api=context.api_key.api_name,
+                    error=ErrorCode(errors[0]).name,
+                )
+            )
 
     def _record_response(self, context: RequestContext, size_bytes: int) -> None:
         now_us = self._journal.now_us()
