@@ -26,6 +26,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "coordinators/groups/classic/test_group_machine.py": "Hypothesis: members of a group, and coordinators that move",
     "faults/test_disk_actions.py": "fault actions on disks",
     "faults/test_mutate.py": "the mutate action on each transport",
+    "coordinators/groups/consumer/test_consumer_group_machine.py": "Hypothesis: members of a consumer group",
     "log/files/test_formats.py": "the small files, byte for byte",
     "log/files/test_recovery_machine.py": "Hypothesis: crashes of a log on disk",
     "log/test_replica_log_machine.py": "Hypothesis: a log and a list of records",
