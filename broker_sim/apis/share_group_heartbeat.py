@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.share_requests import is_valid_member
-from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.share.state_requests import initialize_after_heartbeat
 from broker_sim.coordinators.operation_errors import refused
 from broker_sim.share_partitions.share_partition_manager import shares

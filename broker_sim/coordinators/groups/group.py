@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +32,9 @@ class Group(Protocol):
     All checks raise CoordinatorError. A committed offset of None is the newest state.
     """
 
+    type: ClassVar[GroupType]
+    """The protocol of the group."""
     group_id: str
-
-    @property
-    def type(self) -> GroupType:
-        """The protocol of the group, which never changes."""
 
     def state_name(self, committed_offset: int | None = None) -> str:
         """Return the state as ListGroups and the Describe APIs name it."""

@@ -14,10 +14,9 @@ from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_deletion import GroupDeletion
 from broker_sim.coordinators.groups.group_journal import GroupJournal
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
-from broker_sim.coordinators.groups.modern.modern_group import ModernGroup
+from broker_sim.coordinators.groups.modern.epoch_group import EpochGroup
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import OffsetMetadataManager
 from broker_sim.coordinators.groups.share.share_groups import ShareGroups
-from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.coordinators.groups.streams.streams_groups import StreamsGroups
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
@@ -102,7 +101,7 @@ class GroupShard:
         touched, self._touched = self._touched, {}
         for group_id in touched:
             group = self.groups.get(group_id)
-            if isinstance(group, ModernGroup | StreamsGroup):
+            if isinstance(group, EpochGroup):
                 previous, state = self._states.get(group_id, "new"), group.state_name()
                 self._states[group_id] = state
                 self._journal.state_changed(

@@ -23,13 +23,9 @@ class TimelineValue(Generic[V]):
         self._values: TimelineDict[None, V] = TimelineDict(registry)
         self._values[None] = initial
 
-    def get(self) -> V:
-        """Return the newest value."""
-        return self._values[None]
-
-    def get_at(self, offset: int) -> V:
-        """Return the value at an offset."""
-        return self._values.at(offset)[None]
+    def get(self, offset: int | None = None) -> V:
+        """Return the newest value, or that at an offset."""
+        return self._values[None] if offset is None else self._values.at(offset)[None]
 
     def set(self, value: V) -> None:
         """Replace the value."""

@@ -6,7 +6,7 @@ the change when its records are committed or fail.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState, may_become
@@ -62,6 +62,8 @@ class GroupServices:
 class ClassicGroup:
     """A group with its members in the order in which they joined."""
 
+    type: ClassVar[GroupType] = GroupType.CLASSIC
+
     def __init__(
         self,
         group_id: str,
@@ -101,11 +103,6 @@ class ClassicGroup:
         self._protocols = ProtocolCounts()
 
     # Reports.
-
-    @property
-    def type(self) -> GroupType:
-        """Classic."""
-        return GroupType.CLASSIC
 
     def state_name(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
         """Return the state as ListGroups and DescribeGroups name it."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order, string_hash, timeline_order
+from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
@@ -14,7 +13,6 @@ from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, count, is_homogeneous
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
-from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -26,23 +24,11 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
-__all__ = ["PROTOCOL_TYPE", "ConsumerGroup", "ConsumerGroupState"]
+__all__ = ["PROTOCOL_TYPE", "ConsumerGroup"]
 
-PROTOCOL_TYPE = "consumer"
+PROTOCOL_TYPE = GroupType.CONSUMER.value
 _COMMIT_SINCE = 9
 """The first version of OffsetCommit for members of consumer groups."""
-
-
-class ConsumerGroupState(Enum):
-    """The state of a group; the value is its name in responses."""
-
-    EMPTY = "Empty"
-    ASSIGNING = "Assigning"
-    """A new target assignment is due."""
-    RECONCILING = "Reconciling"
-    """Members are on their way to the target assignment."""
-    STABLE = "Stable"
-    DEAD = "Dead"
 
 
 class ConsumerGroup(ModernGroup[ConsumerMember]):
@@ -54,8 +40,6 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         super().__init__(snapshots, group_id, first_epoch=int(behaviour.consumer_groups_begin_at_one))
         self._first_preview = behaviour.consumer_groups_are_first_previews
         self._keeps_assignment_epochs = behaviour.groups_time_their_assignments
-        self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
-        """When the target assignment was computed; 0 before 4.3."""
         self.static_members: TimelineDict[str, str] = TimelineDict(snapshots)
         """Instance id -> member id."""
         self.regexes: TimelineDict[str, ResolvedRegex] = TimelineDict(snapshots)
@@ -70,34 +54,10 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     # State.
 
-    def state(self, committed_offset: int | None = None) -> ConsumerGroupState:
-        """Return the state, as of an offset if one is given."""
-        if committed_offset is None:
-            members, group_epoch, assignment_epoch = (
-                self.members.values(),
-                self.group_epoch.get(),
-                self.assignment_epoch.get(),
-            )
-        else:
-            members = list(self.members.at(committed_offset).values())
-            group_epoch = self.group_epoch.get_at(committed_offset)
-            assignment_epoch = self.assignment_epoch.get_at(committed_offset)
-        if not members:
-            return ConsumerGroupState.EMPTY
-        if group_epoch > assignment_epoch:
-            return ConsumerGroupState.ASSIGNING
-        if all(member.is_reconciled_to(assignment_epoch) for member in members):
-            return ConsumerGroupState.STABLE
-        return ConsumerGroupState.RECONCILING
-
     def state_name(self, committed_offset: int | None = None) -> str:
         """Return the state as responses name it."""
-        name = self.state(committed_offset).value
+        name = super().state_name(committed_offset)
         return name.lower() if self._first_preview else name
-
-    def protocol_type(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
-        """Return "consumer"."""
-        return PROTOCOL_TYPE
 
     # Members.
 
@@ -126,11 +86,6 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             and self.static_members.get(old.instance_id) == old.member_id
         ):
             self.static_members.pop(old.instance_id)
-
-    def member_ids(self) -> list[str]:
-        """Return the ids of the members in the order of Kafka's table."""
-        ids = self.members.keys()
-        return [ids[place] for place in timeline_order([string_hash(member_id) for member_id in ids])]
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         """Return the member that holds an instance id."""
@@ -259,20 +214,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             if member_epoch < 0:
                 return
             raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka looks a null id up
-        member = self.members.get_at(member_id, committed_offset)
-        if member is None:
-            raise CoordinatorError(
-                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
-            )
-        _check_epoch(member, member_epoch)
-
-    def check_offset_delete(self) -> None:
-        """Offsets of topics without subscribers may always be deleted."""
-
-    def check_delete(self) -> None:
-        """Raise unless the group is empty. Mirrors validateDeleteGroup."""
-        if not self.is_empty():
-            raise CoordinatorError(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
+        _check_epoch(self.existing_member(member_id, committed_offset), member_epoch)
 
     def tombstones(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group."""
@@ -290,13 +232,6 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             consumer_records.partition_metadata_tombstone(group_id),
             consumer_records.group_epoch_tombstone(group_id),
         ]
-
-    def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
-        """Return the time of the commit: offsets of subscribed topics are kept by `is_subscribed_to`."""
-        return commit_timestamp_ms
-
-    def commit_received(self, member_id: str) -> None:
-        """Commits do not extend the session of a consumer group's member."""
 
 
 def _check_epoch(member: ConsumerMember, received: int) -> None:

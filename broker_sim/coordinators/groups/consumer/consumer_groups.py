@@ -25,8 +25,8 @@ from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate, 
 from broker_sim.coordinators.groups.consumer.migration import Migration
 from broker_sim.coordinators.groups.consumer.regex_subscriptions import RegexSubscriptions
 from broker_sim.coordinators.groups.group_journal import GroupJournal
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.member_state import MemberState
-from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.topic_partitions import (
     NO_PARTITIONS,
     each_partition,

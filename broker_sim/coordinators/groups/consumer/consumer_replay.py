@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
 from broker_sim.coordinators.groups.consumer.resolved_regex import ResolvedRegex
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.member_state import MemberState
-from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.subscription_metadata import TopicMetadata
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, from_topics
 from protocol_specs.schemas.coordinator.consumer_group_current_member_assignment import (

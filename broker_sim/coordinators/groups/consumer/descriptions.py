@@ -37,8 +37,8 @@ def described_group(
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name(committed_offset),
-        group_epoch=group.group_epoch.get_at(committed_offset),
-        assignment_epoch=group.assignment_epoch.get_at(committed_offset),
+        group_epoch=group.group_epoch.get(committed_offset),
+        assignment_epoch=group.assignment_epoch.get(committed_offset),
         assignor_name=group.preferred_assignor(group.assignors.at(committed_offset), default_assignor),
         members=[
             _described_member(members[member_id], targets.get(member_id, NO_PARTITIONS), topics, shows_revocations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:

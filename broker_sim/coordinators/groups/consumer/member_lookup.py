@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
-from broker_sim.coordinators.groups.modern.modern_member import STATIC_LEAVE_EPOCH
+from broker_sim.coordinators.groups.modern.epoch_member import STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.topic_partitions import contains_all
 from protocol_specs.error_codes import ErrorCode
 

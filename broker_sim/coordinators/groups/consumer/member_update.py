@@ -86,8 +86,7 @@ class MemberUpdate:
         """
         group, new = self.group, self.new
         now_ms = self.context.now_ms()
-        timestamp_ms = group.assignment_timestamp_ms.get()
-        waits = timestamp_ms and now_ms < timestamp_ms + self.config.assignment_interval_ms(group.group_id)
+        waits = group.awaits_assignment_interval(now_ms, self.config.assignment_interval_ms(group.group_id))
         if self.group_epoch <= group.assignment_epoch.get() or waits:
             return group.assignment_epoch.get(), group.target_for(new.member_id, new.instance_id)
         holder = group.static_member(new.instance_id)

@@ -28,8 +28,8 @@ def described_group(
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name(committed_offset),
-        group_epoch=group.group_epoch.get_at(committed_offset),
-        assignment_epoch=group.assignment_epoch.get_at(committed_offset),
+        group_epoch=group.group_epoch.get(committed_offset),
+        assignment_epoch=group.assignment_epoch.get(committed_offset),
         assignor_name=assignor,
         members=[_described_member(members[member_id], topics) for member_id in order],
     )

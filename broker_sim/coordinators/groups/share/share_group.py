@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.modern.epoch_group import GroupState
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup
 from broker_sim.coordinators.groups.modern.modern_member import ModernMember
 from broker_sim.coordinators.groups.share import share_records
@@ -17,37 +18,24 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
-__all__ = ["PROTOCOL_TYPE", "ShareGroup"]
+__all__ = ["ShareGroup"]
 
-PROTOCOL_TYPE: Final = "share"
-EMPTY: Final = "Empty"
-STABLE: Final = "Stable"
 FIRST_EPOCH: Final = 1
 
 
 class ShareGroup(ModernGroup[ModernMember]):
     """A group that has no offsets of its own: its share partitions have them."""
 
+    type = GroupType.SHARE
+
     def __init__(self, snapshots: SnapshotRegistry, group_id: str) -> None:
         super().__init__(snapshots, group_id, first_epoch=FIRST_EPOCH)
-        self.assignment_timestamp: TimelineValue[int] = TimelineValue(snapshots, 0)
-        """When the target assignment was computed; 0 if that is not known."""
         self.initialization: TimelineValue[Initialization | None] = TimelineValue(snapshots, None)
         """The state of the share partitions; None before the first of them."""
 
-    @property
-    def type(self) -> GroupType:
-        """A share group."""
-        return GroupType.SHARE
-
-    def state_name(self, committed_offset: int | None = None) -> str:
-        """Return "Empty" or "Stable"."""
-        members = len(self.members) if committed_offset is None else len(self.members.at(committed_offset))
-        return STABLE if members else EMPTY
-
-    def protocol_type(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
-        """Return "share"."""
-        return PROTOCOL_TYPE
+    def state(self, committed_offset: int | None = None) -> GroupState:
+        """Return EMPTY or STABLE."""
+        return GroupState.STABLE if self.member_ids(committed_offset) else GroupState.EMPTY
 
     def check_offset_commit(
         self,
@@ -74,18 +62,9 @@ class ShareGroup(ModernGroup[ModernMember]):
     def _no_consumer_group(self) -> CoordinatorError:
         return CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
 
-    def check_delete(self) -> None:
-        """Raise unless the group has no members.
-
-        Raises:
-            CoordinatorError: NON_EMPTY_GROUP.
-        """
-        if not self.is_empty():
-            raise CoordinatorError(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
-
     def tombstones(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group."""
-        members = list(self.members)
+        members = self.member_ids()
         return [
             *(share_records.current_assignment_tombstone(self.group_id, each) for each in members),
             *(share_records.target_tombstone(self.group_id, each) for each in members),
@@ -98,6 +77,3 @@ class ShareGroup(ModernGroup[ModernMember]):
     def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:  # noqa: ARG002
         """Return None: there are no offsets to expire."""
         return None
-
-    def commit_received(self, member_id: str) -> None:
-        """No member commits."""

@@ -9,9 +9,10 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.assignors.simple_assignor import SimpleAssignor
 from broker_sim.coordinators.groups.group_configs import group_config_int
 from broker_sim.coordinators.groups.group_journal import GroupJournal
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_group import is_homogeneous
-from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, ModernMember
+from broker_sim.coordinators.groups.modern.modern_member import ModernMember
 from broker_sim.coordinators.groups.modern.subscription_metadata import metadata_hash
 from broker_sim.coordinators.groups.modern.target_assignment import compute_target_assignment
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition, to_topics
@@ -358,8 +359,7 @@ class _MemberUpdate:
         group, now_ms = self._group, self._context.now_ms()
         epoch = group.assignment_epoch.get()
         interval_ms = group_config_int(self._context.host, group.group_id, "share.assignment.interval.ms")
-        computed_ms = group.assignment_timestamp.get()
-        if epoch >= self.group_epoch or (computed_ms and interval_ms and now_ms < computed_ms + interval_ms):
+        if epoch >= self.group_epoch or group.awaits_assignment_interval(now_ms, interval_ms):
             return epoch, group.target_of(self._new.member_id)
         initialization = group.initialization.get() or Initialization()
         assignable = {key: topic.partitions for key, topic in initialization.initialized.items()}

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.member_state import MemberState
-from broker_sim.coordinators.groups.modern.modern_member import LEAVE_EPOCH, ModernMember
+from broker_sim.coordinators.groups.modern.modern_member import ModernMember
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, from_topics
 from broker_sim.coordinators.groups.share.initialization import Initialization, InitializedTopic
 from broker_sim.coordinators.groups.share.share_group import ShareGroup
@@ -118,7 +119,7 @@ class ShareReplay:
             return
         value = replayed.value
         group.assignment_epoch.set(_NO_ASSIGNMENT_EPOCH if value is None else value.assignment_epoch)
-        group.assignment_timestamp.set(0 if value is None else value.assignment_timestamp)
+        group.assignment_timestamp_ms.set(0 if value is None else value.assignment_timestamp)
 
     def _current_assignment(self, replayed: Replayed) -> None:
         group = self._group(replayed)

@@ -38,8 +38,8 @@ def described_group(group: StreamsGroup, committed_offset: int) -> DescribedGrou
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name(committed_offset),
-        group_epoch=group.group_epoch.get_at(committed_offset),
-        assignment_epoch=group.assignment_epoch.get_at(committed_offset),
+        group_epoch=group.group_epoch.get(committed_offset),
+        assignment_epoch=group.assignment_epoch.get(committed_offset),
         topology=_topology(group, committed_offset),
         members=[
             _member(members[member_id], targets.get(member_id, NO_TASKS))
@@ -50,10 +50,10 @@ def described_group(group: StreamsGroup, committed_offset: int) -> DescribedGrou
 
 def _topology(group: StreamsGroup, committed_offset: int) -> Topology | None:
     """Return the topology with its topics where they fit, else as the first member sent it."""
-    configured = group.configured_topology.get_at(committed_offset)
+    configured = group.configured_topology.get(committed_offset)
     if configured is not None and configured.is_ready:
         return _configured(configured)
-    topology = group.topology.get_at(committed_offset)
+    topology = group.topology.get(committed_offset)
     return None if topology is None else _stored(topology)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.streams.streams_member import STATIC_LEAVE_EPOCH
+from broker_sim.coordinators.groups.modern.epoch_member import STATIC_LEAVE_EPOCH
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,

@@ -155,7 +155,7 @@ class HeartbeatSteps:
             return assignment_epoch, Tasks()
         if assignment_epoch >= self.group_epoch:
             return assignment_epoch, group.target_of(updated.member_id)
-        if not _can_assign(group, self._config, now_ms):
+        if group.awaits_assignment_interval(now_ms, self._config.assignment_interval_ms(group.group_id)):
             self.add_status(
                 StatusCode.ASSIGNMENT_DELAYED, "Assignment delayed due to the configured assignment interval."
             )
@@ -185,13 +185,6 @@ class HeartbeatSteps:
         if updated != member:
             self.records.append(streams_records.current_assignment_record(self._group.group_id, updated))
         return updated
-
-
-def _can_assign(group: StreamsGroup, config: StreamsConfig, now_ms: int) -> bool:
-    """Return True if the interval since the last target assignment is over. Mirrors canComputeNextTargetAssignment."""
-    computed_ms = group.assignment_timestamp_ms.get()
-    interval_ms = config.assignment_interval_ms(group.group_id)
-    return not computed_ms or not interval_ms or now_ms >= computed_ms + interval_ms
 
 
 def updated_member(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import string_hash, timeline_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import GroupType
+from broker_sim.coordinators.groups.modern.epoch_group import EpochGroup, GroupState
 from broker_sim.coordinators.groups.streams import streams_records
+from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
 from broker_sim.coordinators.groups.streams.task_owners import TaskOwners
-from broker_sim.coordinators.groups.streams.tasks import NO_TASKS
-from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from broker_sim.coordinators.groups.streams.tasks import NO_TASKS, Tasks
 from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
 
@@ -21,42 +20,23 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.group import PartitionCheck
     from broker_sim.coordinators.groups.streams.configured_topology import ConfiguredTopology
     from broker_sim.coordinators.groups.streams.endpoint_partitions import EndpointCache
-    from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
     from broker_sim.coordinators.groups.streams.streams_topology import StreamsTopology
-    from broker_sim.coordinators.groups.streams.tasks import Tasks
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
-__all__ = ["PROTOCOL_TYPE", "StreamsGroup", "StreamsGroupState"]
+__all__ = ["StreamsGroup"]
 
-PROTOCOL_TYPE = "streams"
-V = TypeVar("V")
 _COMMIT_SINCE = 9
 """The first version of OffsetCommit for members of streams groups."""
 
 
-class StreamsGroupState(Enum):
-    """The state of a group; the value is its name in responses."""
-
-    EMPTY = "Empty"
-    NOT_READY = "NotReady"
-    """Topics of the topology are missing, or do not fit it."""
-    ASSIGNING = "Assigning"
-    RECONCILING = "Reconciling"
-    STABLE = "Stable"
-
-
-class StreamsGroup:
-    """Epochs, topology, members and target assignments of one group."""
+class StreamsGroup(EpochGroup[StreamsMember, Tasks]):
+    """A group whose members run the tasks of a topology."""
 
     type = GroupType.STREAMS
 
     def __init__(self, snapshots: SnapshotRegistry, group_id: str) -> None:
-        self.group_id = group_id
-        self.group_epoch: TimelineValue[int] = TimelineValue(snapshots, 1)
-        self.assignment_epoch: TimelineValue[int] = TimelineValue(snapshots, 1)
-        """The group epoch for which the target assignment was computed; 1 before the first, -1 once it is deleted."""
-        self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
+        super().__init__(snapshots, group_id, first_epoch=1, no_target=NO_TASKS)
         self.metadata_hash: TimelineValue[int] = TimelineValue(snapshots, 0)
         self.validated_topology_epoch: TimelineValue[int] = TimelineValue(snapshots, 0)
         """The epoch of the topology whose topics fit; -1 while they do not."""
@@ -65,87 +45,34 @@ class StreamsGroup:
         self.topology: TimelineValue[StreamsTopology | None] = TimelineValue(snapshots, None)
         self.configured_topology: TimelineValue[ConfiguredTopology | None] = TimelineValue(snapshots, None)
         """Derived from the topology and the cluster's topics at a heartbeat; no record has it."""
-        self.members: TimelineDict[str, StreamsMember] = TimelineDict(snapshots)
-        self.target: TimelineDict[str, Tasks] = TimelineDict(snapshots)
         self.owners = TaskOwners(snapshots)
         self.endpoint_epoch = 0
         """Grows when a member with an endpoint gets tasks."""
         self.endpoints: EndpointCache = {}
         self.shutdown_member_id: str | None = None
         """The member that shuts the application down; forgotten when the group is empty."""
-        self._refresh_at_ms = 0
-        self._refresh_epoch = 0
 
     # State.
 
-    def state(self, committed_offset: int | None = None) -> StreamsGroupState:
+    def state(self, committed_offset: int | None = None) -> GroupState:
         """Return the state, as of an offset if one is given. Mirrors maybeUpdateGroupState."""
-        offset = committed_offset
-        members = self.members.values() if offset is None else list(self.members.at(offset).values())
-        if not members:
-            return StreamsGroupState.EMPTY
-        topology = _at(self.topology, offset)
-        if topology is None or topology.epoch != _at(self.validated_topology_epoch, offset):
-            return StreamsGroupState.NOT_READY
-        assignment_epoch = _at(self.assignment_epoch, offset)
-        if _at(self.group_epoch, offset) > assignment_epoch:
-            return StreamsGroupState.ASSIGNING
-        if all(member.is_reconciled_to(assignment_epoch) for member in members):
-            return StreamsGroupState.STABLE
-        return StreamsGroupState.RECONCILING
-
-    def state_name(self, committed_offset: int | None = None) -> str:
-        """Return the state as responses name it."""
-        return self.state(committed_offset).value
-
-    def protocol_type(self, committed_offset: int | None = None) -> str:  # noqa: ARG002
-        """Return "streams"."""
-        return PROTOCOL_TYPE
+        state = super().state(committed_offset)
+        topology = self.topology.get(committed_offset)
+        validated_epoch = self.validated_topology_epoch.get(committed_offset)
+        if state is not GroupState.EMPTY and (topology is None or topology.epoch != validated_epoch):
+            return GroupState.NOT_READY
+        return state
 
     # Members.
 
-    def existing_member(self, member_id: str) -> StreamsMember:
-        """Return a member.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID.
-        """
-        member = self.members.get(member_id)
-        if member is None:
-            self._unknown_member(member_id)
-        return member
-
-    def _unknown_member(self, member_id: str | None) -> NoReturn:
-        raise CoordinatorError(
-            ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
-        )
-
-    def put_member(self, member: StreamsMember) -> None:
-        """Add a member, or replace it."""
-        self.owners.member_changed(self.members.get(member.member_id), member)
-        self.members[member.member_id] = member
-        self.endpoints.pop(member.member_id, None)
-
-    def remove_member(self, member_id: str) -> None:
-        """Remove a member; does nothing if there is none."""
-        old = self.members.pop(member_id)
-        self.owners.member_changed(old, None)
-        self.endpoints.pop(member_id, None)
+    def _member_changed(self, old: StreamsMember | None, new: StreamsMember | None) -> None:
+        """Update the owners of tasks; without members the application may start again."""
+        self.owners.member_changed(old, new)
+        for member in (old, new):
+            if member is not None:
+                self.endpoints.pop(member.member_id, None)
         if not self.members:
             self.shutdown_member_id = None
-
-    def member_ids(self, committed_offset: int | None = None) -> list[str]:
-        """Return the members' ids in the order of Kafka's table of them."""
-        ids = self.members.keys() if committed_offset is None else list(self.members.at(committed_offset))
-        return [ids[place] for place in timeline_order([string_hash(member_id) for member_id in ids])]
-
-    def is_empty(self) -> bool:
-        """Return True if the group has no members."""
-        return not self.members
-
-    def target_of(self, member_id: str) -> Tasks:
-        """Return the target assignment of a member, which is empty if it has none."""
-        return self.target.get(member_id) or NO_TASKS
 
     def request_shutdown(self, member_id: str) -> None:
         """Let all members shut down; the first request counts."""
@@ -154,19 +81,7 @@ class StreamsGroup:
 
     # Topics.
 
-    def has_metadata_expired(self, now_ms: int) -> bool:
-        """Return True if the hash of the topics must be computed again."""
-        return now_ms >= self._refresh_at_ms or self.group_epoch.get() < self._refresh_epoch
-
-    def refresh_metadata_at(self, deadline_ms: int, group_epoch: int) -> None:
-        """Compute the hash again at a time, or when the write of this epoch was reverted."""
-        self._refresh_at_ms, self._refresh_epoch = deadline_ms, group_epoch
-
-    def request_metadata_refresh(self) -> None:
-        """Compute the hash again at the next heartbeat: a topic has changed."""
-        self._refresh_at_ms = self._refresh_epoch = 0
-
-    def requires(self, topics: frozenset[str]) -> bool:
+    def uses_any(self, topics: frozenset[str]) -> bool:
         """Return True if the topology has one of the topics."""
         topology = self.topology.get()
         return topology is not None and not topics.isdisjoint(topology.required_topics)
@@ -220,18 +135,7 @@ class StreamsGroup:
         """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""
         if member_id is None and member_epoch < 0:
             return
-        member = None if member_id is None else self.members.get_at(member_id, committed_offset)
-        if member is None:
-            self._unknown_member(member_id)
-        _check_epoch(member, member_epoch)
-
-    def check_offset_delete(self) -> None:
-        """Offsets of topics that the topology does not read may always be deleted."""
-
-    def check_delete(self) -> None:
-        """Raise unless the group is empty."""
-        if not self.is_empty():
-            raise CoordinatorError(ErrorCode.NON_EMPTY_GROUP)
+        _check_epoch(self.existing_member(member_id or "", committed_offset), member_epoch)
 
     def tombstones(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group."""
@@ -241,17 +145,6 @@ class StreamsGroup:
         """Return True if the topology reads the topic, while there are members."""
         topology = self.topology.get()
         return not self.is_empty() and topology is not None and topic in topology.source_topics
-
-    def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
-        """Return the time of the commit."""
-        return commit_timestamp_ms
-
-    def commit_received(self, member_id: str) -> None:
-        """Only heartbeats keep the session of a member."""
-
-
-def _at(value: TimelineValue[V], committed_offset: int | None) -> V:
-    return value.get() if committed_offset is None else value.get_at(committed_offset)
 
 
 def _check_epoch(member: StreamsMember, member_epoch: int) -> None:

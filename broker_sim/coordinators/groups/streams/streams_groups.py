@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_journal import GroupJournal
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.streams import streams_records
 from broker_sim.coordinators.groups.streams.configured_topology import StatusCode
 from broker_sim.coordinators.groups.streams.descriptions import described_group
@@ -15,12 +16,7 @@ from broker_sim.coordinators.groups.streams.heartbeat_result import HeartbeatRes
 from broker_sim.coordinators.groups.streams.heartbeat_steps import HeartbeatSteps, updated_member
 from broker_sim.coordinators.groups.streams.streams_config import StreamsConfig
 from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
-from broker_sim.coordinators.groups.streams.streams_member import (
-    LEAVE_EPOCH,
-    STATIC_LEAVE_EPOCH,
-    StreamsMember,
-    TaskState,
-)
+from broker_sim.coordinators.groups.streams.streams_member import StreamsMember, TaskState
 from broker_sim.coordinators.groups.streams.streams_replay import StreamsReplay
 from broker_sim.coordinators.groups.streams.target_assignment import compute_target_assignment
 from broker_sim.coordinators.groups.streams.tasks import in_hash_order, partitions_of, task_sets
@@ -76,7 +72,7 @@ class StreamsGroups:
         """Let the groups that require these topics check them at the next heartbeat."""
         topics = changed_topics | deleted_topics
         for group in self._all():
-            if group.requires(topics):
+            if group.uses_any(topics):
                 group.request_metadata_refresh()
 
     def end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:

@@ -1,22 +1,18 @@
-"""A member of a streams group. Mirrors StreamsGroupMember and its MemberState. Changes make new objects."""
+"""A member of a streams group. Mirrors StreamsGroupMember and its MemberState."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from broker_sim.coordinators.groups.modern.epoch_member import EpochMember
 from broker_sim.coordinators.groups.streams.tasks import NO_HELD_TASKS, HeldTasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEAVE_EPOCH", "STATIC_LEAVE_EPOCH", "StreamsMember", "TaskState"]
-
-LEAVE_EPOCH: Final = -1
-"""The epoch with which a member leaves."""
-STATIC_LEAVE_EPOCH: Final = -2
-"""The epoch with which a static member would leave for a while; there are none yet."""
+__all__ = ["StreamsMember", "TaskState"]
 
 
 class TaskState(Enum):
@@ -36,17 +32,11 @@ class TaskState(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsMember:
-    """The process, the epochs and the tasks of a member."""
+class StreamsMember(EpochMember):
+    """The process and the tasks of a member."""
 
-    member_id: str
-    member_epoch: int = 0
     previous_member_epoch: int = 0
     state: TaskState = TaskState.STABLE
-    instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
     rebalance_timeout_ms: int = -1
     topology_epoch: int = -1
     process_id: str = ""
@@ -56,6 +46,7 @@ class StreamsMember:
     assigned: HeldTasks = NO_HELD_TASKS
     pending_revocation: HeldTasks = NO_HELD_TASKS
 
-    def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Return True if nothing is left to do for the target assignment of an epoch."""
-        return self.state is TaskState.STABLE and self.member_epoch == assignment_epoch
+    @property
+    def is_stable(self) -> bool:
+        """True if the member has the target assignment of its epoch."""
+        return self.state is TaskState.STABLE

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
-from broker_sim.coordinators.groups.streams.streams_member import LEAVE_EPOCH, StreamsMember, TaskState
+from broker_sim.coordinators.groups.streams.streams_member import StreamsMember, TaskState
 from broker_sim.coordinators.groups.streams.streams_topology import StreamsTopology
 from broker_sim.coordinators.groups.streams.tasks import NO_HELD_TASKS, HeldTasks, Tasks, task_sets
 from protocol_specs.schemas.coordinator.streams_group_current_member_assignment import (

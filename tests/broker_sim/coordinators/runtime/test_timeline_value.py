@@ -13,6 +13,6 @@ def test_a_value_is_read_as_of_an_offset_and_reverts():
     value.set(5)
     registry.snapshot(2)
     value.set(6)
-    assert (value.get(), value.get_at(2), value.get_at(1)) == (6, 5, 0)
+    assert (value.get(), value.get(2), value.get(1)) == (6, 5, 0)
     registry.revert_to(1)
     assert value.get() == 0

@@ -1,14 +1,12 @@
-"""Counts over the members of a group, and the expiry of its metadata."""
+"""Counts over the subscriptions of the members of a group."""
 
 from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, is_homogeneous
 from broker_sim.coordinators.groups.modern.modern_member import ModernMember
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
-from protocol_specs.error_codes import ErrorCode
 
 
 def member(member_id, *topics):
@@ -53,24 +51,10 @@ def test_members_revert_with_their_counts(registry, group):
     assert group.subscribers["x"] == 1
 
 
-def test_an_unknown_member_is_refused(group):
-    with pytest.raises(CoordinatorError) as refused:
-        group.existing_member("a")
-    assert refused.value.error_code is ErrorCode.UNKNOWN_MEMBER_ID
-    assert refused.value.message == "Member a is not a member of group group."
-
-
-def test_metadata_expires_by_time_request_and_reverted_epoch(group):
-    assert group.has_metadata_expired(0)
-    group.group_epoch.set(3)
-    group.refresh_metadata_at(100, 3)
-    assert not group.has_metadata_expired(99)
-    assert group.has_metadata_expired(100)
-    group.group_epoch.set(2)
-    assert group.has_metadata_expired(99)
-    group.group_epoch.set(3)
-    group.request_metadata_refresh()
-    assert group.has_metadata_expired(0)
+def test_a_group_uses_the_topics_of_its_subscribers(group):
+    group.put_member(member("a", "x"))
+    assert group.uses_any(frozenset({"x", "y"}))
+    assert not group.uses_any(frozenset({"y"}))
 
 
 def test_members_with_the_same_topics_are_homogeneous():
