@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
+from broker_sim.coordinators.groups.group import Group
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
-__all__ = ["GroupRegistry"]
+__all__ = ["GroupRegistry", "other_type"]
+
+G = TypeVar("G", bound=Group)
 
 
 class GroupRegistry:
@@ -39,16 +40,21 @@ class GroupRegistry:
             raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         return group
 
-    def existing_classic(self, group_id: str, committed_offset: int | None = None) -> ClassicGroup:
-        """Return the classic group of an id, as of an offset if one is given.
+    def find(self, group_type: type[G], group_id: str) -> G | None:
+        """Return the newest group of an id, None if there is none or it is of another type."""
+        group = self._groups.get(group_id)
+        return group if isinstance(group, group_type) else None
+
+    def existing_of(self, group_type: type[G], group_id: str, committed_offset: int | None = None) -> G:
+        """Return the group of an id, as of an offset if one is given.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND: there is no group, or it is of another type.
         """
         group = self.existing(group_id, committed_offset)
-        if isinstance(group, ClassicGroup):
+        if isinstance(group, group_type):
             return group
-        raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
+        raise other_type(group_type, group_id)
 
     def add(self, group: Group) -> None:
         """Add a group, or replace that of the same id."""
@@ -62,6 +68,15 @@ class GroupRegistry:
         """Return the newest groups."""
         return self._groups.values()
 
+    def all_of(self, group_type: type[G]) -> list[G]:
+        """Return the newest groups of a type."""
+        return [group for group in self._groups.values() if isinstance(group, group_type)]
+
     def all_at(self, committed_offset: int) -> list[Group]:
         """Return the groups as of an offset."""
         return list(self._groups.at(committed_offset).values())
+
+
+def other_type(group_type: type[Group], group_id: str) -> CoordinatorError:
+    """Return the error of a group that is not of the requested type."""
+    return CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a {group_type.type.value} group.")

@@ -84,8 +84,7 @@ class ClassicGroups:
 
     def find(self, group_id: str) -> ClassicGroup | None:
         """Return the newest classic group of an id, None if there is none."""
-        group = self._groups.get(group_id)
-        return group if isinstance(group, ClassicGroup) else None
+        return self._groups.find(ClassicGroup, group_id)
 
     def create(self, group_id: str) -> ClassicGroup:
         """Add an empty group."""
@@ -206,21 +205,19 @@ class ClassicGroups:
     def loaded(self) -> None:
         """Give each member a new session; a group that is larger than the limit now rebalances."""
         limit = group_limit(self._context.config, "group.max.size", UNLIMITED)
-        for group in self._groups.all():
-            if isinstance(group, ClassicGroup):
-                for member in group.members.values():
-                    self.rebalances.restart_session(group, member)
-                if len(group.members) > limit:
-                    self.rebalances.prepare(group, f"loaded with {len(group.members)} members, {limit} are allowed")
+        for group in self._groups.all_of(ClassicGroup):
+            for member in group.members.values():
+                self.rebalances.restart_session(group, member)
+            if len(group.members) > limit:
+                self.rebalances.prepare(group, f"loaded with {len(group.members)} members, {limit} are allowed")
 
     def unloaded(self) -> None:
         """Send NOT_COORDINATOR to the members that wait."""
-        for group in self._groups.all():
-            if isinstance(group, ClassicGroup):
-                group.transition_to(ClassicGroupState.DEAD)
-                for member in group.members.values():
-                    group.complete_join(member, join_refusal(ErrorCode.NOT_COORDINATOR, member.member_id))
-                    group.complete_sync(member, sync_refusal(ErrorCode.NOT_COORDINATOR))
+        for group in self._groups.all_of(ClassicGroup):
+            group.transition_to(ClassicGroupState.DEAD)
+            for member in group.members.values():
+                group.complete_join(member, join_refusal(ErrorCode.NOT_COORDINATOR, member.member_id))
+                group.complete_sync(member, sync_refusal(ErrorCode.NOT_COORDINATOR))
 
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
         """Do nothing: the leaders of classic groups watch the topics."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_groups import DescribedGroup, DescribedGroupMember
 
 if TYPE_CHECKING:
-    from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
     from broker_sim.coordinators.groups.classic.classic_member import ClassicMember
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
 
@@ -24,7 +24,7 @@ def describe(
 ) -> DescribedGroup:
     """Describe one group; a group that does not exist is dead."""
     try:
-        group = groups.existing_classic(group_id, committed_offset)
+        group = groups.existing_of(ClassicGroup, group_id, committed_offset)
     except CoordinatorError as error:
         dead = DescribedGroup(group_id=group_id, group_state=ClassicGroupState.DEAD.value)
         if unknown_is_error:

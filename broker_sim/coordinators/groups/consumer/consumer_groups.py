@@ -110,7 +110,7 @@ class ConsumerGroups:
     # Groups.
 
     def _all(self) -> list[ConsumerGroup]:
-        return [group for group in self._groups.all() if isinstance(group, ConsumerGroup)]
+        return self._groups.all_of(ConsumerGroup)
 
     def existing(self, group_id: str, committed_offset: int | None = None) -> ConsumerGroup:
         """Return the consumer group of an id, as of an offset if one is given.

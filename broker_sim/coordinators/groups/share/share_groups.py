@@ -106,7 +106,7 @@ class ShareGroups:
         return self._context.host.metadata_cache.image
 
     def _all(self) -> list[ShareGroup]:
-        return [group for group in self._groups.all() if isinstance(group, ShareGroup)]
+        return self._groups.all_of(ShareGroup)
 
     def existing(self, group_id: str, committed_offset: int | None = None) -> ShareGroup:
         """Return the share group of an id, as of an offset if one is given.

@@ -81,7 +81,7 @@ class StreamsGroups:
     # Groups.
 
     def _all(self) -> list[StreamsGroup]:
-        return [group for group in self._groups.all() if isinstance(group, StreamsGroup)]
+        return self._groups.all_of(StreamsGroup)
 
     def existing(self, group_id: str, committed_offset: int | None = None) -> StreamsGroup:
         """Return the streams group of an id, as of an offset if one is given.

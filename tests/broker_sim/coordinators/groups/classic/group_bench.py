@@ -6,6 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.cluster import Cluster
+from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
@@ -20,7 +21,6 @@ from sim_runtime.virtual_reactor import VirtualReactor
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 
 GROUP = "crew"
 SESSION_MS = 10_000
@@ -85,7 +85,7 @@ class GroupBench:
         """The group at its coordinator."""
         shard = self.cluster.brokers[self.coordinator].coordinators.groups.runtime.shard(0)
         assert shard is not None
-        return shard.groups.existing_classic(GROUP)
+        return shard.groups.existing_of(ClassicGroup, GROUP)
 
     def run(self, ms: int) -> None:
         """Let virtual time pass."""
