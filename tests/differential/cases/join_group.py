@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.join_group import JoinGroupRequest
 from tests.differential.case import case
 from tests.differential.group_requests import (
@@ -22,6 +23,7 @@ from tests.differential.group_requests import (
     stable_pair,
     subscription,
 )
+from tests.differential.probe import attempts
 from tests.differential.requests import all_versions
 
 if TYPE_CHECKING:
@@ -246,16 +248,28 @@ def a_follower_that_offers_something_else(probe: Probe) -> None:
 @case(settings=NO_DELAY)
 def a_member_that_joins_on_two_connections(probe: Probe) -> None:
     group = group_of(probe)
-    first, second = stable_pair(probe, group)
+    first, second = stable_pair(probe, group, protocols=offering("range", "roundrobin"))
     parked = second.start_join()
     second.protocols = offering("range", note=b"changed")
     probe.finish(parked)
-    parked = second.start_join(note="other metadata")
+    parked = second.start_join(note="a protocol less")
     await_state(probe, group, "PreparingRebalance")
-    second_parked = probe.start(second.join_request, 9, on=probe.connect(), note="the same on another connection")
+    second.protocols = offering("range", "roundrobin")
+    replacing = probe.start(second.join_request, 9, on=probe.connect(), note="both protocols, on another connection")
+    _await_common_protocol(probe, group, "roundrobin")
     first.join()
-    probe.finish(second_parked)
+    probe.finish(replacing)
+    probe.exchange(second.join_request, 9, on=probe.connect(), note="the same, while the assignment is awaited")
     probe.finish(parked, seconds=0.3)
+
+
+def _await_common_protocol(probe: Probe, group: str, name: str) -> None:
+    """Wait until every member of a classic group offers a protocol: no other response shows that one joined again."""
+    for _ in attempts(f"the members of {group} to offer {name}"):
+        refused: Any = probe.quiet(join(group, member_id="stranger", protocols=offering(name)), 9)
+        if refused.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+            return
+        assert refused.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL, refused
 
 
 @case(settings=(*NO_DELAY, ("group.max.size", "2")))
