@@ -12,7 +12,7 @@ import struct
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -37,6 +37,9 @@ from protocol_specs.messages.produce import (
 )
 from protocol_specs.records.record_batch import RecordBatchBuilder
 from sim_runtime.world import World
+
+if TYPE_CHECKING:
+    from broker_sim.log.append_results import PartitionAppend
 
 ROUNDS: Final = 41
 TOPIC: Final = "measured"
@@ -111,16 +114,16 @@ class Connection:
         self.world.run_for(ms=100)
 
 
-def responded(*arguments: Any) -> ProduceResponse:
+def responded(_correlation_id: int, _version: int, topic: TopicProduceData, result: PartitionAppend) -> ProduceResponse:
     """Make the response to a Produce as a message."""
-    _, _, topic, topic_id, partition, base_offset, log_append_time_ms, log_start_offset = arguments
     one = PartitionProduceResponse(
-        index=partition,
-        base_offset=base_offset,
-        log_append_time_ms=log_append_time_ms,
-        log_start_offset=log_start_offset,
+        index=topic.partition_data[0].index,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.log_append_time_ms,
+        log_start_offset=result.log_start_offset,
     )
-    return ProduceResponse(responses=[TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[one])])
+    responses = [TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[one])]
+    return ProduceResponse(responses=responses)
 
 
 def run(rounds: int) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult, NoResponse, PreparedResponse, Response
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.replication.partition import Partition
-    from protocol_specs.messages.produce import ProduceRequest
+    from protocol_specs.messages.produce import ProduceRequest, TopicProduceData
 
 __all__ = ["HANDLER", "handle", "only_partition", "success_response"]
 
@@ -80,17 +80,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
 def _respond_to_one(result: PartitionAppend, request: ProduceRequest, context: RequestContext) -> Response | NoResponse:
     version = context.api_version
     if not result.error_code and request.acks and version >= EXAMPLES_LOWEST and context.transport.takes_frames:
-        topic = request.topic_data[0]
-        return success_response(
-            context.correlation_id,
-            version,
-            topic.name,
-            topic.topic_id,
-            topic.partition_data[0].index,
-            result.base_offset,
-            result.log_append_time_ms,
-            result.log_start_offset,
-        )
+        return success_response(context.correlation_id, version, request.topic_data[0], result)
     produce = ProducePartitions(request, context)
     produce.sort()
     return produce.respond([result])
@@ -163,26 +153,18 @@ _examples: dict[tuple[int, str, bytes, int], _Example] = {}
 
 
 def success_response(
-    correlation_id: int,
-    version: int,
-    topic: str,
-    topic_id: bytes,
-    partition: int,
-    base_offset: int,
-    log_append_time_ms: int,
-    log_start_offset: int,
+    correlation_id: int, version: int, topic: TopicProduceData, result: PartitionAppend
 ) -> PreparedResponse:
-    """Return the frame of a response to one successful append; not for versions below EXAMPLES_LOWEST.
+    """Return the frame of a response to one successful append to one partition; for versions from EXAMPLES_LOWEST.
 
     Such responses differ in four numbers. The other bytes come from an encoded example of that version, topic and
     partition.
     """
-    key = (version, topic, topic_id, partition)
-    example = _examples.get(key)
-    if example is None:
-        example = _make_example(*key)
-    pack, size, head, tail = example
-    return pack(size, correlation_id, head, base_offset, log_append_time_ms, log_start_offset, tail)
+    key = (version, topic.name, topic.topic_id, topic.partition_data[0].index)
+    pack, size, head, tail = _examples.get(key) or _make_example(*key)
+    return pack(
+        size, correlation_id, head, result.base_offset, result.log_append_time_ms, result.log_start_offset, tail
+    )
 
 
 def _make_example(version: int, topic: str, topic_id: bytes, partition: int) -> _Example:

@@ -48,7 +48,8 @@ CONNECTION_QUEUE_SIZE: Final = 20
 _HEADER: Final = struct.Struct(">Ii")
 """API key and version as one number, correlation id; the length and the text of the client id follow."""
 _LENGTH: Final = struct.Struct(">h")
-_SHORTEST_HEADER_BYTES: Final = _HEADER.size + _LENGTH.size
+_HEADER_BYTES: Final = _HEADER.size
+_SHORTEST_HEADER_BYTES: Final = _HEADER_BYTES + _LENGTH.size
 
 _FETCH: Final = ApiKey.FETCH
 
@@ -184,28 +185,24 @@ class Processor:
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Read the header of one frame, mute the channel, and pass the request to the stages of the RpcServer."""
-        route: Route | None = None
         parsed = None
-        position = correlation_id = 0
-        client_id = channel.client_id
-        tags: Sequence[tuple[int, bytes]] = ()
-        if len(frame) >= _SHORTEST_HEADER_BYTES:
-            api_key_and_version, correlation_id = _HEADER.unpack_from(frame)
-            route = self._routes.get(api_key_and_version)
-            # Most requests of a connection have the same client id as the previous one.
-            if route is not None:
-                header_end = channel.header_ends[route.tagged]
-                if frame.startswith(header_end, _HEADER.size):
-                    position = _HEADER.size + len(header_end)
-                else:
-                    route = None
-        if route is None:
+        # Most requests of a connection have the same client id as the previous one.
+        if (
+            len(frame) >= _SHORTEST_HEADER_BYTES
+            and (numbers := _HEADER.unpack_from(frame))
+            and (route := self._routes.get(numbers[0])) is not None
+            and frame.startswith(header_end := channel.header_ends[route.tagged], _HEADER_BYTES)
+        ):
+            correlation_id = numbers[1]
+            position = _HEADER_BYTES + len(header_end)
+            client_id = channel.client_id
+        else:
             parsed = self._parse_header(channel, frame)
             if parsed is None:
                 return
-            route, position, correlation_id, client_id, tags = parsed
+            route, position, correlation_id, client_id, _ = parsed
         server = self.server
-        server.last_request_id += 1
+        server.last_request_id = request_id = server.last_request_id + 1
         received_us = channel.last_active_us = server.iteration_us
         context = RequestContext(
             self._node,
@@ -216,14 +213,14 @@ class Processor:
             correlation_id,
             client_id,
             None,
-            server.last_request_id,
+            request_id,
             received_us,
             frame,
             position,
             channel,
         )
-        if tags:
-            context.header_tags = tags
+        if parsed is not None:
+            context.header_tags = parsed[-1]
         channel.mute_for_request()
         if self.on_request is not None:
             self.on_request(context)
@@ -310,15 +307,14 @@ class Processor:
         if on_frame is not None and send_in_parts(context, frame, on_frame(context, frame)):
             return
         channel: KafkaChannel = context.origin
-        size = len(frame)
         if channel.send(frame):
             channel.response_sent()
             if context.request_id <= TIMED_ALL or not context.request_id % TIMED_ONE_OF:
-                self._metrics.sent(context, size, 0)
+                self._metrics.sent(context, len(frame), 0)
         else:
-            channel.unsent = context, size, self._journal.now_us()
+            channel.unsent = context, len(frame), self._journal.now_us()
         if rpc.on_sent:
-            rpc.sent(context, size)
+            rpc.sent(context, len(frame))
 
     def finish(self, context: RequestContext, outcome: NoResponse) -> None:
         """End a request without a response."""

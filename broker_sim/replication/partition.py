@@ -229,8 +229,7 @@ class Partition:
             raise RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
         log = self.log
         # The ISR mostly has min.insync.replicas as configured, and the full test is not needed for every batch.
-        few = required_acks == -1 and len(self.isr_state.isr) < log.config.min_insync_replicas
-        if few and self.under_min_isr:
+        if required_acks == -1 and len(self.isr_state.isr) < log.config.min_insync_replicas and self.under_min_isr:
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
         now_ms = host.now_ms()
@@ -325,8 +324,11 @@ class Partition:
         """
         log = self.log
         state = self.isr_state
-        few = len(state.isr) < log.config.min_insync_replicas
-        if few and self.under_min_isr and self._host.high_watermark_waits_for_min_isr:
+        if (
+            len(state.isr) < log.config.min_insync_replicas
+            and self.under_min_isr
+            and self._host.high_watermark_waits_for_min_isr
+        ):
             return False
         end = new = log.log_end_offset
         before = log.high_watermark
@@ -346,10 +348,11 @@ class Partition:
                         return False
                     new = offset
         log.high_watermark = new
-        if self._journal.full:
-            self._journal.append(
+        journal = self._journal
+        if journal.full:
+            journal.append(
                 HighWatermarkAdvanced(
-                    time_us=self._journal.now_us(),
+                    time_us=journal.now_us(),
                     broker_id=self._host.broker_id,
                     topic=self.topic_partition.topic,
                     partition=self.topic_partition.partition,
@@ -357,8 +360,9 @@ class Partition:
                     leader_epoch=self.leader_epoch,
                 )
             )
-        for fetched in self.sessions.values():
-            fetched.session.high_watermark_moved(fetched)
+        if self.sessions:
+            for fetched in self.sessions.values():
+                fetched.session.high_watermark_moved(fetched)
         if self._delayed_produces:
             self._complete_produces()
         if self.delayed_fetches:

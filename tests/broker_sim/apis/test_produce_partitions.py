@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from broker_sim.apis import produce
 from broker_sim.apis.produce import EXAMPLES_LOWEST, success_response
 from broker_sim.apis.produce_validation import is_plain_batch
+from broker_sim.log.append_results import PartitionAppend
+from broker_sim.topic_partition import TopicPartition
 from protocol_specs.framing import encode_response
 from protocol_specs.messages.produce import (
     PartitionProduceData,
@@ -53,14 +55,24 @@ def test_the_frame_is_the_one_of_the_message(
     )
     topics = [TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[response])]
     expected = encode_response(ProduceResponse(responses=topics), version, correlation_id=correlation_id)
-    assert success_response(correlation_id, version, topic, topic_id, partition, *numbers) == expected
+    requested = TopicProduceData(
+        name=topic, topic_id=topic_id, partition_data=[PartitionProduceData(index=partition, records=b"")]
+    )
+    appended = PartitionAppend(
+        TopicPartition(topic, partition),
+        base_offset=base_offset,
+        log_append_time_ms=log_append_time_ms,
+        log_start_offset=log_start_offset,
+    )
+    assert success_response(correlation_id, version, requested, appended) == expected
 
 
 def test_examples_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(produce, "EXAMPLES_LIMIT", 3)
     monkeypatch.setattr(produce, "_examples", {})
     for partition in range(10):
-        success_response(7, 9, "orders", bytes(16), partition, 0, -1, 0)
+        topic = TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=partition, records=b"")])
+        success_response(7, 9, topic, PartitionAppend(TopicPartition("orders", partition), base_offset=0))
         assert len(produce._examples) <= 3
 
 
