@@ -16,6 +16,7 @@ from broker_client.core.consumer.call_waits import CallWaits, PendingResult
 from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
+from broker_client.core.consumer.metadata_checks import MetadataChecks
 from broker_client.core.consumer.offset_lookups import OffsetLookups
 from broker_client.core.consumer.positions import Positions
 from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState, SubscriptionType
@@ -23,15 +24,7 @@ from broker_client.core.groups.broker_assigned_group import BrokerAssignedGroup
 from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.groups.classic_group import ClassicGroup
 from broker_client.core.producer.sender_loop import now_ms_of
-from broker_client.errors import (
-    ConfigError,
-    IllegalState,
-    InvalidTopic,
-    ProducerClosed,
-    ProducerError,
-    ProducerTimeout,
-    TopicAuthorizationFailed,
-)
+from broker_client.errors import ConfigError, IllegalState, ProducerError, ProducerTimeout
 from broker_client.isolation_levels import IsolationLevel
 from broker_client.records import TopicPartition
 from protocol_specs.errors import RecordBatchError
@@ -51,7 +44,6 @@ if TYPE_CHECKING:
     from broker_client.core.groups.consumer_group import ConsumerGroup
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
-    from broker_client.core.network.cluster import Cluster
 
 __all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions", "FetchedBatch"]
 
@@ -102,7 +94,7 @@ class ConsumerCore:
         if group is not None:
             kind = BrokerAssignedGroup if group.group_protocol == "consumer" else ClassicGroup
             self._group = kind(core, group, self._subscriptions, self._waits, run_callback)
-        self._unanswered_since_ms: int | None = None
+        self._metadata_checks = MetadataChecks(core, self._subscriptions)
 
     # Subscription and assignment
 
@@ -376,22 +368,12 @@ class ConsumerCore:
 
     async def _prepare(self, timer: CallTimer) -> bool:
         """Join the group and choose positions; return False if that has to be tried again soon."""
-        self._check_metadata()
+        self._metadata_checks.check()
         if self._group is not None and not await self._group.poll(timer):
             return False
         if self._core.metadata.cluster.is_bootstrap:
             return True  # an event follows
         return await self._positions.update(self._group, timer)
-
-    def _check_metadata(self) -> None:
-        metadata = self._core.metadata
-        cluster = metadata.cluster
-        if cluster.is_bootstrap:
-            self._expect_metadata(now_ms_of(self._core.reactor))
-            metadata.request_update()
-            return
-        self._unanswered_since_ms = None
-        self._refuse_topics(cluster)
 
     def _fetch(self, left_ms: int) -> int:
         """Send fetches; return the milliseconds until there may be more to send."""
@@ -425,29 +407,7 @@ class ConsumerCore:
     def _raise_failure(self) -> None:
         self._fetcher.raise_failure()
         self._positions.raise_failure()
-        failure = self._core.metadata.take_fatal_error()
-        if failure is not None:
-            raise failure
-        if self._core.metadata.closed:
-            raise ProducerClosed("the consumer is closed")
-
-    def _expect_metadata(self, now_ms: int) -> None:
-        """Raise ProducerTimeout once no broker has responded within default.api.timeout.ms."""
-        if self._unanswered_since_ms is None:
-            self._unanswered_since_ms = now_ms
-        limit_ms = self._core.options.default_api_timeout_ms
-        if now_ms - self._unanswered_since_ms >= limit_ms:
-            self._unanswered_since_ms = None
-            problems = "; ".join(self._core.client.connection_problems())
-            text = f"no metadata from bootstrap.servers after {limit_ms} ms"
-            raise ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
-
-    def _refuse_topics(self, cluster: Cluster) -> None:
-        for topic in self._subscriptions.topics:
-            if topic in cluster.unauthorized_topics:
-                raise TopicAuthorizationFailed(topic)
-            if topic in cluster.invalid_topics:
-                raise InvalidTopic(topic)
+        self._metadata_checks.raise_failure()
 
 
 def _named(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:

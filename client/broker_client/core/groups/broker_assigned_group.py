@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from twisted.logger import Logger
 
 from broker_client.consumer_groups import ConsumerGroupMetadata
+from broker_client.core.groups.assignment_names import AssignmentNames
 from broker_client.core.groups.committed_offsets import CommittedOffsets
-from broker_client.core.groups.consumer_heartbeats import LocalAssignment
+from broker_client.core.groups.consumer_heartbeats import ConsumerHeartbeats
 from broker_client.core.groups.consumer_member_states import ConsumerMemberState
 from broker_client.core.groups.consumer_membership import ConsumerMembership
 from broker_client.core.groups.coordinator_finder import CoordinatorFinder
@@ -19,7 +20,6 @@ from broker_client.core.groups.offset_commits import OffsetCommits
 from broker_client.core.groups.rebalance_callbacks import RebalanceCallbacks
 from broker_client.core.groups.topic_ids import TopicIds
 from broker_client.core.groups.topic_snapshots import TopicSnapshots
-from broker_client.records import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
+    from broker_client.records import TopicPartition
 
 __all__ = ["BrokerAssignedGroup"]
 
@@ -53,7 +54,9 @@ class BrokerAssignedGroup:
         self._subscriptions = subscriptions
         self._waits = waits
         self._finder = CoordinatorFinder(core, options, waits)
-        self._membership = ConsumerMembership(core, options, self._finder, waits, subscriptions)
+        self._membership = ConsumerMembership(
+            core, options, self._finder, waits, ConsumerHeartbeats(options, subscriptions), waits.notify
+        )
         self._callbacks = RebalanceCallbacks(subscriptions, run_callback)
         self._snapshots = TopicSnapshots(
             core.metadata, subscriptions, options.client_rack, exclude_internal=options.exclude_internal_topics
@@ -77,7 +80,7 @@ class BrokerAssignedGroup:
             with_member=True,
             topic_ids=self._topic_ids,
         )
-        self._names: dict[bytes, str] = {}
+        self._names = AssignmentNames(core.metadata)
 
     @property
     def metadata(self) -> ConsumerGroupMetadata:
@@ -198,10 +201,10 @@ class BrokerAssignedGroup:
             raise error
 
     async def _reconcile(self) -> None:
-        target = self._resolved(self._membership.target)
+        target = self._names.resolved(self._membership.target)
         if target is None:
             return
-        assigned = self._named(target)
+        assigned = self._names.named(target)
         if target.partitions == self._membership.current.partitions and self._membership.current.local_epoch >= 0:
             self._membership.reconciled(target)
             return
@@ -238,21 +241,3 @@ class BrokerAssignedGroup:
         del revoked  # as in Java, positions are committed even if nothing is revoked
         if self._options.enable_auto_commit and self._subscriptions.states:
             await self._commits.auto_commit(self._waits.timer(self._options.max_poll_interval_ms))
-
-    def _resolved(self, target: LocalAssignment) -> LocalAssignment | None:
-        """The part of an assignment whose topic names are known; None if nothing of it is known yet."""
-        known = {one.topic_id: name for name, one in self._core.metadata.cluster.topics.items() if one.topic_id}
-        self._names.update((topic_id, known[topic_id]) for topic_id in target.partitions if topic_id in known)
-        resolved = {topic_id: numbers for topic_id, numbers in target.partitions.items() if topic_id in self._names}
-        if len(resolved) < len(target.partitions):
-            self._core.metadata.request_update()
-            if not resolved:
-                return None
-        return LocalAssignment(target.local_epoch, resolved) if resolved != target.partitions else target
-
-    def _named(self, assignment: LocalAssignment) -> list[TopicPartition]:
-        return sorted(
-            TopicPartition(self._names[topic_id], number)
-            for topic_id, numbers in assignment.partitions.items()
-            for number in numbers
-        )

@@ -50,6 +50,9 @@ class _Sent:
 class ConsumerHeartbeats:
     """Builds the requests of one member."""
 
+    request_type = ConsumerGroupHeartbeatRequest
+    unsupported_text = "the cluster does not serve group.protocol=consumer, use classic with it"
+
     def __init__(self, options: GroupOptions, subscriptions: SubscriptionState) -> None:
         self._options = options
         self._subscriptions = subscriptions

@@ -1,7 +1,7 @@
-"""The membership of a consumer in the consumer protocol (KIP-848): heartbeats, epochs, assignments.
+"""The membership in a group whose partitions the broker assigns (KIP-848, KIP-932): heartbeats, epochs, assignments.
 
-Mirrors ConsumerMembershipManager and ConsumerHeartbeatRequestManager. Heartbeats continue between the calls of the
-application; what a response requires of it (callbacks, reconciliation) waits for the next poll.
+Mirrors AbstractMembershipManager and AbstractHeartbeatRequestManager. Heartbeats continue between the calls of the
+application; the owner reconciles assignments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from twisted.logger import Logger
 
 from broker_client.consumer_errors import CommitFailed, group_error, is_retriable
 from broker_client.core.consumer.call_waits import PendingResult
-from broker_client.core.groups.consumer_heartbeats import NO_ASSIGNMENT, ConsumerHeartbeats, LocalAssignment
+from broker_client.core.groups.consumer_heartbeats import NO_ASSIGNMENT, LocalAssignment
 from broker_client.core.groups.consumer_member_states import (
     ConsumerMemberEvent,
     ConsumerMemberState,
@@ -24,20 +24,20 @@ from broker_client.core.groups.member_states import NO_GENERATION, Generation
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.errors import ConnectionFailed, ProducerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
     from broker_client.core.consumer.call_waits import CallWaits
-    from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
+    from broker_client.core.groups.group_heartbeats import GroupHeartbeats
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
+    from protocol_specs.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+    from protocol_specs.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 
 __all__ = ["ConsumerMembership"]
 
@@ -53,7 +53,7 @@ _log = Logger()
 
 
 class ConsumerMembership:
-    """Call everything on the reactor's thread."""
+    """Call everything on the reactor's thread. `on_event` is called when a heartbeat has ended or the member left."""
 
     def __init__(
         self,
@@ -61,14 +61,15 @@ class ConsumerMembership:
         options: GroupOptions,
         finder: CoordinatorFinder,
         waits: CallWaits,
-        subscriptions: SubscriptionState,
+        heartbeats: GroupHeartbeats,
+        on_event: Callable[[], None],
     ) -> None:
         self._core = core
         self._options = options
         self._finder = finder
         self._waits = waits
-        self._subscriptions = subscriptions
-        self._heartbeats = ConsumerHeartbeats(options, subscriptions)
+        self._heartbeats = heartbeats
+        self._on_event = on_event
         self.member_id = base64.urlsafe_b64encode(core.random.randbytes(16)).rstrip(b"=").decode()
         self.member_epoch = JOIN_EPOCH
         self.state = _State.UNSUBSCRIBED
@@ -199,7 +200,7 @@ class ConsumerMembership:
         Deferred.fromCoroutine(self._send()).addErrback(self._unexpected)
         self._heartbeats.forget_sent()
         self._move(_Event.POLL_EXPIRED)
-        self._waits.notify()
+        self._on_event()
 
     def _send_leave(self) -> None:
         static = self._options.group_instance_id is not None
@@ -219,7 +220,7 @@ class ConsumerMembership:
         self._in_flight = True
         self._send_at_ms = self._now_ms + self._interval_ms
         try:
-            response = await self._finder.send(ConsumerGroupHeartbeatRequest, lambda _: request)
+            response = await self._finder.send(self._heartbeats.request_type, lambda _: request)
         except ProducerError as error:
             self._in_flight = False
             if not is_leaving:
@@ -232,15 +233,13 @@ class ConsumerMembership:
     def _failed(self, error: ProducerError) -> None:
         self._back_off()
         if isinstance(error, UnsupportedVersion):
-            self._fail(
-                UnsupportedVersion(f"{error}: the cluster does not serve group.protocol=consumer, use classic with it")
-            )
+            self._fail(UnsupportedVersion(f"{error}: {self._heartbeats.unsupported_text}"))
         elif isinstance(error, ConnectionFailed) or is_retriable(error):
             self._plan()
         else:
             self._fail(error)
 
-    def _take(self, response: ConsumerGroupHeartbeatResponse) -> None:
+    def _take(self, response: ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse) -> None:
         code = ErrorCode.for_code(response.error_code)
         if code is not ErrorCode.NONE:
             self._refused(code, response.error_message)
@@ -253,7 +252,7 @@ class ConsumerMembership:
             if response.assignment is not None:
                 self._take_assignment(response.assignment)
         self._plan()
-        self._waits.notify()
+        self._on_event()
 
     def _take_assignment(self, assignment: Any) -> None:
         partitions = {one.topic_id: tuple(sorted(one.partitions)) for one in assignment.topic_partitions}
@@ -276,7 +275,7 @@ class ConsumerMembership:
             self._fail(error)
             return
         self._plan()
-        self._waits.notify()
+        self._on_event()
 
     def _back_off(self) -> None:
         self._heartbeats.forget_sent()
@@ -288,7 +287,7 @@ class ConsumerMembership:
         self._move(_Event.FAILED)
         self.member_epoch = JOIN_EPOCH
         self._stop_timer()
-        self._waits.notify()
+        self._on_event()
 
     def _unexpected(self, failure: Failure) -> None:
         _log.failure("group member: a heartbeat failed", failure)
