@@ -29,7 +29,6 @@ class ClassicProtocolData:
 class ConsumerMember(ModernMember):
     """The fields of a modern member, and those of consumer groups alone."""
 
-    rebalance_timeout_ms: int = -1
     subscribed_topic_regex: str | None = ""
     server_assignor: str | None = None
     pending_revocation: TopicPartitions = field(default_factory=dict)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["LEAVE_EPOCH", "STATIC_LEAVE_EPOCH", "EpochMember"]
 
@@ -28,11 +28,20 @@ class EpochMember(ABC):
     rack_id: str | None = None
     client_id: str = ""
     client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    """The time to revoke partitions or tasks; share groups have none."""
+    assigned: Any
+    """The current assignment."""
 
     @property
     @abstractmethod
     def is_stable(self) -> bool:
         """True if the member has the target assignment of its epoch."""
+
+    @property
+    @abstractmethod
+    def must_revoke(self) -> bool:
+        """True if the member must revoke partitions or tasks before it gets a new epoch."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Return True if nothing is left to do for the target assignment of an epoch."""

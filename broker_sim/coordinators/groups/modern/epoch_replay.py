@@ -35,10 +35,10 @@ class EpochReplay(ABC, Generic[G, M]):
     _no_assignment: ClassVar[Mapping[str, Any]]
     """The fields of a member that hold its current assignment, as they are without one."""
 
-    def __init__(self, groups: GroupRegistry, group_type: type[G], member_type: type[M]) -> None:
+    def __init__(self, groups: GroupRegistry, group_type: type[G], new_member: Callable[..., M]) -> None:
         self._groups = groups
         self._group_type = group_type
-        self._member_type = member_type
+        self._new_member = new_member
 
     @property
     def handlers(self) -> Mapping[type[Message], Callable[[Replayed], None]]:
@@ -74,7 +74,7 @@ class EpochReplay(ABC, Generic[G, M]):
         """Return the member of a record, a new one if the group does not have it."""
         member_id = replayed.key.member_id
         member: M | None = group.members.get(member_id)
-        return self._member_type(member_id=member_id) if member is None else member
+        return self._new_member(member_id=member_id) if member is None else member
 
     # The records of all types of groups.
 

@@ -26,3 +26,8 @@ class ModernMember(EpochMember):
     def is_stable(self) -> bool:
         """True if the member has the target assignment of its epoch."""
         return self.state is MemberState.STABLE
+
+    @property
+    def must_revoke(self) -> bool:
+        """True if the member must revoke partitions before it gets a new epoch."""
+        return self.state is MemberState.UNREVOKED_PARTITIONS

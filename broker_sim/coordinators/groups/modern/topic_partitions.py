@@ -10,7 +10,18 @@ from broker_sim.config.java_hash import hash_order_of_integers, hash_order_of_uu
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["NO_PARTITIONS", "TopicPartitions", "contains_all", "each_partition", "from_topics", "ordered", "to_topics"]
+    from broker_sim.metadata.metadata_image import TopicImage
+
+__all__ = [
+    "NO_PARTITIONS",
+    "TopicPartitions",
+    "contains_all",
+    "each_partition",
+    "from_topics",
+    "ordered",
+    "partition_names",
+    "to_topics",
+]
 
 TopicPartitions: TypeAlias = "Mapping[bytes, frozenset[int]]"
 """Topic id -> partitions; topics without partitions are absent."""
@@ -48,6 +59,15 @@ def each_partition(assignment: TopicPartitions) -> Iterator[tuple[bytes, int]]:
     for topic_id, partitions in assignment.items():
         for partition in sorted(partitions):
             yield topic_id, partition
+
+
+def partition_names(assignment: TopicPartitions, topics: Mapping[bytes, TopicImage]) -> str:
+    """Return the partitions as text, such as "orders-0, orders-1", without those of deleted topics."""
+    return ", ".join(
+        f"{topics[topic_id].name}-{partition}"
+        for topic_id, partition in each_partition(assignment)
+        if topic_id in topics
+    )
 
 
 def contains_all(assignment: TopicPartitions, topics: Iterable[Any]) -> bool:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.assignors.simple_assignor import SimpleAssignor
 from broker_sim.coordinators.groups.group_configs import group_config_int
-from broker_sim.coordinators.groups.group_journal import GroupJournal
+from broker_sim.coordinators.groups.modern.epoch_groups import EpochGroups
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_group import is_homogeneous
 from broker_sim.coordinators.groups.modern.modern_member import ModernMember
 from broker_sim.coordinators.groups.modern.subscription_metadata import metadata_hash
 from broker_sim.coordinators.groups.modern.target_assignment import compute_target_assignment
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition, to_topics
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, partition_names, to_topics
 from broker_sim.coordinators.groups.share import share_records
 from broker_sim.coordinators.groups.share.descriptions import described_group
 from broker_sim.coordinators.groups.share.initialization import Initialization, InitializedTopic, topic_names
@@ -32,15 +32,13 @@ from protocol_specs.messages.share_group_heartbeat import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
-    from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.groups.modern import topic_partitions
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.shard import ShardContext
     from broker_sim.metadata.metadata_image import MetadataImage
-    from protocol_specs.message import Message
     from protocol_specs.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
 __all__ = ["Heartbeat", "ShareGroups", "ToInitialize"]
@@ -64,70 +62,19 @@ class Heartbeat(NamedTuple):
     initialize: ToInitialize | None = None
 
 
-class ShareGroups:
-    """Heartbeats, leaves and expirations of the members of share groups."""
+class ShareGroups(EpochGroups[ShareGroup, ModernMember, DescribedGroup]):
+    """Heartbeats and leaves of the members of share groups."""
 
     def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
-        self._context = context
-        self._groups = groups
-        self._journal = GroupJournal(context)
-        self._replay = ShareReplay(context, groups)
-        self.offsets = ShareOffsets(context, groups, self.existing, self._replay.new_group)
-
-    # The interface of a shard's part.
-
-    @property
-    def replays(self) -> Mapping[type[Message], Callable[[Replayed], None]]:
-        """The records of share groups."""
-        return self._replay.handlers
-
-    def loaded(self) -> None:
-        """Start the session of each member."""
-        for group in self._all():
-            for member_id in group.members:
-                self._start_session(group.group_id, member_id)
-
-    def unloaded(self) -> None:
-        """No request is parked here."""
-
-    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
-        """Let the groups that subscribe to these topics compare their metadata at the next heartbeat."""
-        for group in self._all():
-            if any(group.is_subscribed_to(topic) for topic in (*changed_topics, *deleted_topics)):
-                group.request_metadata_refresh()
-
-    def end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
-        """Groups have no transactions."""
+        replay = ShareReplay(context, groups)
+        super().__init__(context, groups, ShareGroup, replay, DescribedGroup)
+        self.offsets = ShareOffsets(context, groups, replay.new_group)
 
     # Groups.
 
     @property
     def _image(self) -> MetadataImage:
         return self._context.host.metadata_cache.image
-
-    def _all(self) -> list[ShareGroup]:
-        return self._groups.all_of(ShareGroup)
-
-    def existing(self, group_id: str, committed_offset: int | None = None) -> ShareGroup:
-        """Return the share group of an id, as of an offset if one is given.
-
-        Raises:
-            CoordinatorError: GROUP_ID_NOT_FOUND: there is no group, or one of another type.
-        """
-        group = self._groups.existing(group_id, committed_offset)
-        if not isinstance(group, ShareGroup):
-            raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-        return group
-
-    def _group_of_heartbeat(self, group_id: str, *, create: bool) -> ShareGroup:
-        group = self._groups.get(group_id)
-        if isinstance(group, ShareGroup):
-            return group
-        if group is not None:
-            raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-        if not create:
-            raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
-        return self._replay.new_group(group_id)
 
     # Heartbeats.
 
@@ -142,8 +89,9 @@ class ShareGroups:
         if request.member_epoch == LEAVE_EPOCH:
             return self._leave(request)
         joins = request.member_epoch == 0
-        group = self._group_of_heartbeat(request.group_id, create=joins)
-        self._check_size(group, request.member_id)
+        records: list[CoordinatorRecord] = []
+        group = self._group_of_heartbeat(request.group_id, records, joins=joins)
+        self.check_size(group, request.member_id)
         known = group.members.get(request.member_id)
         member = ModernMember(member_id=request.member_id) if known is None and joins else None
         old = member or group.existing_member(request.member_id)
@@ -156,10 +104,10 @@ class ShareGroups:
             client_id=client_id,
             client_host=client_host,
         )
-        update = _MemberUpdate(self._context, group, None if known is None else old, new)
+        update = _MemberUpdate(self._context, group, None if known is None else old, new, records)
         updated = update.run(old)
-        self._report(group, old, updated, joined=known is None)
-        self._start_session(group.group_id, updated.member_id)
+        self.report(group, old, updated)
+        self._start_session(group.group_id, updated)
         response = ShareGroupHeartbeatResponse(
             member_id=updated.member_id,
             member_epoch=updated.member_epoch,
@@ -168,19 +116,10 @@ class ShareGroups:
         if joins or names is not None or updated.assigned != old.assigned:
             response.assignment = Assignment(topic_partitions=to_topics(updated.assigned, TopicPartitions))
         initialize = self._initialize(group, update)
-        return CoordinatorResult(update.records, Heartbeat(response, initialize))
+        return CoordinatorResult(records, Heartbeat(response, initialize))
 
     def _number(self, group_id: str, name: str) -> int:
         return group_config_int(self._context.host, group_id, name)
-
-    def _check_size(self, group: ShareGroup, member_id: str) -> None:
-        limit = self._context.config["group.share.max.size"]
-        assert isinstance(limit, int)
-        if len(group.members) >= limit and member_id not in group.members:
-            raise CoordinatorError(
-                ErrorCode.GROUP_MAX_SIZE_REACHED,
-                f"The share group has reached its maximum capacity of {limit} members.",
-            )
 
     def _initialize(self, group: ShareGroup, update: _MemberUpdate) -> ToInitialize | None:
         """Record the subscribed partitions that have no state yet, and return them."""
@@ -200,8 +139,8 @@ class ShareGroups:
 
     def initialized(self, group_id: str, partitions: topic_partitions.TopicPartitions) -> CoordinatorResult[None]:
         """Note that the share coordinator has the state of partitions. Mirrors initializeShareGroupState."""
-        group = self._groups.get(group_id)
-        if not isinstance(group, ShareGroup) or not partitions:
+        group = self._groups.find(ShareGroup, group_id)
+        if group is None or not partitions:
             return CoordinatorResult([], None)
         names = topic_names(partitions, self._image)
         now_ms = self._context.now_ms()
@@ -212,8 +151,8 @@ class ShareGroups:
 
     def uninitialized(self, group_id: str, partitions: topic_partitions.TopicPartitions) -> CoordinatorResult[None]:
         """Forget partitions whose initialization has failed. Mirrors uninitializeShareGroupState."""
-        group = self._groups.get(group_id)
-        known = group.initialization.get() if isinstance(group, ShareGroup) else None
+        group = self._groups.find(ShareGroup, group_id)
+        known = None if group is None else group.initialization.get()
         if known is None or not known.initializing or not partitions:
             return CoordinatorResult([], None)
         left = known.without_initializing(partitions)
@@ -222,7 +161,7 @@ class ShareGroups:
     def delete_topics(self, topic_ids: frozenset[bytes]) -> CoordinatorResult[None]:
         """Forget the share partitions of deleted topics. Mirrors maybeCleanupShareGroupState."""
         records = []
-        for group in self._all():
+        for group in self._groups.all_of(ShareGroup):
             known = group.initialization.get()
             if known is not None and known.has_any(topic_ids):
                 left = known.without_topics(topic_ids)
@@ -232,88 +171,54 @@ class ShareGroups:
     # Leaving.
 
     def _leave(self, request: ShareGroupHeartbeatRequest) -> CoordinatorResult[Heartbeat]:
-        group = self.existing(request.group_id)
+        group = self._groups.existing_of(ShareGroup, request.group_id)
         member = group.existing_member(request.member_id)
         response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-        return CoordinatorResult(self._removal(group, member, "the member left the group."), Heartbeat(response))
+        return self._remove(group, member, "the member left the group.", Heartbeat(response))
 
-    def _removal(self, group: ShareGroup, member: ModernMember, reason: str) -> list[CoordinatorRecord]:
-        """Return the records that remove a member, with a new epoch. Mirrors shareGroupFenceMember."""
+    def _remove(self, group: ShareGroup, member: ModernMember, reason: str, response: Any) -> CoordinatorResult[Any]:
+        """Remove a member, which makes a new group epoch. Mirrors shareGroupFenceMember."""
         group_id, member_id = group.group_id, member.member_id
-        self._context.timers.cancel(_session_key(group_id, member_id))
+        self.timers.stop_all(group_id, member_id)
         self._journal.removed(group_id, member_id, reason)
         fingerprint = metadata_hash(self._image, group.subscribers_with([member], None))
-        return [
+        records = [
             share_records.current_assignment_tombstone(group_id, member_id),
             share_records.target_tombstone(group_id, member_id),
             share_records.member_tombstone(group_id, member_id),
             share_records.group_epoch_record(group_id, group.group_epoch.get() + 1, fingerprint),
         ]
+        return CoordinatorResult(records, response)
 
-    def _start_session(self, group_id: str, member_id: str) -> None:
-        self._context.timers.schedule(
-            _session_key(group_id, member_id),
-            self._number(group_id, "share.session.timeout.ms"),
-            lambda: self._expire(group_id, member_id),
-        )
+    def _session_timeout_ms(self, group_id: str, member: ModernMember) -> int:  # noqa: ARG002
+        return self._number(group_id, "share.session.timeout.ms")
 
-    def _expire(self, group_id: str, member_id: str) -> CoordinatorResult[None]:
-        group = self._groups.get(group_id)
-        member = group.members.get(member_id) if isinstance(group, ShareGroup) else None
-        if member is None:
-            return CoordinatorResult([], None)
-        assert isinstance(group, ShareGroup)
-        return CoordinatorResult(self._removal(group, member, "the member session expired."), None)
+    # Events and descriptions.
 
-    # Events.
+    def _assignment_text(self, member: ModernMember) -> str:
+        return partition_names(member.assigned, self._image.topics_by_id)
 
-    def _report(self, group: ShareGroup, old: ModernMember, new: ModernMember, *, joined: bool) -> None:
-        if joined:
-            self._journal.joined(
-                group.group_id,
-                new.member_id,
-                client_id=new.client_id,
-                client_host=new.client_host,
-                group_instance_id=None,
-            )
-        if new.assigned != old.assigned:
-            topics = self._image.topics_by_id
-            names = [
-                f"{topics[topic_id].name}-{partition}"
-                for topic_id, partition in each_partition(new.assigned)
-                if topic_id in topics
-            ]
-            self._journal.assigned(group.group_id, new.member_id, new.member_epoch, ", ".join(names))
-
-    # Descriptions.
-
-    def describe(self, group_ids: Sequence[str], committed_offset: int) -> list[DescribedGroup]:
-        """Describe groups as of an offset; a group that is unknown or of another type has an error."""
-        described = []
-        for group_id in group_ids:
-            try:
-                group = self.existing(group_id, committed_offset)
-            except CoordinatorError as error:
-                described.append(
-                    DescribedGroup(group_id=group_id, error_code=error.error_code, error_message=error.message)
-                )
-                continue
-            described.append(
-                described_group(group, committed_offset, assignor=SimpleAssignor.name, topics=self._image.topics_by_id)
-            )
-        return described
+    def _described(self, group: ShareGroup, committed_offset: int) -> DescribedGroup:
+        return described_group(group, committed_offset, assignor=SimpleAssignor.name, topics=self._image.topics_by_id)
 
 
 class _MemberUpdate:
     """The steps of one heartbeat: subscription, group epoch, target assignment, reconciliation."""
 
-    def __init__(self, context: ShardContext, group: ShareGroup, old: ModernMember | None, new: ModernMember) -> None:
+    def __init__(
+        self,
+        context: ShardContext,
+        group: ShareGroup,
+        old: ModernMember | None,
+        new: ModernMember,
+        records: list[CoordinatorRecord],
+    ) -> None:
         self._context = context
         self._image = context.host.metadata_cache.image
         self._group = group
         self._old = old
         self._new = new
-        self.records: list[CoordinatorRecord] = []
+        self.records = records
         self.group_epoch = group.group_epoch.get()
         self.subscribers: Mapping[str, int] = dict(group.subscribers.items())
         self._bumped = False
@@ -405,10 +310,6 @@ class _MemberUpdate:
 
 def _subscription(member: Any) -> Iterable[str]:
     return sorted(member.subscribed_topic_names)
-
-
-def _session_key(group_id: str, member_id: str) -> str:
-    return f"share-session-{group_id}-{member_id}"
 
 
 def _check_epoch(member: ModernMember, epoch: int) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.default_messages import default_message
+from broker_sim.coordinators.groups.group_registry import other_type
 from broker_sim.coordinators.groups.share import share_records
 from broker_sim.coordinators.groups.share.initialization import Initialization, InitializedTopic, combined
 from broker_sim.coordinators.groups.share.share_group import ShareGroup
@@ -71,12 +71,10 @@ class ShareOffsets:
         self,
         context: ShardContext,
         groups: GroupRegistry,
-        existing: Callable[[str], ShareGroup],
         new_group: Callable[[str], ShareGroup],
     ) -> None:
         self._context = context
         self._groups = groups
-        self._existing = existing
         self._new_group = new_group
 
     @property
@@ -85,8 +83,8 @@ class ShareOffsets:
 
     def initialized(self, group_id: str) -> TopicPartitions:
         """Return the share partitions of a group that have state; none for a group that is unknown."""
-        group = self._groups.get(group_id)
-        known = group.initialization.get() if isinstance(group, ShareGroup) else None
+        group = self._groups.find(ShareGroup, group_id)
+        known = None if group is None else group.initialization.get()
         return {} if known is None else {key: topic.partitions for key, topic in known.initialized.items()}
 
     def alter(
@@ -99,7 +97,7 @@ class ShareOffsets:
         """
         group = self._groups.get(group_id) or self._new_group(group_id)
         if not isinstance(group, ShareGroup):
-            raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
+            raise other_type(ShareGroup, group_id)
         group.check_delete()
         responses: list[AlterShareGroupOffsetsResponseTopic] = []
         initializing: dict[bytes, InitializedTopic] = {}
@@ -134,7 +132,7 @@ class ShareOffsets:
         Raises:
             CoordinatorError: The group has members, is unknown, or is of another type.
         """
-        group = self._existing(group_id)
+        group = self._groups.existing_of(ShareGroup, group_id)
         group.check_delete()
         known = group.initialization.get()
         refused: list[DeleteShareGroupOffsetsResponseTopic] = []
@@ -160,8 +158,8 @@ class ShareOffsets:
         self, group_id: str, topic_ids: Sequence[bytes]
     ) -> CoordinatorResult[list[DeleteShareGroupOffsetsResponseTopic]]:
         """Note that the state of topics is deleted. Mirrors completeDeleteShareGroupOffsets."""
-        group = self._groups.get(group_id)
-        known = group.initialization.get() if isinstance(group, ShareGroup) else None
+        group = self._groups.find(ShareGroup, group_id)
+        known = None if group is None else group.initialization.get()
         if known is None:
             return CoordinatorResult([], [])
         left = replace(known, deleting=known.deleting - frozenset(topic_ids))
@@ -178,8 +176,8 @@ class ShareOffsets:
         records: list[CoordinatorRecord] = []
         deletions = GroupDeletions()
         for group_id in group_ids:
-            group = self._groups.get(group_id)
-            if not isinstance(group, ShareGroup):
+            group = self._groups.find(ShareGroup, group_id)
+            if group is None:
                 continue
             if not group.is_empty():
                 deletions.refused[group_id] = ErrorCode.NON_EMPTY_GROUP

@@ -21,13 +21,6 @@ class StreamsConfig:
     def __init__(self, host: CoordinatorHost) -> None:
         self._host = host
 
-    @property
-    def max_size(self) -> int:
-        """The number of members that a group may have."""
-        value = self._host.config.values["group.streams.max.size"]
-        assert isinstance(value, int)
-        return value
-
     def session_timeout_ms(self, group_id: str) -> int:
         """The time without a heartbeat after which a member is removed."""
         return group_config_int(self._host, group_id, "streams.session.timeout.ms")

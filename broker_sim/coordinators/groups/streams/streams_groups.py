@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import GroupType
-from broker_sim.coordinators.groups.group_journal import GroupJournal
+from broker_sim.coordinators.groups.modern.epoch_groups import EpochGroups
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.streams import streams_records
 from broker_sim.coordinators.groups.streams.configured_topology import StatusCode
@@ -16,7 +16,7 @@ from broker_sim.coordinators.groups.streams.heartbeat_result import HeartbeatRes
 from broker_sim.coordinators.groups.streams.heartbeat_steps import HeartbeatSteps, updated_member
 from broker_sim.coordinators.groups.streams.streams_config import StreamsConfig
 from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
-from broker_sim.coordinators.groups.streams.streams_member import StreamsMember, TaskState
+from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
 from broker_sim.coordinators.groups.streams.streams_replay import StreamsReplay
 from broker_sim.coordinators.groups.streams.target_assignment import compute_target_assignment
 from broker_sim.coordinators.groups.streams.tasks import in_hash_order, partitions_of, task_sets
@@ -26,87 +26,32 @@ from protocol_specs.messages.streams_group_describe import DescribedGroup
 from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse, TaskIds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from broker_sim.coordinators.groups.classic.requests import ClientInfo
+    from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
-    from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.groups.streams.tasks import TaskSets
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.shard import ShardContext
-    from protocol_specs.message import Message
     from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
 __all__ = ["StreamsGroups"]
 
 
-class StreamsGroups:
-    """Heartbeats, leaves and expirations of the members of streams groups."""
+class StreamsGroups(EpochGroups[StreamsGroup, StreamsMember, DescribedGroup]):
+    """Heartbeats and leaves of the members of streams groups."""
 
     def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
+        super().__init__(context, groups, StreamsGroup, StreamsReplay(context.snapshots, groups), DescribedGroup)
         self._config = StreamsConfig(context.host)
-        self._context = context
-        self._groups = groups
-        self._replay = StreamsReplay(context.snapshots, groups)
-        self._journal = GroupJournal(context)
 
-    # The interface of a shard's part.
-
-    @property
-    def replays(self) -> Mapping[type[Message], Callable[[Replayed], None]]:
-        """The records of streams groups."""
-        return self._replay.handlers
-
-    def loaded(self) -> None:
-        """Start the session of each member, and the rebalance timers of those that must give up tasks."""
-        for group in self._all():
-            for member in group.members.values():
-                self._start_session(group.group_id, member.member_id)
-                if member.state is TaskState.UNREVOKED_TASKS:
-                    self._start_rebalance_timeout(group.group_id, member)
-
-    def unloaded(self) -> None:
-        """No request is parked here."""
-
-    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
-        """Let the groups that require these topics check them at the next heartbeat."""
-        topics = changed_topics | deleted_topics
-        for group in self._all():
-            if group.uses_any(topics):
-                group.request_metadata_refresh()
-
-    def end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
-        """Groups have no transactions."""
-
-    # Groups.
-
-    def _all(self) -> list[StreamsGroup]:
-        return self._groups.all_of(StreamsGroup)
-
-    def existing(self, group_id: str, committed_offset: int | None = None) -> StreamsGroup:
-        """Return the streams group of an id, as of an offset if one is given.
-
-        Raises:
-            CoordinatorError: GROUP_ID_NOT_FOUND: there is no group, or one of another type.
-        """
-        group = self._groups.existing(group_id, committed_offset)
-        if not isinstance(group, StreamsGroup):
-            raise _other_type(group_id)
-        return group
-
-    def _group_of_heartbeat(self, group_id: str, records: list[CoordinatorRecord], *, joins: bool) -> StreamsGroup:
-        """Return the group of a heartbeat; a join creates it, also in place of an empty classic group."""
-        group = self._groups.get(group_id)
-        if isinstance(group, StreamsGroup):
-            return group
-        if group is None:
-            if not joins:
-                raise CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
-            return self._replay.new_group(group_id)
-        if joins and group.type is GroupType.CLASSIC and group.is_empty():
+    def _replacement(self, group: Group, records: list[CoordinatorRecord]) -> StreamsGroup | None:
+        """Return a new group in place of an empty classic one."""
+        if group.type is GroupType.CLASSIC and group.is_empty():
             records += group.tombstones()
-            return self._replay.new_group(group_id)
-        raise _other_type(group_id)
+            return self._replay.new_group(group.group_id)
+        return None
 
     # Heartbeats.
 
@@ -160,33 +105,15 @@ class StreamsGroups:
             member = group.existing_member(request.member_id)
             _check_epoch(member, request)
             return member
-        limit = self._config.max_size
-        if len(group.members) >= limit:
-            raise CoordinatorError(
-                ErrorCode.GROUP_MAX_SIZE_REACHED,
-                f"The streams group has reached its maximum capacity of {limit} members.",
-            )
+        self.check_size(group, None)
         return group.members.get(request.member_id) or StreamsMember(member_id=request.member_id)
 
     def _member_reconciled(self, group: StreamsGroup, old: StreamsMember, updated: StreamsMember) -> None:
         """Start and stop the timers of a member, and report its changes."""
         if updated != old:
-            if updated.state is TaskState.UNREVOKED_TASKS:
-                self._start_rebalance_timeout(group.group_id, updated)
-            else:
-                self._context.timers.cancel(_rebalance_key(group.group_id, updated.member_id))
-        self._start_session(group.group_id, updated.member_id)
-        if updated.member_id not in group.members:
-            self._journal.joined(
-                group.group_id,
-                updated.member_id,
-                client_id=updated.client_id,
-                client_host=updated.client_host,
-                group_instance_id=None,
-            )
-        if updated.assigned != old.assigned:
-            text = updated.assigned.as_text()
-            self._journal.assigned(group.group_id, updated.member_id, updated.member_epoch, text)
+            self._set_rebalance_timer(group.group_id, updated)
+        self._start_session(group.group_id, updated)
+        self.report(group, old, updated)
 
     def _response(
         self,
@@ -218,7 +145,7 @@ class StreamsGroups:
 
     def _leave(self, request: StreamsGroupHeartbeatRequest) -> CoordinatorResult[HeartbeatResult]:
         """Remove a member. Mirrors streamsGroupLeave."""
-        group = self.existing(request.group_id)
+        group = self._groups.existing_of(StreamsGroup, request.group_id)
         if request.shutdown_application:
             group.request_shutdown(request.member_id)
         response = StreamsGroupHeartbeatResponse(
@@ -240,37 +167,14 @@ class StreamsGroups:
                 assignment_configs=group.assignment_configs.get(),
             )
         )
-        self._context.timers.cancel(_session_key(group_id, member.member_id))
-        self._context.timers.cancel(_rebalance_key(group_id, member.member_id))
+        self.timers.stop_all(group_id, member.member_id)
         self._journal.removed(group_id, member.member_id, reason)
         return CoordinatorResult(records, response)
 
     # Timers.
 
-    def _start_session(self, group_id: str, member_id: str) -> None:
-        self._context.timers.schedule(
-            _session_key(group_id, member_id),
-            self._config.session_timeout_ms(group_id),
-            lambda: self._expire(group_id, member_id, "the member session expired."),
-        )
-
-    def _start_rebalance_timeout(self, group_id: str, member: StreamsMember) -> None:
-        epoch, timeout_ms = member.member_epoch, member.rebalance_timeout_ms
-        reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms."
-        self._context.timers.schedule(
-            _rebalance_key(group_id, member.member_id),
-            timeout_ms,
-            lambda: self._expire(group_id, member.member_id, reason, epoch),
-        )
-
-    def _expire(self, group_id: str, member_id: str, reason: str, epoch: int | None = None) -> CoordinatorResult[None]:
-        """Remove the member of a timer if it is still there, and at this epoch."""
-        group = self._groups.get(group_id)
-        member = group.members.get(member_id) if isinstance(group, StreamsGroup) else None
-        if member is None or epoch not in (None, member.member_epoch):
-            return CoordinatorResult([], None)
-        assert isinstance(group, StreamsGroup)
-        return self._remove(group, member, reason, None)
+    def _session_timeout_ms(self, group_id: str, member: StreamsMember) -> int:  # noqa: ARG002
+        return self._config.session_timeout_ms(group_id)
 
     def _start_initial_delay(self, group_id: str) -> None:
         """Wait for more members before the first target assignment."""
@@ -282,8 +186,8 @@ class StreamsGroups:
 
     def _assign_delayed(self, group_id: str) -> CoordinatorResult[None]:
         """Compute the first target assignment. Mirrors computeDelayedTargetAssignment."""
-        group = self._groups.get(group_id)
-        if not isinstance(group, StreamsGroup) or group.is_empty():
+        group = self._groups.find(StreamsGroup, group_id)
+        if group is None or group.is_empty():
             return CoordinatorResult([], None)
         configured, group_epoch = group.configured_topology.get(), group.group_epoch.get()
         if configured is None or group_epoch <= group.assignment_epoch.get():
@@ -298,25 +202,13 @@ class StreamsGroups:
         )
         return CoordinatorResult(records, None)
 
-    # Descriptions.
+    # Events and descriptions.
 
-    def describe(self, group_ids: Sequence[str], committed_offset: int) -> list[DescribedGroup]:
-        """Describe groups as of an offset; a group that is unknown or of another type has an error."""
-        described = []
-        for group_id in group_ids:
-            try:
-                group = self.existing(group_id, committed_offset)
-            except CoordinatorError as error:
-                described.append(
-                    DescribedGroup(group_id=group_id, error_code=error.error_code, error_message=error.message)
-                )
-                continue
-            described.append(described_group(group, committed_offset))
-        return described
+    def _assignment_text(self, member: StreamsMember) -> str:
+        return member.assigned.as_text()
 
-
-def _other_type(group_id: str) -> CoordinatorError:
-    return CoordinatorError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
+    def _described(self, group: StreamsGroup, committed_offset: int) -> DescribedGroup:
+        return described_group(group, committed_offset)
 
 
 def _check_epoch(member: StreamsMember, request: StreamsGroupHeartbeatRequest) -> None:
@@ -346,14 +238,6 @@ def _contains(assigned: TaskSets, owned: Sequence[TaskIds] | None) -> bool:
         return False
     tasks = task_sets(owned)
     return all(name in assigned and partitions <= assigned[name] for name, partitions in tasks.items())
-
-
-def _session_key(group_id: str, member_id: str) -> str:
-    return f"streams-session-{group_id}-{member_id}"
-
-
-def _rebalance_key(group_id: str, member_id: str) -> str:
-    return f"streams-rebalance-{group_id}-{member_id}"
 
 
 def _initial_delay_key(group_id: str) -> str:

@@ -37,7 +37,6 @@ class StreamsMember(EpochMember):
 
     previous_member_epoch: int = 0
     state: TaskState = TaskState.STABLE
-    rebalance_timeout_ms: int = -1
     topology_epoch: int = -1
     process_id: str = ""
     user_endpoint: tuple[str, int] | None = None
@@ -50,3 +49,8 @@ class StreamsMember(EpochMember):
     def is_stable(self) -> bool:
         """True if the member has the target assignment of its epoch."""
         return self.state is TaskState.STABLE
+
+    @property
+    def must_revoke(self) -> bool:
+        """True if the member must revoke tasks before it gets a new epoch."""
+        return self.state is TaskState.UNREVOKED_TASKS

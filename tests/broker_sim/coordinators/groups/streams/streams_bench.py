@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.cluster import Cluster
+from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
@@ -23,7 +24,6 @@ from sim_runtime.virtual_reactor import VirtualReactor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 
 GROUP = "counts"
 TOPIC = "orders"
@@ -87,7 +87,7 @@ class StreamsBench:
         """The group at its coordinator."""
         shard = self.cluster.brokers[1].coordinators.groups.runtime.shard(0)
         assert shard is not None
-        return shard.streams.existing(GROUP)
+        return shard.groups.existing_of(StreamsGroup, GROUP)
 
     def describe(self) -> Any:
         """Return the description of the group."""

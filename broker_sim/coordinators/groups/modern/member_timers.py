@@ -1,4 +1,4 @@
-"""The timers of the members of consumer groups. Mirrors the timer methods of GroupMetadataManager."""
+"""The timers of members of consumer, share and streams groups. Mirrors the timer methods of GroupMetadataManager."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class MemberTimers:
         self._schedule("session", group_id, member_id, timeout_ms, "the member session expired.")
 
     def start_rebalance(self, group_id: str, member_id: str, epoch: int, timeout_ms: int) -> None:
-        """Remove the member unless it revokes partitions in time."""
+        """Remove the member unless it revokes partitions or tasks in time."""
         reason = f"it failed to transition from epoch {epoch} within {timeout_ms}ms."
         self._schedule("rebalance", group_id, member_id, timeout_ms, reason, epoch)
 
     def stop_rebalance(self, group_id: str, member_id: str) -> None:
-        """The member has revoked its partitions."""
+        """The member has nothing to revoke."""
         self._timers.cancel(_key("rebalance", group_id, member_id))
 
     def start_join_unless_running(self, group_id: str, member_id: str, timeout_ms: int) -> None:
@@ -73,4 +73,4 @@ class MemberTimers:
 
 
 def _key(kind: str, group_id: str, member_id: str) -> str:
-    return f"consumer-{kind}-{group_id}-{member_id}"
+    return f"member-{kind}-{group_id}-{member_id}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.groups.consumer.member_timers import MemberTimers
+from broker_sim.coordinators.groups.modern.member_timers import MemberTimers
 from broker_sim.coordinators.runtime.coordinator_timers import CoordinatorTimers
 from sim_runtime.virtual_reactor import VirtualReactor
 
