@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order_of_set, string_hash, timeline_order
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, ordered
+from broker_sim.config.java_hash import hash_order_of_set
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, ordered, to_named_topics
 from protocol_specs.messages.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ def described_group(
     """Return the group with its members in the order of Kafka's table of them."""
     members = group.members.at(committed_offset)
     targets = group.target.at(committed_offset)
-    ids = list(members)
-    order = [ids[place] for place in timeline_order([string_hash(member_id) for member_id in ids])]
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name(committed_offset),
@@ -42,7 +40,7 @@ def described_group(
         assignor_name=group.preferred_assignor(group.assignors.at(committed_offset), default_assignor),
         members=[
             _described_member(members[member_id], targets.get(member_id, NO_PARTITIONS), topics, shows_revocations)
-            for member_id in order
+            for member_id in group.member_ids(committed_offset)
         ],
     )
 
@@ -66,17 +64,7 @@ def _described_member(
         client_host=member.client_host,
         subscribed_topic_names=hash_order_of_set(sorted(member.subscribed_topic_names)),
         subscribed_topic_regex=member.subscribed_topic_regex,
-        assignment=_assignment(held, topics),
-        target_assignment=_assignment(dict(ordered(target)), topics),
+        assignment=Assignment(topic_partitions=to_named_topics(held, topics, TopicPartitions)),
+        target_assignment=Assignment(topic_partitions=to_named_topics(dict(ordered(target)), topics, TopicPartitions)),
         member_type=_CLASSIC if member.uses_classic_protocol else _CONSUMER,
-    )
-
-
-def _assignment(held: Mapping[bytes, list[int]], topics: Mapping[bytes, TopicImage]) -> Assignment:
-    return Assignment(
-        topic_partitions=[
-            TopicPartitions(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=partitions)
-            for topic_id, partitions in held.items()
-            if topic_id in topics
-        ]
     )

@@ -20,6 +20,7 @@ __all__ = [
     "from_topics",
     "ordered",
     "partition_names",
+    "to_named_topics",
     "to_topics",
 ]
 
@@ -59,6 +60,17 @@ def each_partition(assignment: TopicPartitions) -> Iterator[tuple[bytes, int]]:
     for topic_id, partitions in assignment.items():
         for partition in sorted(partitions):
             yield topic_id, partition
+
+
+def to_named_topics(
+    assignment: Mapping[bytes, list[int]], topics: Mapping[bytes, TopicImage], topic_type: Callable[..., T]
+) -> list[T]:
+    """Return `topic_type(topic_id=..., topic_name=..., partitions=...)` for each topic that is not deleted."""
+    return [
+        topic_type(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=partitions)
+        for topic_id, partitions in assignment.items()
+        if topic_id in topics
+    ]
 
 
 def partition_names(assignment: TopicPartitions, topics: Mapping[bytes, TopicImage]) -> str:

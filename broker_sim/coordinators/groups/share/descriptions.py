@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order_of_set, string_hash, timeline_order
-from broker_sim.coordinators.groups.modern.topic_partitions import ordered
+from broker_sim.config.java_hash import hash_order_of_set
+from broker_sim.coordinators.groups.modern.topic_partitions import ordered, to_named_topics
 from protocol_specs.messages.share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
 if TYPE_CHECKING:
@@ -23,15 +23,13 @@ def described_group(
 ) -> DescribedGroup:
     """Return the group with its members in the order of Kafka's table of them."""
     members = group.members.at(committed_offset)
-    ids = list(members)
-    order = [ids[place] for place in timeline_order([string_hash(member_id) for member_id in ids])]
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name(committed_offset),
         group_epoch=group.group_epoch.get(committed_offset),
         assignment_epoch=group.assignment_epoch.get(committed_offset),
         assignor_name=assignor,
-        members=[_described_member(members[member_id], topics) for member_id in order],
+        members=[_described_member(members[each], topics) for each in group.member_ids(committed_offset)],
     )
 
 
@@ -44,10 +42,6 @@ def _described_member(member: ModernMember, topics: Mapping[bytes, TopicImage]) 
         client_host=member.client_host,
         subscribed_topic_names=hash_order_of_set(sorted(member.subscribed_topic_names)),
         assignment=Assignment(
-            topic_partitions=[
-                TopicPartitions(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=partitions)
-                for topic_id, partitions in ordered(member.assigned)
-                if topic_id in topics
-            ]
+            topic_partitions=to_named_topics(dict(ordered(member.assigned)), topics, TopicPartitions)
         ),
     )

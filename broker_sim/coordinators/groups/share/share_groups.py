@@ -70,8 +70,6 @@ class ShareGroups(EpochGroups[ShareGroup, ModernMember, DescribedGroup]):
         super().__init__(context, groups, ShareGroup, replay, DescribedGroup)
         self.offsets = ShareOffsets(context, groups, replay.new_group)
 
-    # Groups.
-
     @property
     def _image(self) -> MetadataImage:
         return self._context.host.metadata_cache.image
