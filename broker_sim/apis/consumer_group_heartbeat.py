@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.group_requests import client_info
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.default_messages import default_message
-from broker_sim.coordinators.groups.classic.requests import ClientInfo
 from broker_sim.coordinators.groups.consumer.availability import serves_consumer_groups
 from broker_sim.coordinators.groups.consumer.consumer_config import supported_assignors
 from broker_sim.coordinators.groups.consumer.heartbeat_checks import check_heartbeat
@@ -42,7 +42,7 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
         )
     except CoordinatorError as error:
         return _refusal(error.error_code, error.message)
-    client = ClientInfo(context.client_id or "", f"/{context.client_host}", context.api_version)
+    client = client_info(context)
     deferred = broker.coordinators.groups.write(
         request.group_id,
         "consumer-group-heartbeat",

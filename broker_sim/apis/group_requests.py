@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.coordinators.groups.classic.requests import ClientInfo
+from broker_sim.coordinators.groups.client_info import ClientInfo
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.group_requests import client_info
 from broker_sim.apis.share_requests import is_valid_member
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.share.state_requests import initialize_after_heartbeat
@@ -36,7 +37,7 @@ def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> Hand
     if invalid is not None:
         return _refusal(ErrorCode.INVALID_REQUEST, invalid)
     groups = broker.coordinators.groups
-    client_id, client_host = context.client_id or "", f"/{context.client_host}"
+    client = client_info(context)
 
     def respond(heartbeat: Heartbeat) -> ShareGroupHeartbeatResponse:
         if heartbeat.initialize is not None:
@@ -48,7 +49,7 @@ def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> Hand
     deferred: Any = groups.write(
         request.group_id,
         "share-group-heartbeat",
-        lambda shard: shard.share.heartbeat(request, client_id, client_host),
+        lambda shard: shard.share.heartbeat(request, client),
     )
     return deferred.addCallbacks(respond, refused(_refusal))  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ from broker_sim.coordinators.groups.classic.group_limits import UNLIMITED, group
 from broker_sim.coordinators.groups.classic.join_phase import JoinPhase
 from broker_sim.coordinators.groups.classic.leaving import Leaving
 from broker_sim.coordinators.groups.classic.rebalances import Rebalances
-from broker_sim.coordinators.groups.classic.requests import ClientInfo, Joining
+from broker_sim.coordinators.groups.classic.requests import Joining
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.sync_phase import SyncPhase
 from broker_sim.coordinators.groups.group_journal import GroupJournal
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
+    from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.groups.group import Group, GroupType
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed

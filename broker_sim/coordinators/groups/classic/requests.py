@@ -1,8 +1,8 @@
-"""The client of a request to a classic group, and its JoinGroup. Mirrors the part of RequestContext that groups use."""
+"""A JoinGroup request to a classic group with its client."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.groups.classic.classic_member import protocols_of
 from broker_sim.coordinators.groups.classic.rebalances import NOTHING
@@ -10,19 +10,12 @@ from broker_sim.coordinators.groups.classic.responses import join_refusal
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
+    from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
-__all__ = ["ClientInfo", "Joining"]
-
-
-class ClientInfo(NamedTuple):
-    """A client's id, its address as Java prints it, and the version of its request."""
-
-    client_id: str
-    client_host: str
-    api_version: int
+__all__ = ["Joining"]
 
 
 class Joining:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
-    from broker_sim.coordinators.groups.classic.requests import ClientInfo
+    from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord

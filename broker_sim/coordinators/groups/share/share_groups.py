@@ -34,6 +34,7 @@ from protocol_specs.messages.share_group_heartbeat import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.modern import topic_partitions
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
@@ -76,9 +77,7 @@ class ShareGroups(EpochGroups[ShareGroup, ModernMember, DescribedGroup]):
 
     # Heartbeats.
 
-    def heartbeat(
-        self, request: ShareGroupHeartbeatRequest, client_id: str, client_host: str
-    ) -> CoordinatorResult[Heartbeat]:
+    def heartbeat(self, request: ShareGroupHeartbeatRequest, client: ClientInfo) -> CoordinatorResult[Heartbeat]:
         """Join, stay or leave. Mirrors shareGroupHeartbeat.
 
         Raises:
@@ -99,8 +98,8 @@ class ShareGroups(EpochGroups[ShareGroup, ModernMember, DescribedGroup]):
             old,
             rack_id=old.rack_id if request.rack_id is None else request.rack_id,
             subscribed_topic_names=old.subscribed_topic_names if names is None else frozenset(names),
-            client_id=client_id,
-            client_host=client_host,
+            client_id=client.client_id,
+            client_host=client.client_host,
         )
         update = _MemberUpdate(self._context, group, None if known is None else old, new, records)
         updated = update.run(old)

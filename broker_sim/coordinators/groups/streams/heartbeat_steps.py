@@ -22,6 +22,7 @@ from protocol_specs.messages.streams_group_heartbeat import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.groups.streams.configured_topology import ConfiguredTopology
     from broker_sim.coordinators.groups.streams.streams_config import StreamsConfig
     from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
@@ -187,9 +188,7 @@ class HeartbeatSteps:
         return updated
 
 
-def updated_member(
-    member: StreamsMember, request: StreamsGroupHeartbeatRequest, client_id: str, client_host: str
-) -> StreamsMember:
+def updated_member(member: StreamsMember, request: StreamsGroupHeartbeatRequest, client: ClientInfo) -> StreamsMember:
     """Return the member with the fields of a heartbeat; null leaves a field as it is.
 
     Raises:
@@ -206,8 +205,8 @@ def updated_member(
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         topology_epoch=member.topology_epoch if request.topology is None else request.topology.epoch,
-        client_id=client_id,
-        client_host=client_host,
+        client_id=client.client_id,
+        client_host=client.client_host,
         process_id=member.process_id if request.process_id is None else request.process_id,
         client_tags=tags,
         user_endpoint=member.user_endpoint if endpoint is None else (endpoint.host, endpoint.port),

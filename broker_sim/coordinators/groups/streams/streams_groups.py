@@ -28,7 +28,7 @@ from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.coordinators.groups.classic.requests import ClientInfo
+    from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.streams.tasks import TaskSets
@@ -69,7 +69,7 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsMember, DescribedGroup]):
         joins = request.member_epoch == 0
         group = self._group_of_heartbeat(request.group_id, records, joins=joins)
         member = self._member(group, request, joins=joins)
-        new = updated_member(member, request, client.client_id, client.client_host)
+        new = updated_member(member, request, client)
         steps = HeartbeatSteps(self._context, self._config, group, request, records)
         steps.record_member(member, new)
         topology = steps.topology()
