@@ -22,17 +22,22 @@ from benchmarks.codec import produce_request
 from protocol_specs.codec import decode_writer
 from protocol_specs.codec.code_generator import decoder_for
 from protocol_specs.messages.produce import ProduceRequest
-from protocol_specs.records import batch_walk
+from protocol_specs.records import batch_walk, record_rows
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, peek_header
+from protocol_specs.records.columnar import joined_reader
+from protocol_specs.records.columnar.joined_reader import read_joined
 from protocol_specs.records.columnar.reader import _SectionReader, read_columns
 from protocol_specs.records.record_batch import RecordBatchBuilder
+from protocol_specs.records.record_rows import read_rows
 
 ROUNDS: Final = 61
 SLICE_SECONDS: Final = 0.005
+FETCHED_BATCHES: Final = 60
 START_MS: Final = 1_700_000_000_000
 
 Call = Callable[[], Any]
 Slow = Callable[[], AbstractContextManager[Any]]
+Batches = tuple[tuple[str, bytes], ...]
 
 
 def batch(count: int, low: int, high: int, *, keys: bool = False) -> bytes:
@@ -62,7 +67,6 @@ def comparisons() -> list[tuple[str, str, Call, Call, Slow]]:
     with patch.object(decode_writer, "alike_fields", lambda _: None):
         one_by_one = decoder_for(ProduceRequest, 9)
     decode = decoder_for(ProduceRequest, 9)
-    equal = batch(1000, 100, 100)
     rows: list[tuple[str, str, Call, Call, Slow]] = [
         (
             "alike elements",
@@ -71,16 +75,18 @@ def comparisons() -> list[tuple[str, str, Call, Call, Slow]]:
             lambda: one_by_one(body, 0),
             nullcontext,
         ),
-        (
-            "columns by run",
-            "1000 records of 100 B",
-            lambda: read_columns(equal),
-            lambda: read_columns(equal),
-            lambda: patch.object(_SectionReader, "_read_runs", lambda _: None),
-        ),
     ]
-    walks = (
-        ("lone record", "_walk_lone", (("1 record of 100 B", batch(1, 100, 100)),)),
+    for name, function, loads in walks():
+        rows += [(name, load, walked(data), walked(data), without(function)) for load, data in loads]
+    for name, call, slow, batches in reads():
+        rows += [(name, load, call(data), call(data), slow) for load, data in batches]
+    return rows
+
+
+def walks() -> tuple[tuple[str, str, Batches], ...]:
+    """Fast path of the walk, the function that it is, and its loads."""
+    return (
+        ("lone record", "walk_lone", (("1 record of 100 B", batch(1, 100, 100)),)),
         (
             "runs of one layout",
             "measure_run",
@@ -102,9 +108,57 @@ def comparisons() -> list[tuple[str, str, Call, Call, Slow]]:
             ),
         ),
     )
-    for name, function, loads in walks:
-        rows += [(name, load, walked(data), walked(data), without(function)) for load, data in loads]
-    return rows
+
+
+def reads() -> tuple[tuple[str, Callable[[bytes], Call], Slow, Batches], ...]:
+    """Fast path of a reader, its call for a batch, the context of the slow call, and its loads."""
+    mixed = ("100 keyed records of 30 to 150 B", batch(100, 30, 150, keys=True))
+    equal = ("1000 records of 100 B", batch(1000, 100, 100))
+    return (
+        (
+            "columns by run",
+            lambda data: lambda: read_columns(data),
+            lambda: patch.object(_SectionReader, "_read_runs", lambda _: None),
+            (equal, mixed),
+        ),
+        (
+            "rows by run",
+            lambda data: lambda: read_rows(data),
+            lambda: patch.object(record_rows, "_rows_of_runs", lambda *_: None),
+            (
+                ("32 records of 100 B", batch(32, 100, 100)),
+                ("100 records of 1 kB", batch(100, 1000, 1000)),
+                equal,
+                mixed,
+            ),
+        ),
+        (
+            "joined batches",
+            joined,
+            lambda: patch.object(joined_reader, "_read_runs", lambda _: None),
+            (
+                ("60 batches of 16 records of 1 kB", batch(16, 1000, 1000)),
+                ("60 batches of 140 records of 100 B", batch(140, 100, 100)),
+                ("60 batches of mixed sizes, keyed", mixed[1]),
+            ),
+        ),
+        (
+            "shared buffer",
+            joined,
+            lambda: patch.object(joined_reader, "_shared_buffer", lambda _: None),
+            (
+                ("60 batches of 16 records of 1 kB", batch(16, 1000, 1000)),
+                ("60 batches of 140 records of 100 B", batch(140, 100, 100)),
+            ),
+        ),
+    )
+
+
+def joined(data: bytes) -> Call:
+    """The columns of 60 copies of a batch in one buffer, packed as for a table."""
+    whole = memoryview(data * FETCHED_BATCHES)
+    batches = [whole[start : start + len(data)] for start in range(0, len(whole), len(data))]
+    return lambda: read_joined(batches).to_arrow()
 
 
 def run(rounds: int) -> None:

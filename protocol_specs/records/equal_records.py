@@ -12,7 +12,7 @@ from protocol_specs.errors import MalformedVarint
 from protocol_specs.records.record_runs import Layout, count_run
 from protocol_specs.records.varints import decode_varint
 
-__all__ = ["NULL_SIZE", "Run", "find_runs"]
+__all__ = ["NULL_SIZE", "Run", "begins_with_equal_sizes", "find_runs"]
 
 NULL_SIZE: Final = -1
 """The size of a null key or value."""
@@ -37,6 +37,15 @@ class Run:
     value_size: int
 
 
+def begins_with_equal_sizes(section: bytes) -> bool:
+    """True if the second record seems to have the size of the first one, so that a search for runs is worth it."""
+    try:
+        length, body = decode_varint(section, 0)
+    except MalformedVarint:
+        return False
+    return section.startswith(section[:body], body + length)
+
+
 def find_runs(section: bytes, count: int) -> list[Run] | None:
     """Find runs that cover `count` records, whose offset deltas are 0, 1, 2 ..., and the whole section.
 
@@ -53,7 +62,10 @@ def find_runs(section: bytes, count: int) -> list[Run] | None:
             return None
         if run is None:
             return None
-        following = count_run(section, Layout(section, position), run.size, index + 1, count)
+        # Most records of other sizes differ in the first byte of their lengths already.
+        following = 0
+        if section[position + run.size : position + run.size + 1] == section[position : position + 1]:
+            following = count_run(section, Layout(section, position), run.size, index + 1, count)
         if following:
             run.count += following
         else:

@@ -8,7 +8,10 @@ Records with headers are excluded; without headers the last byte of a record is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _ONE_BYTE_DELTAS: Final = 64
 _PERIOD: Final = 8192
@@ -26,6 +29,7 @@ _MIDDLE: Final = bytes(byte | 0x80 for byte in _MIDDLE_LAST)
 _CONTINUE_FLIPPED: Final = bytes(byte ^ 0x80 for byte in range(256))
 _FEW_BYTES: Final = 8
 _EVEN: Final = bytes(range(0, 256, 2))
+_ZIGZAG: Final = [(raw >> 1) ^ -(raw & 1) for raw in range(0x80)]
 # One-byte zigzags in the order of the numbers they stand for: -64 is 0, 63 is 127.
 _ORDERED: Final = bytes(((raw >> 1) ^ -(raw & 1)) + 64 & 0xFF for raw in range(0x80)) + bytes(0x80)
 
@@ -154,18 +158,10 @@ def _measure_timestamps(data: bytes, layout: Layout, size: int, limit: int) -> R
     width = layout.timestamp_width
     if width > _NINE_BYTES:
         return None
-    first = layout.timestamp + size
-    columns: list[bytes] = []
-    for distance in range(width):
-        position = first + distance
-        column = data[position : position + (limit - 1) * size + 1 : size]
-        in_order = column if distance == width - 1 else column.translate(_CONTINUE_FLIPPED)
-        if not in_order.isascii():
-            limit = next(at for at, byte in enumerate(in_order) if byte > 127)
-            if not limit:
-                return None
-        columns.append(in_order)
-    columns = [column[:limit] for column in columns]
+    columns = timestamp_columns(data, layout.timestamp + size, size, limit, width)
+    limit = len(columns[0])
+    if not limit:
+        return None
     if width == 1:
         ordered = columns[0].translate(_ORDERED)
         least, most = _extremes(ordered)
@@ -178,12 +174,34 @@ def _measure_timestamps(data: bytes, layout: Layout, size: int, limit: int) -> R
             (least << 7 | _extremes(_where(low, high, least))[0]) >> 1,
             (most << 7 | _extremes(_where(low, high, most))[1]) >> 1,
         )
-    raws = [0] * limit
-    for distance, column in enumerate(columns):
-        shift = 7 * distance
-        raws = [raw | byte << shift for raw, byte in zip(raws, column, strict=True)]
-    deltas = [(raw >> 1) ^ -(raw & 1) for raw in raws]
+    deltas = zigzag_deltas(columns)
     return RecordRun(limit, min(deltas), max(deltas))
+
+
+def timestamp_columns(data: bytes, first: int, size: int, limit: int, width: int) -> list[bytes]:
+    """Return the bytes of `limit` varints of `width` bytes without their continuation bits, one column per place.
+
+    The first varint is at `first`, the others every `size` bytes. The columns end before a varint of another width.
+    """
+    columns: list[bytes] = []
+    for position in range(first, first + width):
+        column = data[position : position + (limit - 1) * size + 1 : size] if limit else b""
+        in_order = column if position == first + width - 1 else column.translate(_CONTINUE_FLIPPED)
+        if not in_order.isascii():
+            limit = next(at for at, byte in enumerate(in_order) if byte > 127)
+        columns.append(in_order)
+    return [column[:limit] for column in columns]
+
+
+def zigzag_deltas(columns: Sequence[bytes]) -> list[int]:
+    """Return the numbers whose varints consist of these columns; see timestamp_columns."""
+    if len(columns) == 1:
+        return [_ZIGZAG[raw] for raw in columns[0]]
+    raws: Sequence[int] = columns[0]
+    for place, column in enumerate(columns[1:], 1):
+        shift = 7 * place
+        raws = [raw | byte << shift for raw, byte in zip(raws, column, strict=True)]
+    return [(raw >> 1) ^ -(raw & 1) for raw in raws]
 
 
 def _extremes(column: bytes) -> tuple[int, int]:

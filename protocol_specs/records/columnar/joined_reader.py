@@ -20,7 +20,7 @@ from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns
 from protocol_specs.records.columnar.reader import read_batch_columns
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.equal_records import find_runs
-from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, records_section
+from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, SAFE_BASE_MAX, records_section
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_joined"]
 
-_SAFE_BASE_MAX: Final = 1 << 62
+WORTH_BYTES: Final = 8192
+"""Copying smaller batches into one buffer is faster than finding their places in a shared one."""
 
 
 def read_joined(batches: Sequence[bytes | memoryview]) -> RecordColumns:
@@ -56,7 +57,7 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
         if batch[MAGIC_OFFSET] != MAGIC_V2:
             return None
         header = peek_header(batch)
-        if header.records_count <= 0 or max(abs(header.base_offset), abs(header.base_timestamp)) > _SAFE_BASE_MAX:
+        if header.records_count <= 0 or max(abs(header.base_offset), abs(header.base_timestamp)) >= SAFE_BASE_MAX:
             return None
         section = records_section(batch, header, limit_bytes=MAX_DECOMPRESSED_BYTES)
         runs = find_runs(section, header.records_count)
@@ -71,19 +72,19 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
         time = header.max_timestamp if is_append_time else header.base_timestamp
         for run in runs:
             start = place + run.start
-            width = 0 if is_append_time else run.timestamp_width
             table.append(
                 (
                     run.count,
                     run.size,
                     start + run.timestamp,
-                    width,
+                    run.timestamp_width,
                     start + run.key,
                     run.key_size,
                     start + run.value,
                     run.value_size,
                     offset,
                     time,
+                    not is_append_time,
                 )
             )
             offset += run.count
@@ -95,8 +96,10 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
 
 
 def _shared_buffer(batches: Sequence[bytes | memoryview]) -> memoryview | None:
-    """The buffer that all batches are parts of, so that their bytes are copied once; None if they are in several."""
+    """The buffer that all batches are parts of, so that their bytes are copied once; None for several or small ones."""
     first = batches[0]
+    if sum(map(len, batches)) < WORTH_BYTES * len(batches):
+        return None
     if not isinstance(first, memoryview) or any(getattr(batch, "obj", None) is not first.obj for batch in batches):
         return None
     return memoryview(first.obj).cast("B")
@@ -107,7 +110,7 @@ def _address(buffer: bytes | memoryview) -> int:
 
 
 def _columns(data: Bytes, table: Any) -> RecordColumns | None:
-    counts, sizes, times_at, widths, keys_at, key_sizes, values_at, value_sizes, offsets, times = table
+    counts, sizes, times_at, widths, keys_at, key_sizes, values_at, value_sizes, offsets, times, is_create_time = table
     total = int(counts.sum())
     index = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
     distance = index * np.repeat(sizes, counts)
@@ -116,7 +119,7 @@ def _columns(data: Bytes, table: Any) -> RecordColumns | None:
         return None
     return RecordColumns(
         offset=np.repeat(offsets, counts) + index,
-        timestamp=np.repeat(times, counts) + deltas,
+        timestamp=np.repeat(times, counts) + deltas * np.repeat(is_create_time, counts),
         key=StringColumn(data, np.repeat(keys_at, counts) + distance, np.repeat(key_sizes, counts)),
         value=StringColumn(data, np.repeat(values_at, counts) + distance, np.repeat(value_sizes, counts)),
         headers=HeadersColumn.none(total),
@@ -124,7 +127,7 @@ def _columns(data: Bytes, table: Any) -> RecordColumns | None:
 
 
 def _deltas(data: Bytes, starts: Ints, widths: Ints) -> Ints | None:
-    """The timestamp deltas, 0 where the width is 0; None if a varint has another width than the first of its run."""
+    """The timestamp deltas; None if a varint has another width than the first of its run."""
     raw = np.zeros(len(starts), np.int64)
     for at in range(int(widths.max())):
         rows = slice(None) if int(widths.min()) > at else np.flatnonzero(widths > at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.errors import DecompressionLimitExceeded, InvalidRecord, MalformedVarint
+from protocol_specs.errors import DecompressionLimitExceeded, MalformedVarint
 from protocol_specs.records.batch_peek import TimestampType, iterate_batches, peek_header
 from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.columnar.columns import (
@@ -22,8 +22,8 @@ from protocol_specs.records.columnar.columns import (
 )
 from protocol_specs.records.columnar.runs import keys_of, timestamp_deltas, values_of
 from protocol_specs.records.columnar.varints import WORD_BYTES, UnusualVarint, VarintReader, spread
-from protocol_specs.records.equal_records import NULL_SIZE, find_runs
-from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, read_section, records_section
+from protocol_specs.records.equal_records import NULL_SIZE, begins_with_equal_sizes, find_runs
+from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, counted_section, read_section
 from protocol_specs.records.varints import MAX_VARINT_BYTES, decode_varint
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_columns(
     batches: list[RecordColumns] = []
     for header, batch in iterate_batches(buffer):
         try:
-            section = _section(batch, header, left_bytes)
+            section = counted_section(batch, header, limit_bytes=left_bytes)
         except DecompressionLimitExceeded as error:
             raise DecompressionLimitExceeded(error.codec, limit_bytes) from None
         left_bytes -= len(section)
@@ -74,7 +74,7 @@ def read_batch_columns(
     """Read the named columns of the batch at the start of the buffer. Raises the errors of read_records."""
     wanted = _wanted(columns)
     header = peek_header(batch)
-    return _read_section(_section(batch, header, limit_bytes), header, wanted)
+    return _read_section(counted_section(batch, header, limit_bytes=limit_bytes), header, wanted)
 
 
 def _wanted(columns: Sequence[str]) -> tuple[str, ...]:
@@ -82,13 +82,6 @@ def _wanted(columns: Sequence[str]) -> tuple[str, ...]:
         if name not in COLUMNS:
             raise ValueError(f"column {name!r} does not exist; the columns of records are {', '.join(COLUMNS)}")
     return tuple(name for name in COLUMNS if name in columns)
-
-
-def _section(batch: bytes | memoryview, header: BatchHeader, limit_bytes: int) -> bytes:
-    if header.records_count < 0:
-        raise InvalidRecord(0, 0, f"record count {header.records_count} is negative")
-    # As read_records does, which ignores the bytes of a batch without records.
-    return records_section(batch, header, limit_bytes=limit_bytes) if header.records_count else b""
 
 
 def _read_section(section: bytes, header: BatchHeader, wanted: tuple[str, ...]) -> RecordColumns:
@@ -101,7 +94,7 @@ def _read_section(section: bytes, header: BatchHeader, wanted: tuple[str, ...]) 
             read = None
         if read is not None:
             return read
-    return RecordColumns.of_records(read_section(section, header) if count else [], columns=wanted)
+    return RecordColumns.of_records(read_section(section, header), columns=wanted)
 
 
 class _SectionReader:
@@ -123,7 +116,7 @@ class _SectionReader:
     def _read_runs(self) -> RecordColumns | None:
         header, data, wanted = self._header, self._data, self._wanted
         count = header.records_count
-        runs = find_runs(self._section, count)
+        runs = find_runs(self._section, count) if begins_with_equal_sizes(self._section) else None
         deltas = None if runs is None else timestamp_deltas(self._section, runs)
         if runs is None or deltas is None:
             return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.columnar.columns import StringColumn
+from protocol_specs.records.record_runs import timestamp_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,20 +23,12 @@ def timestamp_deltas(section: bytes, runs: Sequence[Run]) -> Ints | None:
     """Read the timestamp deltas of all records; None if one has another width than the first of its run."""
     raws: list[Ints] = []
     for run in runs:
-        raw: Ints | None = None
-        for at in range(run.timestamp_width):
-            first = run.start + run.timestamp + at
-            column = section[first : first + (run.count - 1) * run.size + 1 : run.size]
-            bits = np.frombuffer(column, np.uint8).astype(np.int64)
-            if at == run.timestamp_width - 1:
-                if not column.isascii():
-                    return None
-            else:
-                bits ^= 0x80
-                if int(bits.max()) > 0x7F:
-                    return None
-            raw = bits if raw is None else raw | bits << 7 * at
-        assert raw is not None
+        columns = timestamp_columns(section, run.start + run.timestamp, run.size, run.count, run.timestamp_width)
+        if len(columns[0]) < run.count:
+            return None
+        raw = np.frombuffer(columns[0], np.uint8).astype(np.int64)
+        for place, column in enumerate(columns[1:], 1):
+            raw |= np.frombuffer(column, np.uint8).astype(np.int64) << 7 * place
         raws.append(raw)
     raw = np.concatenate(raws)
     return (raw >> 1) ^ -(raw & 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,16 @@ from hypothesis import strategies as st
 
 from protocol_specs.errors import ProtocolError
 from protocol_specs.fuzzing.strategies import record_batches
+from protocol_specs.records import record_rows
+from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, TimestampType
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import Record, RecordBatchBuilder, read_records
 from protocol_specs.records.record_rows import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+BASE_TIMESTAMP = 27  # its place in the header
 
 
 def outcome(read: Callable[[], Any]) -> Any:
@@ -25,13 +30,19 @@ def outcome(read: Callable[[], Any]) -> Any:
         return type(error).__name__, str(error)
 
 
+def read_by_runs(batch: bytes) -> list[Any]:
+    """The rows, with a search for runs in small batches too."""
+    with patch.object(record_rows, "WORTH_RECORDS", 1):
+        return read_rows(batch)
+
+
 def expected(batch: bytes) -> list[Any]:
     return [(one.offset, one.timestamp, one.key, one.value, one.headers) for one in read_records(batch)]
 
 
 @given(drawn=record_batches())
 def test_rows_are_the_records(drawn: tuple[bytes, list[Record]]) -> None:
-    assert read_rows(drawn[0]) == expected(drawn[0])
+    assert read_rows(drawn[0]) == read_by_runs(drawn[0]) == expected(drawn[0])
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, 40, 9_000, -3])
@@ -41,7 +52,7 @@ def test_rows_of_equal_and_unequal_records_are_the_records(sizes: list[int], ste
     for index, size in enumerate(sizes):
         builder.append(1_700_000_000_000 + index * step_ms, None if index % 2 else b"k", b"v" * size)
     batch = builder.build()
-    assert read_rows(batch) == expected(batch)
+    assert read_rows(batch) == read_by_runs(batch) == expected(batch)
 
 
 @given(drawn=record_batches(codec=CompressionCodec.NONE), data=st.data())
@@ -52,7 +63,35 @@ def test_changed_bytes_are_taken_or_refused_as_by_the_record_reader(
     for _ in range(data.draw(st.integers(1, 3))):
         batch[data.draw(st.integers(57, len(batch) - 1))] = data.draw(st.integers(0, 255))
     changed = bytes(batch)
-    assert outcome(lambda: read_rows(changed)) == outcome(lambda: expected(changed))
+    wanted = outcome(lambda: expected(changed))
+    assert outcome(lambda: read_rows(changed)) == wanted
+    assert outcome(lambda: read_by_runs(changed)) == wanted
+
+
+@pytest.mark.parametrize("base", [(1 << 63) - 3, -(1 << 63)])
+def test_offsets_and_timestamps_wrap_as_in_the_record_reader(base: int) -> None:
+    builder = RecordBatchBuilder()
+    for index in range(40):
+        builder.append(1_000 + index, b"k", b"v" * 8)
+    batch = bytearray(builder.build())
+    batch[0:8] = batch[BASE_TIMESTAMP : BASE_TIMESTAMP + 8] = base.to_bytes(8, "big", signed=True)
+    rows = read_rows(bytes(batch))
+    assert rows == expected(bytes(batch))
+    wrapped = [(base + index + (1 << 63)) % (1 << 64) - (1 << 63) for index in range(40)]
+    assert [row[:2] for row in rows] == [(one, one) for one in wrapped]
+
+
+def test_a_longer_timestamp_shifts_the_fields_of_its_record_where_log_append_time_replaces_it() -> None:
+    builder = RecordBatchBuilder(timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=9_000)
+    for index in range(40):
+        builder.append(1_000 + index, b"k", b"v" * 8)
+    batch = bytearray(builder.build())
+    assert read_rows(bytes(batch)) == expected(bytes(batch))
+    size = (len(batch) - RECORD_BATCH_OVERHEAD) // 40
+    batch[RECORD_BATCH_OVERHEAD + 20 * size + 2] |= 0x80
+    rows = read_rows(bytes(batch))
+    assert rows == expected(bytes(batch))
+    assert [index for index, row in enumerate(rows) if row[2] is None] == [20]
 
 
 @pytest.mark.parametrize("sizes", [[8] * 40, [1, 2, 3, 4, 5, 6, 7, 8], [300, 70_000]])

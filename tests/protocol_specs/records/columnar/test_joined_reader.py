@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -10,10 +12,17 @@ from hypothesis import strategies as st
 
 from protocol_specs.errors import InvalidRecord
 from protocol_specs.fuzzing.strategies import record_batches
+from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, TimestampType
+from protocol_specs.records.columnar import joined_reader
 from protocol_specs.records.columnar.joined_reader import read_joined
 from protocol_specs.records.message_set_builder import MessageSetBuilder
 from protocol_specs.records.record_batch import CompressionCodec, Record, RecordBatchBuilder, read_records
 from protocol_specs.records.record_set import read_any
+
+if TYPE_CHECKING:
+    from protocol_specs.records.columnar.columns import RecordColumns
+
+APPEND_TIME = 9_000
 
 
 def parts_of(batches: list[bytes]) -> list[memoryview]:
@@ -21,6 +30,20 @@ def parts_of(batches: list[bytes]) -> list[memoryview]:
     whole = memoryview(b"head" + b"".join(batches))
     ends = accumulate((len(batch) for batch in batches), initial=4)
     return [whole[start:end] for start, end in pairwise(ends)]
+
+
+def read_parts(batches: list[bytes]) -> RecordColumns:
+    """The columns of the parts of one buffer, which is shared even by small batches."""
+    with patch.object(joined_reader, "WORTH_BYTES", 0):
+        return read_joined(parts_of(batches))
+
+
+def append_time_batch() -> bytes:
+    """40 equal records of LogAppendTime."""
+    builder = RecordBatchBuilder(timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=APPEND_TIME)
+    for index in range(40):
+        builder.append(1_000 + index, b"k", b"v" * 10)
+    return builder.build()
 
 
 def equal(
@@ -37,7 +60,7 @@ def test_columns_are_the_records_of_all_batches(drawn: list[tuple[bytes, list[Re
     batches = [batch for batch, _ in drawn]
     records = [record for _, of_batch in drawn for record in of_batch]
     assert read_joined(batches).to_records() == records
-    assert read_joined(parts_of(batches)).to_records() == records
+    assert read_parts(batches).to_records() == records
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, 50, 10_000])
@@ -45,17 +68,33 @@ def test_batches_of_equal_records_are_read_together(step_ms: int) -> None:
     batches = [equal(0, 200, 10, step_ms), equal(200, 5, 300, step_ms), equal(205, 70, 10, step_ms)]
     records = [record for batch in batches for record in read_records(batch)]
     assert read_joined(batches).to_records() == records
-    assert read_joined(parts_of(batches)).to_records() == records
+    assert read_parts(batches).to_records() == records
 
 
 def test_compressed_batches_and_old_message_sets_are_among_them() -> None:
     builder = MessageSetBuilder(magic=1, base_offset=400)
     builder.append(1_000, b"k", b"old")
     batches = [equal(0, 100, 10), equal(100, 100, 10, codec=CompressionCodec.GZIP)]
-    assert [one.value for one in read_joined(parts_of(batches)).to_records()] == [b"v" * 10] * 200
+    assert [one.value for one in read_parts(batches).to_records()] == [b"v" * 10] * 200
     mixed = [*batches, builder.build()]
     assert read_joined(mixed).to_records() == [record for batch in mixed for record in read_any(batch)]
     assert read_joined([]).records_count == 0
+
+
+def test_log_append_time_counts_for_every_record_of_its_batch() -> None:
+    batches = [append_time_batch(), equal(0, 30, 10)]
+    records = [record for batch in batches for record in read_records(batch)]
+    assert {record.timestamp for record in records[:40]} == {APPEND_TIME}
+    assert read_joined(batches).to_records() == records
+
+
+def test_a_longer_timestamp_shifts_the_fields_of_its_record_where_log_append_time_replaces_it() -> None:
+    batch = bytearray(append_time_batch())
+    size = (len(batch) - RECORD_BATCH_OVERHEAD) // 40
+    batch[RECORD_BATCH_OVERHEAD + 20 * size + 2] |= 0x80
+    records = read_records(bytes(batch))
+    assert [index for index, record in enumerate(records) if record.key is None] == [20]
+    assert read_joined([bytes(batch)]).to_records() == records
 
 
 def test_a_broken_batch_is_refused() -> None:
