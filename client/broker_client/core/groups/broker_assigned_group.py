@@ -12,20 +12,17 @@ from twisted.logger import Logger
 from broker_client.consumer_groups import ConsumerGroupMetadata
 from broker_client.core.groups.assignment_names import AssignmentNames
 from broker_client.core.groups.committed_offsets import CommittedOffsets
+from broker_client.core.groups.consumer_group import ConsumerGroup
 from broker_client.core.groups.consumer_heartbeats import ConsumerHeartbeats
 from broker_client.core.groups.consumer_member_states import ConsumerMemberState
 from broker_client.core.groups.consumer_membership import ConsumerMembership
-from broker_client.core.groups.coordinator_finder import CoordinatorFinder
 from broker_client.core.groups.offset_commits import OffsetCommits
-from broker_client.core.groups.rebalance_callbacks import RebalanceCallbacks
 from broker_client.core.groups.topic_ids import TopicIds
-from broker_client.core.groups.topic_snapshots import TopicSnapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from broker_client.consumer_errors import RebalanceCallbackFailed
-    from broker_client.consumer_groups import OffsetAndMetadata
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.callback_runner import CallbackRunner
@@ -38,7 +35,7 @@ __all__ = ["BrokerAssignedGroup"]
 _log = Logger()
 
 
-class BrokerAssignedGroup:
+class BrokerAssignedGroup(ConsumerGroup):
     """Call everything on the reactor's thread."""
 
     def __init__(
@@ -49,17 +46,9 @@ class BrokerAssignedGroup:
         waits: CallWaits,
         run_callback: CallbackRunner,
     ) -> None:
-        self._core = core
-        self._options = options
-        self._subscriptions = subscriptions
-        self._waits = waits
-        self._finder = CoordinatorFinder(core, options, waits)
+        super().__init__(core, options, subscriptions, waits, run_callback)
         self._membership = ConsumerMembership(
             core, options, self._finder, waits, ConsumerHeartbeats(options, subscriptions), waits.notify
-        )
-        self._callbacks = RebalanceCallbacks(subscriptions, run_callback)
-        self._snapshots = TopicSnapshots(
-            core.metadata, subscriptions, options.client_rack, exclude_internal=options.exclude_internal_topics
         )
         self._topic_ids = TopicIds(core)
         self._commits = OffsetCommits(
@@ -111,22 +100,6 @@ class BrokerAssignedGroup:
         self._commits.auto_commit_if_due()
         return True
 
-    async def fetch_committed(
-        self, partitions: Sequence[TopicPartition], timer: CallTimer
-    ) -> dict[TopicPartition, OffsetAndMetadata | None] | None:
-        """Return committed offsets; None when the time is over. Raises the errors of CommittedOffsets.fetch."""
-        return await self._committed.fetch(partitions, timer)
-
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timer: CallTimer) -> bool:
-        """Commit and wait; return False when the time is over. Raises the errors of OffsetCommits.commit."""
-        return await self._commits.commit(offsets, timer)
-
-    def commit_async(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], callback: Callable[..., object] | None
-    ) -> None:
-        """Send a commit; its callback is called by a later call."""
-        self._commits.commit_async(offsets, callback).addErrback(lambda _: None)  # the callback has its error
-
     async def unsubscribed(self, timer: CallTimer) -> None:
         """Give up all partitions and leave the group.
 
@@ -137,17 +110,9 @@ class BrokerAssignedGroup:
         if error is not None:
             raise error
 
-    def assigned_by_hand(self) -> None:
-        """Commit the positions of the earlier assignment if enable.auto.commit is set."""
-        self._commits.auto_commit_async()
-
     def enforce_rebalance(self, reason: str) -> None:
         """Log that brokers decide when to rebalance, as Java does."""
         _log.warn("enforce_rebalance: ignored with group.protocol=consumer reason={reason}", reason=reason)
-
-    def next_due_ms(self) -> int:
-        """The milliseconds until a poll has something to do."""
-        return self._commits.next_auto_commit_in_ms()
 
     async def close(self, timer: CallTimer) -> None:
         """Commit if enable.auto.commit is set, run callbacks, leave the group.
@@ -156,8 +121,7 @@ class BrokerAssignedGroup:
             RebalanceCallbackFailed: the listener raised.
         """
         try:
-            await self._commits.auto_commit(timer)
-            await self._commits.wait_for_callbacks(timer)
+            await self._finish_commits(timer)
         finally:
             error = await self._leave(timer)
         if error is not None:

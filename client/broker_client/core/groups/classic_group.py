@@ -15,6 +15,7 @@ from broker_client.core.groups.assignors.assignor import RebalanceProtocol
 from broker_client.core.groups.assignors.cooperative_sticky_assignor import CooperativeStickyAssignor
 from broker_client.core.groups.classic_membership import ClassicMembership
 from broker_client.core.groups.committed_offsets import CommittedOffsets
+from broker_client.core.groups.consumer_group import ConsumerGroup
 from broker_client.core.groups.consumer_protocol import (
     Subscription,
     assignment_of,
@@ -22,21 +23,17 @@ from broker_client.core.groups.consumer_protocol import (
     encoded_subscription,
     subscription_of,
 )
-from broker_client.core.groups.coordinator_finder import CoordinatorFinder
 from broker_client.core.groups.hash_order import in_hash_order
 from broker_client.core.groups.offset_commits import OffsetCommits
-from broker_client.core.groups.rebalance_callbacks import RebalanceCallbacks
-from broker_client.core.groups.topic_snapshots import TopicSnapshots
 from broker_client.core.network.reactor_signal import metadata_change
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.errors import ConfigError, IllegalState, ProducerError
 from protocol_specs.messages.join_group import JoinGroupRequestProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from broker_client.consumer_errors import RebalanceCallbackFailed
-    from broker_client.consumer_groups import OffsetAndMetadata
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits, PendingResult
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.assignors.assignor import PartitionAssignor
@@ -55,7 +52,7 @@ _ASSIGNS_SUBSCRIBED_TOPICS: Final = ("range", "roundrobin", "sticky", "cooperati
 _log = Logger()
 
 
-class ClassicGroup:
+class ClassicGroup(ConsumerGroup):
     """Call everything on the reactor's thread. Also the MembershipOwner of its membership."""
 
     def __init__(
@@ -66,17 +63,9 @@ class ClassicGroup:
         waits: CallWaits,
         run_callback: CallbackRunner,
     ) -> None:
-        self._core = core
-        self._options = options
-        self._subscriptions = subscriptions
-        self._waits = waits
+        super().__init__(core, options, subscriptions, waits, run_callback)
         self._protocol = _common_protocol(options.assignors)
-        self._finder = CoordinatorFinder(core, options, waits)
         self._membership = ClassicMembership(core, options, self._finder, waits, self)
-        self._callbacks = RebalanceCallbacks(subscriptions, run_callback)
-        self._snapshots = TopicSnapshots(
-            core.metadata, subscriptions, options.client_rack, exclude_internal=options.exclude_internal_topics
-        )
         self._commits = OffsetCommits(core, options, self._finder, waits, self._membership, subscriptions, run_callback)
         self._committed = CommittedOffsets(
             options.group_id, self._finder, waits, lambda: self._membership.stable_generation
@@ -119,22 +108,6 @@ class ClassicGroup:
         self._commits.auto_commit_if_due()
         return True
 
-    async def fetch_committed(
-        self, partitions: Sequence[TopicPartition], timer: CallTimer
-    ) -> dict[TopicPartition, OffsetAndMetadata | None] | None:
-        """Return committed offsets; None when the time is over. Raises the errors of CommittedOffsets.fetch."""
-        return await self._committed.fetch(partitions, timer)
-
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timer: CallTimer) -> bool:
-        """Commit and wait; return False when the time is over. Raises the errors of OffsetCommits.commit."""
-        return await self._commits.commit(offsets, timer)
-
-    def commit_async(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], callback: Callable[..., object] | None
-    ) -> None:
-        """Send a commit; its callback is called by a later call."""
-        self._commits.commit_async(offsets, callback).addErrback(lambda _: None)  # the callback has its error
-
     async def unsubscribed(self, timer: CallTimer) -> None:
         """Give up all partitions and leave the group. Mirrors onLeavePrepare and maybeLeaveGroup.
 
@@ -147,14 +120,6 @@ class ClassicGroup:
         if error is not None:
             raise error
 
-    def assigned_by_hand(self) -> None:
-        """Commit the positions of the earlier assignment if enable.auto.commit is set."""
-        self._commits.auto_commit_async()
-
-    def next_due_ms(self) -> int:
-        """The milliseconds until a poll has something to do."""
-        return self._commits.next_auto_commit_in_ms()
-
     async def close(self, timer: CallTimer) -> None:
         """Commit if enable.auto.commit is set, run callbacks, leave the group.
 
@@ -162,8 +127,7 @@ class ClassicGroup:
             RebalanceCallbackFailed: the listener raised.
         """
         try:
-            await self._commits.auto_commit(timer)
-            await self._commits.wait_for_callbacks(timer)
+            await self._finish_commits(timer)
         finally:
             self._membership.stop()
             error = await self._drop_all()

@@ -6,6 +6,7 @@ Members with equal subscriptions are served by quota, others by the general algo
 from __future__ import annotations
 
 import struct
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -44,9 +45,9 @@ class MemberData:
 class AbstractStickyAssignor(TopicPartitionAssignor):
     """The algorithm; subclasses know how members report what they own."""
 
+    @abstractmethod
     def member_data(self, subscription: Subscription) -> MemberData:
-        """Return what a member reports to own."""
-        raise NotImplementedError
+        """Return the partitions that a member reports to own."""
 
     def assign_partitions(
         self, partitions: Mapping[str, Sequence[PartitionRacks]], subscriptions: Mapping[str, Subscription]
