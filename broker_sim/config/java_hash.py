@@ -68,17 +68,14 @@ def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
 
 
 def _ordered(given: list[str], table: int) -> list[str]:
-    def bucket(text: str) -> int:
-        return _bucket(string_hash(text) & _INT32_MASK, table)
-
-    return sorted(given, key=bucket)
+    return sorted(given, key=lambda text: hash_bucket(string_hash(text), table))
 
 
 def hash_order_of_hashes(hashes: Iterable[int]) -> list[int]:
     """The places of distinct keys, given by their hashes, in the order of a HashMap that grew with them."""
-    given = [value & _INT32_MASK for value in hashes]
+    given = list(hashes)
     table = _table_size(len(given))
-    return sorted(range(len(given)), key=lambda place: _bucket(given[place], table))
+    return sorted(range(len(given)), key=lambda place: hash_bucket(given[place], table))
 
 
 def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
@@ -87,7 +84,7 @@ def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
     table = _table_size(len(given))
 
     def bucket(number: int) -> int:
-        return _bucket((number ^ (number & _INT64_MASK) >> 32) & _INT32_MASK, table)
+        return hash_bucket(number ^ (number & _INT64_MASK) >> 32, table)
 
     return sorted(given, key=bucket)
 
@@ -96,7 +93,7 @@ def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
     """Return distinct integers in the order of a HashSet that was made from a collection of them."""
     given = sorted(numbers)
     table = _copied_table_size(len(given))
-    return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
+    return sorted(given, key=lambda number: hash_bucket(number, table))
 
 
 def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list[int]:
@@ -111,7 +108,7 @@ def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list
         table = _copied_table_size(len(old), smallest=1)
         while len(given) > table * _LOAD_FACTOR:
             table *= 2
-    return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
+    return sorted(given, key=lambda number: hash_bucket(number, table))
 
 
 def hash_order_of_copied_integers(copied: Iterable[int], added: Iterable[int]) -> list[int]:
@@ -121,14 +118,14 @@ def hash_order_of_copied_integers(copied: Iterable[int], added: Iterable[int]) -
     given = sorted({*given, *added})
     while len(given) > table * _LOAD_FACTOR:
         table *= 2
-    return sorted(given, key=lambda number: _bucket(number & _INT32_MASK, table))
+    return sorted(given, key=lambda number: hash_bucket(number, table))
 
 
 def hash_order_of_uuids(uuids: Iterable[bytes]) -> list[bytes]:
     """Return distinct 16-byte ids in the order of a HashMap that grew with them; equal buckets keep the given order."""
     given = list(uuids)
     table = _table_size(len(given))
-    return sorted(given, key=lambda uuid: _bucket(uuid_hash(uuid), table))
+    return sorted(given, key=lambda uuid: hash_bucket(uuid_hash(uuid), table))
 
 
 def uuid_hash(uuid: bytes) -> int:
@@ -139,11 +136,11 @@ def uuid_hash(uuid: bytes) -> int:
 
 def concurrent_order(hashes: Iterable[int], *, count: int) -> list[int]:
     """The places of some of the `count` keys of a ConcurrentHashMap in the order in which it lists them."""
-    given = [value & _INT32_MASK for value in hashes]
+    given = list(hashes)
     table = _SMALLEST_TABLE
     while count >= table * _LOAD_FACTOR:
         table *= 2
-    return sorted(range(len(given)), key=lambda place: _bucket(given[place], table))
+    return sorted(range(len(given)), key=lambda place: hash_bucket(given[place], table))
 
 
 def list_hash(numbers: Iterable[int]) -> int:
@@ -248,5 +245,7 @@ def _copied_table_size(entries: int, smallest: int = _SMALLEST_TABLE) -> int:
     return 1 << (fitting - 1).bit_length()
 
 
-def _bucket(value: int, table: int) -> int:
+def hash_bucket(value: int, table: int) -> int:
+    """Return the bucket of a key in a HashMap with `table` buckets, given the key's 32-bit hash, signed or not."""
+    value &= _INT32_MASK
     return (value ^ value >> 16) & (table - 1)

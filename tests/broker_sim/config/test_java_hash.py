@@ -4,6 +4,7 @@ from broker_sim.config.java_hash import (
     SMALLEST_TRIE,
     concurrent_order,
     fields_hash,
+    hash_bucket,
     hash_order,
     hash_order_of_copy,
     hash_order_of_longs,
@@ -28,6 +29,11 @@ def test_order_is_by_bucket_and_stable() -> None:
     # q and a share a bucket of the smallest table.
     assert hash_order(["q", "a"]) == ["q", "a"]
     assert hash_order(["a", "q"]) == ["a", "q"]
+
+
+def test_a_bucket_depends_on_both_halves_of_a_hash_signed_or_not() -> None:
+    assert [hash_bucket(value, 16) for value in (3, 16, 0x30000, 0x70005)] == [3, 0, 3, 2]
+    assert hash_bucket(-1, 16) == hash_bucket((1 << 32) - 1, 16) == 0
 
 
 def test_longs_fall_into_buckets_by_both_their_halves() -> None:

@@ -1,7 +1,8 @@
 """Each member of a share group gets some partitions, and each partition some members. Mirrors SimpleAssignor.
 
 A partition is shared by ceil(members / partitions) members, so that every member and every partition is used. With
-equal subscriptions this is done for all topics together, else per topic. Members keep the partitions that they have.
+equal subscriptions this is done for all topics together, else per topic. Members keep the partitions that they have,
+with different subscriptions also those of a topic to which no member subscribes any more.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import uuid_hash
+from broker_sim.config.java_hash import hash_bucket, uuid_hash
+from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +24,6 @@ __all__ = ["SimpleAssignor"]
 Unit = tuple[bytes, int]
 """A partition by topic id."""
 
-_INT32_MASK: Final = (1 << 32) - 1
 _SMALLEST_TABLE: Final = 16
 
 
@@ -43,25 +44,21 @@ class SimpleAssignor:
         members = list(spec.members)
         subscriptions = [list(spec.members[member_id].topic_ids) for member_id in members]
         topics = list(dict.fromkeys(topic_id for topic_ids in subscriptions for topic_id in topic_ids))
-        held = [
-            {(topic_id, partition) for topic_id, partitions in member.target.items() for partition in partitions}
-            for member in spec.members.values()
-        ]
         if not topics:
             return {}
         units = {topic_id: self._units(topic_id, spec.partitions_of(topic_id)) for topic_id in topics}
         everyone = range(len(members))
+        before = [member.target for member in spec.members.values()]
         if spec.homogeneous:
-            for units_of_member in held:
-                units_of_member.intersection_update({unit for unit in units_of_member if unit[0] in units})
+            before = [{each: target[each] for each in target if each in units} for target in before]
+        held = [set(each_partition(target)) for target in before]
+        if spec.homogeneous:
             _share([unit for topic_id in topics for unit in units[topic_id]], everyone, held, set(topics), _unit_hash)
         else:
-            for units_of_member in held:
-                units_of_member.intersection_update({unit for unit in units_of_member if unit[0] in units})
             for topic_id in topics:
                 subscribers = [index for index in everyone if topic_id in subscriptions[index]]
                 _share(units[topic_id], subscribers, held, {topic_id}, _partition_hash)
-        return {member_id: _grouped(held[index]) for index, member_id in enumerate(members)}
+        return {member_id: _grouped(before[index], held[index]) for index, member_id in enumerate(members)}
 
     def _units(self, topic_id: bytes, count: int) -> list[Unit]:
         assignable = self._assignable.get(topic_id, frozenset())
@@ -139,8 +136,9 @@ def _count(units: Iterable[Unit], topics: set[bytes]) -> int:
     return sum(unit[0] in topics for unit in units)
 
 
-def _grouped(units: Iterable[Unit]) -> TopicPartitions:
-    grouped: dict[bytes, set[int]] = {}
+def _grouped(before: Iterable[bytes], units: Iterable[Unit]) -> TopicPartitions:
+    """Return partitions by topic; as in Kafka, a topic of the target so far stays when it has lost its partitions."""
+    grouped: dict[bytes, set[int]] = {topic_id: set() for topic_id in before}
     for topic_id, partition in units:
         grouped.setdefault(topic_id, set()).add(partition)
     return {topic_id: frozenset(partitions) for topic_id, partitions in grouped.items()}
@@ -165,9 +163,4 @@ def _java_order(units: Iterable[Unit], hash_of: Callable[[Unit], int], table: in
     given = list(units)
     while len(given) > table * 0.75:
         table *= 2
-
-    def bucket(unit: Unit) -> int:
-        value = hash_of(unit) & _INT32_MASK
-        return (value ^ value >> 16) & (table - 1)
-
-    return sorted(given, key=bucket)
+    return sorted(given, key=lambda unit: hash_bucket(hash_of(unit), table))

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 TopicPartitions: TypeAlias = "Mapping[bytes, frozenset[int]]"
-"""Topic id -> partitions; topics without partitions are absent."""
+"""Topic id -> partitions; topics without partitions are absent, except in the target assignments of share groups."""
 
 NO_PARTITIONS: Final[TopicPartitions] = MappingProxyType({})
 

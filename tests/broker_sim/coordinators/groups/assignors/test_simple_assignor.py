@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from broker_sim.coordinators.groups.assignors.simple_assignor import SimpleAssignor
-from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of
+from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of, topic_id
+
+BOTH = {topic_id(number): frozenset([0]) for number in (1, 2)}
+"""The first partitions of two topics."""
 
 
 def assignor(counts):
@@ -35,3 +38,18 @@ def test_members_share_each_topic_among_its_subscribers():
     assigned = numbers_of(assignor({1: 2, 2: 1}).assign(spec))
     assert assigned["b"][2] == [0]
     assert sorted(assigned["a"][1] + assigned["b"][1]) == [0, 1]
+
+
+def test_a_topic_stays_without_partitions_when_a_member_has_lost_them():
+    spec = spec_of({1: 1, 2: 1}, {"a": (1, 2), "b": (1, 2)}, {"a": BOTH})
+    assigned = numbers_of(assignor({1: 1, 2: 1}).assign(spec))
+    assert sorted(assigned["a"].values()) == [[], [0]]
+    assert len(assigned["b"]) == 1
+
+
+def test_a_topic_without_subscribers_is_removed_only_if_all_subscriptions_are_the_same():
+    before = {"a": BOTH}
+    same = spec_of({1: 1}, {"a": (1,)}, before)
+    assert numbers_of(assignor({1: 1}).assign(same)) == {"a": {1: [0]}}
+    different = spec_of({1: 1, 3: 1}, {"a": (1,), "b": (3,)}, before)
+    assert numbers_of(assignor({1: 1, 3: 1}).assign(different)) == {"a": {1: [0], 2: [0]}, "b": {3: [0]}}
