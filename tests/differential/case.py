@@ -35,8 +35,6 @@ class Case:
     pending: dict[str, str] = field(default_factory=dict)
     settings: tuple[tuple[str, str], ...] = ()
     """Broker configurations of its own cluster (`2:NAME` is broker 2's), shared by the cases that want the same."""
-    unrepeatable: str = ""
-    """Why a real broker need not repeat its own responses: it draws ids that decide an order, or its timers race."""
 
     @property
     def waits(self) -> bool:
@@ -69,7 +67,6 @@ def case(
     accepted: dict[str, str] | None = None,
     pending: dict[str, str] | None = None,
     settings: tuple[tuple[str, str], ...] = (),
-    unrepeatable: str = "",
 ) -> Callable[[Callable[[Probe], None]], Callable[[Probe], None]]:
     """Register a function as a case under its own name, with the API's name of its module before it."""
 
@@ -84,7 +81,6 @@ def case(
             accepted=accepted or {},
             pending=pending or {},
             settings=settings,
-            unrepeatable=unrepeatable,
         )
         return run
 

@@ -7,12 +7,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.records.record_set import read_any
+from tests.differential.probe import attempts
 from tests.differential.requests import fetch, metadata, wanted
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 FETCH_VERSION: Final = 12
+TOMBSTONE: Final = "-> None"
 SHARE_STATE_TOPIC: Final = "__share_group_state"
 HASHES: Final = {3: slice(6, None), 11: slice(6, 14), 17: slice(6, 14)}
 """Type of record -> the bytes of its value with a hash of topic ids, behind the version and an epoch."""
@@ -32,6 +34,20 @@ def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None
     probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=steady(records))
 
 
+def await_tombstone(probe: Probe, topic: str, key: str) -> None:
+    """Wait until the newest record of an internal topic whose key has this text is a tombstone.
+
+    A coordinator may remove something before it has written that.
+    """
+    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
+    for _ in attempts(f"a tombstone of {key}"):
+        records = []
+        for partition in described.topics[0].partitions:
+            records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
+        if records and records[-1].endswith(TOMBSTONE):
+            return
+
+
 def steady(records: list[str]) -> list[str]:
     """Return records in which nothing is left of the order of a hash table of random ids."""
     found: list[str] = []
@@ -43,7 +59,7 @@ def steady(records: list[str]) -> list[str]:
 
 def _kind_in_any_order(record: str) -> str:
     """Return what records that follow each other in any order have in common; nothing for the others."""
-    if record.startswith("1: ") and record.endswith("-> None"):
+    if record.startswith("1: ") and record.endswith(TOMBSTONE):
         return "deleted offsets"
     return "targets" if record.startswith("7: ") else ""
 

@@ -107,9 +107,10 @@ class Normaliser:
         return self._random_ids.setdefault(text, f"<random id {len(self._random_ids) + 1}>")
 
     def _member_key(self, member: dict[str, Any]) -> str:
-        """Return what a member is sorted by: its id if that is known or not random, and the other fields."""
-        text = json.dumps(member, sort_keys=True)
-        return _RANDOM_ID.sub(lambda found: self._random_ids.get(found.group(), "<random id>"), text)
+        """Return the member's normalised fields: the order of members shall not depend on ids that are unknown yet."""
+        known = Normaliser()
+        known._topics, known._random_ids = self._topics, dict(self._random_ids)
+        return json.dumps(known.normalise(member), sort_keys=True)
 
     def spell(self, data: bytes | None) -> str | None:
         """Return bytes as text: ids and times by name, other bytes that are not printable escaped."""

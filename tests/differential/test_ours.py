@@ -20,12 +20,7 @@ from tests.differential.served import cut_to_served
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-RECORDED = [
-    (release, each)
-    for release in RELEASES
-    for each in all_cases().values()
-    if release in each.releases and not each.unrepeatable
-]
+RECORDED = [(release, each) for release in RELEASES for each in all_cases().values() if release in each.releases]
 PAIRS = [(release, each) for release, each in RECORDED if not each.waits]
 
 

@@ -15,6 +15,7 @@ from tests.differential.group_requests import (
 )
 from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe, consumer_heartbeat
 from tests.differential.probe import attempts
+from tests.differential.steady_ids import topics_in_hash_order
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -143,9 +144,9 @@ def two_members_share_a_topic(probe: Probe) -> None:
         write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(settings=AT_ONCE, pending=PREVIEW_ASSIGNOR, unrepeatable="the ids of topics decide the order of topics")
+@case(settings=AT_ONCE, pending=PREVIEW_ASSIGNOR)
 def members_that_join_one_after_another(probe: Probe) -> None:
-    topics = [probe.topic("t", partitions=5), probe.topic("u", partitions=2), probe.topic("v")]
+    topics = topics_in_hash_order(probe, t=5, u=2, v=1)
     for assignor in ("uniform", "range"):
         group = group_of(probe, assignor)
         members = [
@@ -296,7 +297,7 @@ def assignors_with_as_many_votes(probe: Probe) -> None:
 
 @case(settings=AT_ONCE)
 def members_without_topics(probe: Probe) -> None:
-    topic, other = probe.topic(partitions=2), probe.topic("u", partitions=3)
+    topic, other = topics_in_hash_order(probe, t=2, u=3)
     for assignor in ("uniform", "range"):
         for order in (([], [topic, other]), ([topic, other], []), ([topic], [other]), ([topic], [topic, other], [])):
             group = group_of(probe, f"{assignor}{[len(each) for each in order]}{len(order[0])}")

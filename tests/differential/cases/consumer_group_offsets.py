@@ -28,6 +28,7 @@ from tests.differential.group_requests import (
 )
 from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe, consumer_heartbeat
 from tests.differential.probe import attempts
+from tests.differential.steady_ids import draw_member_id
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -117,7 +118,9 @@ def a_classic_member_joins(probe: Probe) -> None:
     probe.exchange(join(group, protocols=(("range", b"garbage"),)), 9, note="garbage")
     probe.exchange(join(group, protocols=()), 9, note="no protocols")
     classic = Member(probe, group, protocols=(("range", subscription(topic, version=1)),))
-    classic.join()
+    classic.learn_id()
+    classic.id = draw_member_id(probe, group, beside=member.id)
+    classic.join(note="with an id")
     probe.exchange(consumer_describe(group), 1)
     classic.sync()
     member.beat(note="it has to revoke")
@@ -164,6 +167,7 @@ def a_classic_group_is_upgraded(probe: Probe) -> None:
     topic_id = probe.topic_id(topic)
     group = group_of(probe)
     classic = Member(probe, group, protocols=(("range", subscription(topic, version=1)),))
+    classic.id = draw_member_id(probe, group, beside="m1")
     classic.join()
     assignment = (
         b"\0\1\0\0\0\1" + len(topic).to_bytes(2, "big") + topic.encode() + b"\0\0\0\2\0\0\0\0\0\0\0\1\xff\xff\xff\xff"

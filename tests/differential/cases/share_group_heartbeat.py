@@ -27,6 +27,7 @@ from tests.differential.share_requests import (
     share_group_of,
     share_heartbeat,
 )
+from tests.differential.steady_ids import topic_of_ordered_partitions
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -84,14 +85,9 @@ def one_member(probe: Probe) -> None:
     write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(
-    settings=SHARE,
-    releases=ONLY_NEW,
-    pending={"4.3.1": "the simple assignor begins with another member"},
-    unrepeatable="the ids of topics decide which member gets which partition",
-)
+@case(settings=SHARE, releases=ONLY_NEW)
 def several_members(probe: Probe) -> None:
-    topic = probe.topic(partitions=3)
+    topic = topic_of_ordered_partitions(probe, partitions=3)
     group = share_group_of(probe)
     members = [ShareConsumer(probe, group, f"m{number}", [topic]) for number in range(1, 5)]
     members[0].join()
@@ -106,6 +102,24 @@ def several_members(probe: Probe) -> None:
         for each in members[count:]:
             each.beat()
         probe.exchange(share_describe(group), 1, note=f"{count} have left")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def members_that_change_their_topics(probe: Probe) -> None:
+    topic, other, third = (probe.topic(suffix) for suffix in ("t", "u", "v"))
+    group = share_group_of(probe)
+    first, second = ShareConsumer(probe, group, "m1", [topic]), ShareConsumer(probe, group, "m2", [topic, other])
+    first.join()
+    first.await_assignment(1)
+    second.join()
+    second.await_assignment(2)
+    second.beat(topics=[other], note="a topic less, to which the other member subscribes")
+    first.beat()
+    second.beat(topics=[third], note="another topic")
+    second.await_assignment(1)
+    first.beat()
+    probe.exchange(share_describe(group), 1)
+    write_records(probe, OFFSETS_TOPIC, group)
 
 
 @case(settings=SHARE, releases=ONLY_NEW)
