@@ -63,8 +63,8 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
             api_version=context.api_version,
         ),
     )
-    deferred.addErrback(refused_commits(len(commits), context))
-    return deferred.addCallback(respond)
+    refused = refused_commits(len(commits), context)
+    return deferred.addCallbacks(respond, lambda failure: respond(refused(failure)))
 
 
 def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartitions[OffsetCommitRequestPartition]:

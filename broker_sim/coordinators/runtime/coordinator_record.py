@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from protocol_specs.schemas.record_serde import Log, decode_key, decode_value, encode_key, encode_value
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["CoordinatorRecord", "Log"]
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorRecord:
+class CoordinatorRecord(NamedTuple):
     """A key and a value; a value of None is a tombstone. `version` is the version of the value."""
 
     key: Message

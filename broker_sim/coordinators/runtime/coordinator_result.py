@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,8 +15,7 @@ __all__ = ["CoordinatorResult"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorResult(Generic[T]):
+class CoordinatorResult(NamedTuple, Generic[T]):
     """`records` are replayed and appended at once; the operation returns `response` when they are committed.
 
     With `on_committed` the records are not replayed: the caller has changed its state already, and finishes or undoes

@@ -368,10 +368,14 @@ class ShardRunner(Generic[S]):
             return None
         self.last_written_offset += records_count
         self._snapshots.snapshot(self.last_written_offset)
-        for write in writes:
-            self._pending.add(self.last_written_offset, write)
-        if self._partition is not None:
-            self._high_watermark_moved(self._partition.log.high_watermark)
+        assert self._partition is not None
+        self._commit(self._partition.log.high_watermark)
+        if self.last_committed_offset == self.last_written_offset:
+            for write in writes:
+                write.complete()
+        else:
+            for write in writes:
+                self._pending.add(self.last_written_offset, write)
         return None
 
     def _revert(self, error: CoordinatorError) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import fail, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 
 from broker_sim.apis import node_apis
 from broker_sim.apis.api_handler import ApiHandler
@@ -61,12 +61,32 @@ def test_a_failed_deferred_becomes_the_error_response_too(
     assert responses[0].error_code == UNKNOWN
 
 
-def test_what_a_handler_promises_is_passed_on(context: RequestContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deferred_that_has_not_fired_is_passed_on(context: RequestContext, monkeypatch: pytest.MonkeyPatch) -> None:
     response = ApiVersionsResponse()
-    served_by(monkeypatch, lambda _request, _context: succeed(response))
+    late: Deferred[ApiVersionsResponse] = Deferred()
+    served_by(monkeypatch, lambda _request, _context: late)
     responses: list[Any] = []
     context.broker.rpc.handle(context).addCallback(responses.append)
+    assert not responses
+    late.callback(response)
     assert responses == [response]
+
+
+def test_the_result_of_a_fired_deferred_is_returned(context: RequestContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    response = ApiVersionsResponse()
+    served_by(monkeypatch, lambda _request, _context: succeed(response))
+    assert context.broker.rpc.handle(context) is response
+
+
+def test_a_fired_deferred_that_waits_for_another_is_passed_on(
+    context: RequestContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: Deferred[ApiVersionsResponse] = Deferred()
+    served_by(monkeypatch, lambda _request, _context: succeed(None).addCallback(lambda _: late))
+    responses: list[Any] = []
+    context.broker.rpc.handle(context).addCallback(responses.append)
+    late.callback(ApiVersionsResponse())
+    assert len(responses) == 1
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ class ClassicMembers:
             return joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, joining.request.member_id)
         tombstones = group.tombstones()
         result = self._classic.join_created(group.group_id, joining)
-        return replace(result, records=[*tombstones, *result.records], replay=False)
+        return result._replace(records=[*tombstones, *result.records], replay=False)
 
     def _update(
         self, group: ConsumerGroup, joining: Joining, member: ConsumerMember, records: list[CoordinatorRecord]

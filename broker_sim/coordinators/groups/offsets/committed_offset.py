@@ -5,8 +5,7 @@ Record versions: key 0 before 0.9. Value v1 has an expiration time, v3 a leader 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
 from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
@@ -25,8 +24,7 @@ LEGACY_VERSION: Final = 0
 WITH_EXPIRATION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetCommit:
+class OffsetCommit(NamedTuple):
     """One partition of a request that commits offsets."""
 
     topic: str
@@ -39,8 +37,7 @@ class OffsetCommit:
     """The time that the request states (OffsetCommit v1); ARRIVAL for the time of its arrival."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedOffset:
+class CommittedOffset(NamedTuple):
     """The committed offset of a partition; times in milliseconds since the epoch."""
 
     offset: int

@@ -7,7 +7,7 @@ switches of `release_behaviour`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import OffsetCommitted, OffsetRemoved
@@ -124,7 +124,7 @@ class OffsetMetadataManager:
             for commit, error_code in zip(commits, result.response, strict=True)
             if not error_code
         ]
-        return replace(result, on_committed=self._when_committed(events))
+        return result._replace(on_committed=self._when_committed(events))
 
     def commit_transactional(
         self,
