@@ -13,6 +13,7 @@ from broker_client.admin import (
 )
 from broker_client.async_consumer import AsyncConsumer
 from broker_client.async_producer import AsyncProducer
+from broker_client.async_share_consumer import AsyncShareConsumer
 from broker_client.consumer import Consumer, ConsumerRecord
 from broker_client.consumer_groups import (
     ConsumerGroupMetadata,
@@ -26,13 +27,17 @@ from broker_client.metrics import Metric, MetricName, MetricsSnapshot
 from broker_client.producer import Producer
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
+from broker_client.share_consumer import ShareConsumer
+from broker_client.share_groups import AcknowledgeType, TopicIdPartition
 from broker_client.trace_file import TraceFile
 
 __all__ = [
+    "AcknowledgeType",
     "Admin",
     "AlterConfigOp",
     "AsyncConsumer",
     "AsyncProducer",
+    "AsyncShareConsumer",
     "BatchEvent",
     "BatchEventKind",
     "ConfigOperation",
@@ -55,7 +60,9 @@ __all__ = [
     "ProducerError",
     "RebalanceListener",
     "RecordMetadata",
+    "ShareConsumer",
     "SubscriptionPattern",
+    "TopicIdPartition",
     "TopicPartition",
     "TraceFile",
 ]

@@ -11,25 +11,19 @@ a rebalance listener and commit callbacks may be coroutine functions; a cancelle
 
 from __future__ import annotations
 
-import asyncio
 import re
-from asyncio import get_running_loop
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred
-
-from broker_client.api_options import fresh_random
 from broker_client.consumer_groups import SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
-from broker_client.core.network.client_core import ClientCore
-from broker_client.errors import IllegalState, ProducerClosed
-from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
+from broker_client.errors import IllegalState
+from broker_client.event_loop_consumer import EventLoopConsumer
+from broker_client.threaded_consumer import CLOSE_S, milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from random import Random
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata, RebalanceListener
@@ -37,17 +31,13 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.core.consumer.fetcher import FetchOptions
     from broker_client.records import TopicPartition
-    from sim_runtime.interfaces import IReactor
 
 __all__ = ["AsyncConsumer"]
 
-T = TypeVar("T")
-
-_CLOSE_S: Final = 30.0
 _ITERATION_POLL_S: Final = 1.0
 
 
-class AsyncConsumer:
+class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
     """Reads partitions on one event loop; one call at a time, but for `wakeup`.
 
     It starts with `start`, or with its first call that is awaited. Options are those of `Consumer`.
@@ -57,22 +47,13 @@ class AsyncConsumer:
     """
 
     def __init__(self, *, fetch: FetchOptions | None = None, random: Random | None = None, **options: Any) -> None:
-        self._options = consumer_options(options, fetch)
-        self._random = random if random is not None else fresh_random()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._closed = False
-        self._reactor: AsyncioReactor
-        self._core: ClientCore
-        self._consumer: ConsumerCore
-
-    async def start(self) -> None:
-        """Start on the running event loop; the first other call does this too.
-
-        Raises:
-            IllegalState: the event loop cannot watch sockets.
-            ProducerClosed: the consumer is closed.
-        """
-        self._started()
+        parsed = consumer_options(options, fetch)
+        super().__init__(
+            parsed.client,
+            lambda core, run_callback: ConsumerCore(core, parsed.fetch, parsed.group, run_callback=run_callback),
+            random,
+            auto_create_topics=parsed.allow_auto_create_topics,
+        )
 
     # Subscription and assignment
 
@@ -196,7 +177,7 @@ class AsyncConsumer:
             NoOffsetForPartition: there is no position, and auto.offset.reset is none.
             ProducerError: the partition is not assigned.
         """
-        return await self._awaited(self._started().known_position(partition, _ms(timeout)))
+        return await self._awaited(self._started().known_position(partition, milliseconds(timeout)))
 
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the first offset of each partition.
@@ -237,7 +218,7 @@ class AsyncConsumer:
             RebalanceInProgress: the group rebalances; poll, then commit again.
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
-        await self._awaited(self._started().commit(offsets, _ms(timeout)))
+        await self._awaited(self._started().commit(offsets, milliseconds(timeout)))
 
     def commit_async(
         self,
@@ -260,7 +241,7 @@ class AsyncConsumer:
             InvalidGroupId: there is no group.id.
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
-        return await self._awaited(self._started().committed(list(partitions), _ms(timeout)))
+        return await self._awaited(self._started().committed(list(partitions), milliseconds(timeout)))
 
     # Reading
 
@@ -285,88 +266,17 @@ class AsyncConsumer:
             for record in await self.poll(_ITERATION_POLL_S):
                 yield record
 
-    async def close(self, timeout: float = _CLOSE_S) -> None:
+    async def close(self, timeout: float = CLOSE_S) -> None:
         """Commit if enable.auto.commit is set, leave the group, and close the connections, within `timeout` seconds.
 
         Raises:
             RebalanceCallbackFailed: the listener raised; the consumer is closed nevertheless.
         """
-        if self._closed:
-            return
-        if self._loop is None:
-            self._closed = True
-            return
-        try:
-            await self._awaited(self._consumer.close(int(timeout * 1000)))
-        finally:
-            self._closed = True
-            self._core.close()
-            await self._reactor.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+        await self._close(lambda core: core.close(int(timeout * 1000)))
 
     # Details
-
-    def _started(self) -> ConsumerCore:
-        """Start if need be; raise if the consumer is closed or on another event loop."""
-        if self._closed:
-            raise ProducerClosed("the consumer is closed")
-        loop = get_running_loop()
-        if self._loop is None:
-            self._begin(loop)
-        if self._loop is not loop:
-            raise IllegalState(
-                "the consumer was started on another event loop; create one AsyncConsumer per event loop, that is, in "
-                "each asyncio.run and in each thread"
-            )
-        return self._consumer
-
-    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            self._reactor = AsyncioReactor(loop)
-        except LoopCannotWatch as error:
-            raise IllegalState(f"cannot start: {error}") from None
-        self._core = ClientCore(
-            self._options.client,
-            cast("IReactor", self._reactor),
-            self._random,
-            call_from_thread=loop.call_soon,
-            by_subscription=True,
-            allow_auto_topic_creation=self._options.allow_auto_create_topics,
-        )
-        self._consumer = ConsumerCore(
-            self._core, self._options.fetch, self._options.group, run_callback=partial(_run_on_loop, loop)
-        )
-        self._loop = loop
-
-    async def _awaited(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return the result of a coroutine of the core; cancel it if the caller is cancelled."""
-        deferred = Deferred.fromCoroutine(coroutine)
-        future: asyncio.Future[T] = deferred.asFuture(get_running_loop())
-        try:
-            return await future
-        finally:
-            if not deferred.called:
-                deferred.cancel()
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: int) -> None:
         core = self._started()
         for key in list(partitions) or core.assignment:
             core.seek_to(key, spec)
-
-
-async def _run_on_loop(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *args: object) -> Any:
-    """Call a function of the application; a coroutine that it returns runs as a task."""
-    result = function(*args)
-    if asyncio.iscoroutine(result):
-        return await Deferred.fromFuture(asyncio.ensure_future(result, loop=loop))
-    return result
-
-
-def _ms(timeout_s: float | None) -> int | None:
-    return None if timeout_s is None else int(timeout_s * 1000)

@@ -15,36 +15,29 @@ LogTruncated or BrokerError.
 from __future__ import annotations
 
 import re
-from random import Random
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from broker_client.app_thread_calls import AppThreadCalls
 from broker_client.consumer_groups import SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.core.consumer.fetcher import FetchOptions
-from broker_client.core.network.client_core import ClientCore
-from broker_client.errors import IllegalState, ProducerClosed
+from broker_client.errors import IllegalState
 from broker_client.records import TopicPartition
-from sim_runtime.reactor_thread import ReactorThread
+from broker_client.threaded_consumer import CLOSE_S, ThreadedConsumer, milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from random import Random
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata, RebalanceListener
     from broker_client.errors import ProducerError
 
 __all__ = ["Consumer", "ConsumerRecord", "FetchOptions", "ListedOffset"]
 
-T = TypeVar("T")
 
-_GRACE_S: Final = 5.0
-_CLOSE_S: Final = 30.0
-
-
-class Consumer:
+class Consumer(ThreadedConsumer[ConsumerCore]):
     """Reads partitions; for one thread at a time, but for `wakeup`.
 
     Options are Kafka's configurations of consumers, with underscores. `fetch` sets those of fetching together.
@@ -56,24 +49,12 @@ class Consumer:
 
     def __init__(self, *, fetch: FetchOptions | None = None, random: Random | None = None, **options: Any) -> None:
         parsed = consumer_options(options, fetch)
-        self._limit_s = parsed.client.default_api_timeout_ms / 1000 + _GRACE_S
-        self._thread = ReactorThread(f"kafka-consumer-network-thread | {parsed.client.network.client_id}")
-        self._calls = AppThreadCalls(self._thread)
-        reactor = self._thread.reactor
-
-        def start() -> tuple[ClientCore, ConsumerCore]:
-            core = ClientCore(
-                parsed.client,
-                reactor,
-                random if random is not None else Random(),
-                call_from_thread=reactor.callFromThread,
-                by_subscription=True,
-                allow_auto_topic_creation=parsed.allow_auto_create_topics,
-            )
-            return core, ConsumerCore(core, parsed.fetch, parsed.group, run_callback=self._calls.run_callback)
-
-        self._core, self._consumer = self._thread.call(start)
-        self._closed = False
+        super().__init__(
+            parsed.client,
+            lambda core, run_callback: ConsumerCore(core, parsed.fetch, parsed.group, run_callback=run_callback),
+            random,
+            auto_create_topics=parsed.allow_auto_create_topics,
+        )
 
     # Subscription and assignment
 
@@ -208,7 +189,7 @@ class Consumer:
             NoOffsetForPartition: there is no position, and auto.offset.reset is none.
             ProducerError: the partition is not assigned.
         """
-        return self._call(self._consumer.known_position, partition, _ms(timeout))
+        return self._call(self._consumer.known_position, partition, milliseconds(timeout))
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the first offset of each partition.
@@ -251,7 +232,7 @@ class Consumer:
             FencedInstanceId: another consumer has the same group.instance.id.
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
-        self._call(self._consumer.commit, offsets, _ms(timeout), timeout=timeout)
+        self._call(self._consumer.commit, offsets, milliseconds(timeout), timeout=timeout)
 
     def commit_async(
         self,
@@ -274,7 +255,7 @@ class Consumer:
             InvalidGroupId: there is no group.id.
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
-        return self._call(self._consumer.committed, list(partitions), _ms(timeout), timeout=timeout)
+        return self._call(self._consumer.committed, list(partitions), milliseconds(timeout), timeout=timeout)
 
     # Reading
 
@@ -303,7 +284,7 @@ class Consumer:
         """End the call that waits now, or the next one, with WakeupError; from any thread."""
         self._thread.reactor.callFromThread(self._consumer.wakeup)
 
-    def close(self, timeout: float = _CLOSE_S) -> None:
+    def close(self, timeout: float = CLOSE_S) -> None:
         """Commit if enable.auto.commit is set, leave the group, and close the connections, within `timeout` seconds.
 
         A second call has no effect.
@@ -311,30 +292,9 @@ class Consumer:
         Raises:
             RebalanceCallbackFailed: the listener raised; the consumer is closed nevertheless.
         """
-        if self._closed:
-            return
-        if not self._thread.running:
-            self._closed = True
-            return
-        try:
-            self._calls.call(self._consumer.close, int(timeout * 1000), timeout_s=timeout + _GRACE_S)
-        finally:
-            self._closed = True
-            self._thread.call(self._core.close)
-            self._thread.stop()
+        self._close(self._consumer.close, timeout)
 
     # Details
-
-    @property
-    def _open_thread(self) -> ReactorThread:
-        if self._closed:
-            raise ProducerClosed("the consumer is closed")
-        return self._thread
-
-    def _call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, timeout: float | None = None) -> T:
-        if self._closed:
-            raise ProducerClosed("the consumer is closed")
-        return self._calls.call(function, *args, timeout_s=self._limit_s + (timeout or 0))
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: int) -> None:
         def seek() -> None:
@@ -346,13 +306,3 @@ class Consumer:
     def _offsets(self, partitions: Iterable[TopicPartition], spec: int) -> dict[TopicPartition, int]:
         keys = [TopicPartition(*key) for key in partitions]
         return self._call(self._consumer.offsets, keys, spec)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _ms(timeout_s: float | None) -> int | None:
-    return None if timeout_s is None else int(timeout_s * 1000)

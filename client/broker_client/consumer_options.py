@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.assignors.assignor import PartitionAssignor
     from broker_client.core.network.client_core import ClientOptions
 
-__all__ = ["ConsumerOptions", "consumer_options"]
+__all__ = ["ConsumerOptions", "consumer_options", "first_client_id"]
 
 _ASSIGNORS: Final[Mapping[str, type[PartitionAssignor]]] = {
     "range": RangeAssignor,
@@ -70,15 +70,15 @@ def consumer_options(options: Mapping[str, Any], fetch: FetchOptions | None = No
     elif given.get("enable.auto.commit"):
         raise ConfigError("enable.auto.commit=True: automatic commits need a group.id")
     return ConsumerOptions(
-        client=client_options(given, client_id=_client_id(group)),
+        client=client_options(given, client_id=first_client_id(group)),
         fetch=replace(fetch or FetchOptions(), **of_fetches),
         group=group,
         allow_auto_create_topics=value_of("allow.auto.create.topics"),
     )
 
 
-def _client_id(group: GroupOptions | None) -> str:
-    """The client.id that Java gives to the first consumer of a process."""
+def first_client_id(group: GroupOptions | None) -> str:
+    """Return the client.id that Java gives to the first consumer of a process."""
     if group is None:
         return "consumer-1"
     return f"consumer-{group.group_id}-{group.group_instance_id or 1}"

@@ -24,18 +24,27 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = Path(__file__).parent / "java" / "ScriptedConsumer.java"
 STEP_SECONDS_MAX: Final = 60
-REPEATED: Final = ("Heartbeat", "Fetch", "ConsumerGroupHeartbeat", "Metadata")
+REPEATED: Final = (
+    "Heartbeat",
+    "Fetch",
+    "ConsumerGroupHeartbeat",
+    "ShareGroupHeartbeat",
+    "ShareFetch",
+    "Metadata",
+)
 TELEMETRY: Final = ("GetTelemetrySubscriptions", "PushTelemetry")
 
 
-def run_java(release: str, server: str, config: Mapping[str, str], steps: Sequence[str]) -> list[RecordedRequest]:
+def run_java(
+    release: str, server: str, config: Mapping[str, str], steps: Sequence[str], *, program: Path = PROGRAM
+) -> list[RecordedRequest]:
     """The requests of Java's consumer."""
     with RecordingProxy(server) as proxy:
         given = {"bootstrap.servers": proxy.bootstrap_servers, "enable.metrics.push": "false", **config}
         if release.startswith("3.6"):
             del given["enable.metrics.push"]
         command = [java_tool("java"), "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-        command += ["-cp", classpath(release), str(PROGRAM), *(f"{name}={value}" for name, value in given.items())]
+        command += ["-cp", classpath(release), str(program), *(f"{name}={value}" for name, value in given.items())]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -52,13 +61,24 @@ def run_java(release: str, server: str, config: Mapping[str, str], steps: Sequen
 
 def run_ours(server: str, config: Mapping[str, str], steps: Sequence[str]) -> list[RecordedRequest]:
     """The requests of our consumer."""
+    return run_script(server, config, steps, lambda options: Consumer(**options), _STEPS)
+
+
+def run_script(
+    server: str,
+    config: Mapping[str, str],
+    steps: Sequence[str],
+    make: Callable[[Mapping[str, Any]], Any],
+    actions: Mapping[str, Callable[..., object]],
+) -> list[RecordedRequest]:
+    """The requests of a consumer of ours: `actions` has a function of it for each step."""
     with RecordingProxy(server) as proxy:
         options: dict[str, Any] = {name.replace(".", "_"): value for name, value in config.items()}
-        consumer = Consumer(bootstrap_servers=proxy.bootstrap_servers, **options)
+        consumer = make({"bootstrap_servers": proxy.bootstrap_servers, **options})
         try:
             for step in steps:
                 word, *rest = step.split(" ")
-                _STEPS[word](consumer, *rest)
+                actions[word](consumer, *rest)
         finally:
             consumer.close()
         return proxy.requests

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.config.config_key import ConfigKey, Importance, ValueType
-from broker_client.config.group_keys import GROUP_KEYS
+from broker_client.config.group_keys import GROUP_KEYS, SHARE_MODE_KEYS
 from broker_client.config_keys import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ADMIN_KEYS", "CONSUMER_KEYS", "FETCH_KEYS"]
+__all__ = ["ADMIN_KEYS", "CONSUMER_KEYS", "FETCH_KEYS", "NOT_OF_SHARE_GROUPS", "SHARE_CONSUMER_KEYS"]
 
 _T = ValueType
 _I = Importance
@@ -128,3 +128,24 @@ ADMIN_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _COMMON}
 """The keys of Admin, which Consumer has too."""
 CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS)}
 """The keys of Consumer."""
+NOT_OF_SHARE_GROUPS: Final = (
+    "auto.offset.reset",
+    "enable.auto.commit",
+    "group.instance.id",
+    "isolation.level",
+    "partition.assignment.strategy",
+    "session.timeout.ms",
+    "heartbeat.interval.ms",
+    "group.protocol",
+    "group.remote.assignor",
+)
+"""The keys that ShareConsumer refuses: the group decides them."""
+SHARE_CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
+    **{
+        name: key
+        for name, key in CONSUMER_KEYS.items()
+        if name not in {*NOT_OF_SHARE_GROUPS, "auto.commit.interval.ms", "exclude.internal.topics"}
+    },
+    **{key.name: key for key in SHARE_MODE_KEYS},
+}
+"""The keys of ShareConsumer."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from broker_client.config.config_key import ConfigKey, Importance, ValueType
 
-__all__ = ["GROUP_KEYS"]
+__all__ = ["GROUP_KEYS", "SHARE_MODE_KEYS"]
 
 _T = ValueType
 _I = Importance
@@ -115,3 +115,24 @@ GROUP_KEYS: Final = (
         doc="Brokers may create a subscribed topic, if their auto.create.topics.enable allows it.",
     ),
 )
+SHARE_MODE_KEYS: Final = (
+    ConfigKey(
+        name="share.acknowledgement.mode",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="implicit",
+        one_of=("implicit", "explicit"),
+        doc="implicit: a poll or commit accepts the records of the poll before; explicit: `acknowledge` decides each.",
+    ),
+    ConfigKey(
+        name="share.acquire.mode",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="batch_optimized",
+        one_of=("BATCH_OPTIMIZED", "RECORD_LIMIT"),
+        ignore_case=True,
+        doc="batch_optimized: whole batches of the log; record_limit: at most max.poll.records, from one broker at a "
+        "time (KIP-1206).",
+    ),
+)
+"""The keys that only share consumers have."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from protocol_specs.message import RecordsBuffer
     from protocol_specs.messages.fetch import PartitionData
 
-__all__ = ["FetchBuffer"]
+__all__ = ["FetchBuffer", "joined_records"]
 
 RETRY_BACKOFF_MS: Final = 100
 _RETRIED_IN_PLACE: Final = (ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -185,7 +185,7 @@ class FetchBuffer:
             return
         parsed = FetchedPartition(
             key,
-            _joined(data.records),
+            joined_records(data.records),
             position.offset,
             aborted=data.aborted_transactions if self._isolation_level is IsolationLevel.READ_COMMITTED else None,
             check_crcs=self._options.check_crcs,
@@ -214,7 +214,8 @@ class FetchBuffer:
             raise error_of(code, f"Fetch of {key}", topic=key.topic)
 
 
-def _joined(records: RecordsBuffer | None) -> bytes | memoryview:
+def joined_records(records: RecordsBuffer | None) -> bytes | memoryview:
+    """Return the record set of a fetched partition as one buffer."""
     if records is None:
         return b""
     return b"".join(records) if isinstance(records, list) else records

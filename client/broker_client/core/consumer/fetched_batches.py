@@ -28,7 +28,10 @@ __all__ = ["ConsumerRecord", "FetchedBatch", "FetchedPartition"]
 
 
 class ConsumerRecord(NamedTuple):
-    """A record as it stands in a log; `leader_epoch` is -1 in the formats before 0.11. Mirrors ConsumerRecord."""
+    """A record as it stands in a log; `leader_epoch` is -1 in the formats before 0.11. Mirrors ConsumerRecord.
+
+    `delivery_count` counts the deliveries to a share group, this one included; None outside share groups.
+    """
 
     topic: str
     partition: int
@@ -38,6 +41,7 @@ class ConsumerRecord(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     leader_epoch: int
+    delivery_count: int | None = None
 
 
 # In C, as ConsumerRecord._make is not.
@@ -56,7 +60,7 @@ class FetchedBatch:
 
     def records(self) -> list[ConsumerRecord]:
         """Return its records from the position on."""
-        before, after = tuple(self.topic_partition), (self.leader_epoch,)
+        before, after = tuple(self.topic_partition), (self.leader_epoch, None)
         if self.batch[MAGIC_OFFSET] == MAGIC_V2:
             rows = read_rows(self.batch, before=before, after=after)
         else:

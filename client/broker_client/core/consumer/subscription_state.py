@@ -162,6 +162,10 @@ class SubscriptionState:
             if state is not None:
                 state.is_leaving = True
 
+    def move_to_end(self, key: TopicPartition) -> None:
+        """Make a partition the last one, so that others are fetched before it."""
+        self.states[key] = self.states.pop(key)
+
     def initializing(self) -> list[TopicPartition]:
         """The partitions without a position for which no look-up has begun."""
         return [

@@ -1,0 +1,96 @@
+"""The thread of a consumer's core, for the consumers of programs with threads."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+
+from broker_client.app_thread_calls import AppThreadCalls
+from broker_client.core.network.client_core import ClientCore
+from broker_client.errors import ProducerClosed
+from sim_runtime.reactor_thread import ReactorThread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.network.client_core import ClientOptions
+
+__all__ = ["CLOSE_S", "ThreadedConsumer", "milliseconds"]
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+CLOSE_S: Final = 30.0
+_GRACE_S: Final = 5.0
+
+
+class ThreadedConsumer(Generic[C]):
+    """Runs `make(core, run_callback)` and its calls on a thread of its own; `run_callback` uses the caller's thread."""
+
+    def __init__(
+        self,
+        client: ClientOptions,
+        make: Callable[[ClientCore, CallbackRunner], C],
+        random: Random | None,
+        *,
+        auto_create_topics: bool,
+    ) -> None:
+        self._limit_s = client.default_api_timeout_ms / 1000 + _GRACE_S
+        self._thread = ReactorThread(f"kafka-consumer-network-thread | {client.network.client_id}")
+        self._calls = AppThreadCalls(self._thread)
+        reactor = self._thread.reactor
+
+        def start() -> tuple[ClientCore, C]:
+            core = ClientCore(
+                client,
+                reactor,
+                random if random is not None else Random(),
+                call_from_thread=reactor.callFromThread,
+                by_subscription=True,
+                allow_auto_topic_creation=auto_create_topics,
+            )
+            return core, make(core, self._calls.run_callback)
+
+        self._core, self._consumer = self._thread.call(start)
+        self._closed = False
+
+    @property
+    def _open_thread(self) -> ReactorThread:
+        if self._closed:
+            raise ProducerClosed("the consumer is closed")
+        return self._thread
+
+    def _call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, timeout: float | None = None) -> T:
+        if self._closed:
+            raise ProducerClosed("the consumer is closed")
+        return self._calls.call(function, *args, timeout_s=self._limit_s + (timeout or 0))
+
+    def _close(self, function: Callable[[int], Coroutine[Any, Any, None]], timeout: float) -> None:
+        """Run the core's `close`, then stop the thread; a second call has no effect."""
+        if self._closed:
+            return
+        if not self._thread.running:
+            self._closed = True
+            return
+        try:
+            self._calls.call(function, int(timeout * 1000), timeout_s=timeout + _GRACE_S)
+        finally:
+            self._closed = True
+            self._thread.call(self._core.close)
+            self._thread.stop()
+
+    def close(self, timeout: float = CLOSE_S) -> None:
+        """Close the consumer within `timeout` seconds."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def milliseconds(timeout_s: float | None) -> int | None:
+    """Return a time-out in ms; None stays None."""
+    return None if timeout_s is None else int(timeout_s * 1000)

@@ -1,0 +1,149 @@
+"""Brokers on virtual time with a topic, and share consumers on hosts of their own."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_client.core.network.client_core import ClientCore
+from broker_client.core.producer.producer_core import ProducerCore
+from broker_client.core.share.share_consumer_core import ShareConsumerCore
+from broker_client.producer_config import ProducerConfig
+from broker_client.share_consumer_options import share_consumer_options
+from broker_sim.cluster import Cluster, TopicSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from broker_client.core.consumer.fetched_batches import ConsumerRecord
+    from sim_runtime.world import World
+
+PARTITIONS: Final = 3
+SETTLE_MS: Final = 60_000
+
+
+class Member:
+    """A share consumer; `sent` has each request that it sends, as (node id, message)."""
+
+    def __init__(self, room: ShareRoom, name: str, **options: Any) -> None:
+        parsed = share_consumer_options(
+            {
+                "bootstrap.servers": room.cluster.bootstrap_servers,
+                "group.id": "g",
+                "request.timeout.ms": 5_000,
+                "fetch.max.wait.ms": 200,
+                **options,
+            }
+        )
+        self.name = name
+        self.room = room
+        self.client = ClientCore(parsed.client, room.world.network.host(name), Random(name), by_subscription=True)
+        self.sent: list[tuple[int | None, Any]] = []
+        request = self.client.request
+
+        def recorded(kind: Any, build: Callable[[int], Any], **given: Any) -> Deferred[Any]:
+            def build_and_record(version: int) -> Any:
+                made = build(version)
+                self.sent.append((given.get("node_id"), made))
+                return made
+
+            return request(kind, build_and_record, **given)
+
+        self.client.request = recorded  # type: ignore[method-assign, assignment]
+        self.core = ShareConsumerCore(self.client, parsed.share, parsed.group)
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.room.run(coroutine)
+
+    def subscribe(self, *topics: str) -> Member:
+        self.run(self.core.subscribe(topics or ("t",)))
+        return self
+
+    def poll(self, timeout_ms: int = 2_000) -> list[ConsumerRecord]:
+        return list(self.run(self.core.poll(timeout_ms)))
+
+    def read(self, count: int) -> list[ConsumerRecord]:
+        """Poll until `count` records came."""
+        found: list[ConsumerRecord] = []
+        for _ in range(50):
+            found += self.poll(1_000)
+            if len(found) >= count:
+                return found
+        raise AssertionError(f"{self.name}: {len(found)} records of {count}")
+
+    def requests(self, kind: str) -> list[Any]:
+        """The messages of one API, in their order."""
+        return [message for _, message in self.sent if kind == type(message).NAME]
+
+
+class ShareRoom:
+    """Three brokers and a topic `t`; its share partitions begin with the first record."""
+
+    def __init__(self, world: World, *, topics: tuple[str, ...] = (f"t:{PARTITIONS}:3",), **config: str) -> None:
+        self.world = world
+        self.cluster = Cluster(
+            reactor=world.reactor,
+            streams=world.streams,
+            topics=[TopicSpec.parse(topic) for topic in topics],
+            config={
+                "broker.session.timeout.ms": "2000",
+                "broker.heartbeat.interval.ms": "500",
+                "offsets.topic.num.partitions": "1",
+                "share.coordinator.state.topic.num.partitions": "2",
+                "group.share.heartbeat.interval.ms": "1000",
+                "group.share.min.heartbeat.interval.ms": "1000",
+                "group.share.session.timeout.ms": "6000",
+                "group.share.min.session.timeout.ms": "6000",
+                "group.share.record.lock.duration.ms": "5000",
+                "group.share.min.record.lock.duration.ms": "1000",
+                **config,
+            },
+            host=lambda broker: f"b{broker}",
+            broker_reactor=lambda broker: world.network.host(f"b{broker}"),
+        )
+        self.cluster.start()
+        self.producer = ProducerCore(
+            ProducerConfig(bootstrap_servers=self.cluster.bootstrap_servers),
+            world.network.host("producer"),
+            world.streams.stream("producer"),
+        )
+        self.members: list[Member] = []
+
+    def member(self, **options: Any) -> Member:
+        made = Member(self, f"member-{len(self.members)}", **options)
+        self.members.append(made)
+        return made
+
+    def ready(self, **options: Any) -> Member:
+        """A member with all its partitions, whose share partitions begin at the present end of the log."""
+        made = self.member(**options).subscribe()
+        self.settle(lambda: not made.poll(300) and len(made.core.assignment) == PARTITIONS)
+        self.world.run_for(ms=2_000)
+        made.poll(300)
+        return made
+
+    def produce(self, count: int, first: int = 0, *, partitions: int = PARTITIONS) -> None:
+        futures = [
+            self.producer.send("t", b"%d" % number, partition=number % partitions)
+            for number in range(first, first + count)
+        ]
+        for future in futures:
+            self.world.run_until(future.as_deferred())
+
+    def settle(self, done: Callable[[], bool], *, limit_ms: int = SETTLE_MS) -> None:
+        for _ in range(limit_ms // 100):
+            if done():
+                return
+            self.world.run_for(ms=100)
+        raise AssertionError("not settled")
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.world.run_until(Deferred.fromCoroutine(coroutine))
+
+    def close(self) -> None:
+        for one in self.members:
+            one.client.close()
+        self.world.run_until(self.producer.close(0))
+        self.world.run_until(self.cluster.close())
