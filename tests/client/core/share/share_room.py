@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_client.client_options import client_options
+from broker_client.core.admin.admin_core import AdminCore
+from broker_client.core.admin.configs import AlterConfigOp, ConfigResource, ConfigResourceType
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.core.share.share_consumer_core import ShareConsumerCore
@@ -18,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
+    from broker_client.share_groups import AcknowledgeType
     from sim_runtime.world import World
 
-PARTITIONS: Final = 3
 SETTLE_MS: Final = 60_000
 
 
@@ -64,11 +67,14 @@ class Member:
     def poll(self, timeout_ms: int = 2_000) -> list[ConsumerRecord]:
         return list(self.run(self.core.poll(timeout_ms)))
 
-    def read(self, count: int) -> list[ConsumerRecord]:
-        """Poll until `count` records came."""
+    def read(self, count: int, kind: AcknowledgeType | None = None) -> list[ConsumerRecord]:
+        """Poll until `count` records came; `kind` acknowledges each."""
         found: list[ConsumerRecord] = []
         for _ in range(50):
-            found += self.poll(1_000)
+            records = self.poll(1_000)
+            found += records
+            for record in records if kind is not None else ():
+                self.core.acknowledge(record, kind)
             if len(found) >= count:
                 return found
         raise AssertionError(f"{self.name}: {len(found)} records of {count}")
@@ -79,14 +85,15 @@ class Member:
 
 
 class ShareRoom:
-    """Three brokers and a topic `t`; its share partitions begin with the first record."""
+    """Three brokers and a topic `t`; the group `g` reads it from its first record."""
 
-    def __init__(self, world: World, *, topics: tuple[str, ...] = (f"t:{PARTITIONS}:3",), **config: str) -> None:
+    def __init__(self, world: World, *, partitions: int = 3, topics: tuple[str, ...] = ()) -> None:
         self.world = world
+        self.partitions = partitions
         self.cluster = Cluster(
             reactor=world.reactor,
             streams=world.streams,
-            topics=[TopicSpec.parse(topic) for topic in topics],
+            topics=[TopicSpec.parse(topic) for topic in (f"t:{partitions}:3", *topics)],
             config={
                 "broker.session.timeout.ms": "2000",
                 "broker.heartbeat.interval.ms": "500",
@@ -98,7 +105,6 @@ class ShareRoom:
                 "group.share.min.session.timeout.ms": "6000",
                 "group.share.record.lock.duration.ms": "5000",
                 "group.share.min.record.lock.duration.ms": "1000",
-                **config,
             },
             host=lambda broker: f"b{broker}",
             broker_reactor=lambda broker: world.network.host(f"b{broker}"),
@@ -110,23 +116,22 @@ class ShareRoom:
             world.streams.stream("producer"),
         )
         self.members: list[Member] = []
+        self._read_from_the_start()
 
     def member(self, **options: Any) -> Member:
         made = Member(self, f"member-{len(self.members)}", **options)
         self.members.append(made)
         return made
 
-    def ready(self, **options: Any) -> Member:
-        """A member with all its partitions, whose share partitions begin at the present end of the log."""
+    def joined(self, **options: Any) -> Member:
+        """A member that has partitions."""
         made = self.member(**options).subscribe()
-        self.settle(lambda: not made.poll(300) and len(made.core.assignment) == PARTITIONS)
-        self.world.run_for(ms=2_000)
-        made.poll(300)
+        self.settle(lambda: not made.poll(0) and bool(made.core.assignment))
         return made
 
-    def produce(self, count: int, first: int = 0, *, partitions: int = PARTITIONS) -> None:
+    def produce(self, count: int, first: int = 0) -> None:
         futures = [
-            self.producer.send("t", b"%d" % number, partition=number % partitions)
+            self.producer.send("t", b"%d" % number, partition=number % self.partitions)
             for number in range(first, first + count)
         ]
         for future in futures:
@@ -147,3 +152,10 @@ class ShareRoom:
             one.client.close()
         self.world.run_until(self.producer.close(0))
         self.world.run_until(self.cluster.close())
+
+    def _read_from_the_start(self) -> None:
+        options = client_options({"bootstrap.servers": self.cluster.bootstrap_servers.split(",")}, client_id="admin")
+        client = ClientCore(options, self.world.network.host("admin"), Random(0))
+        change = AlterConfigOp(name="share.auto.offset.reset", value="earliest")
+        self.run(AdminCore(client).incremental_alter_configs({ConfigResource(ConfigResourceType.GROUP, "g"): [change]}))
+        client.close()

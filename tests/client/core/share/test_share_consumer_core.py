@@ -8,9 +8,10 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from broker_client.consumer_errors import WakeupError
-from broker_client.errors import IllegalState
+from broker_client.errors import BrokerError, ConnectionFailed, IllegalState
 from broker_client.records import TopicPartition
 from broker_client.share_groups import AcknowledgeType
+from protocol_specs.error_codes import ErrorCode
 from tests.client.core.share.share_room import ShareRoom
 
 if TYPE_CHECKING:
@@ -30,34 +31,53 @@ def room(world: World) -> Iterator[ShareRoom]:
     made.close()
 
 
+@pytest.fixture
+def narrow(world: World) -> Iterator[ShareRoom]:
+    """The topic has one partition, which all members share."""
+    made = ShareRoom(world, partitions=1)
+    yield made
+    made.close()
+
+
 def values_of(records: list[Any]) -> list[int]:
     return sorted(int(record.value) for record in records)
 
 
 def test_a_poll_accepts_the_records_of_the_poll_before(room: ShareRoom) -> None:
-    member = room.ready()
+    member = room.joined()
     room.produce(9)
     found = member.read(9)
     assert values_of(found) == list(range(9))
     assert {record.delivery_count for record in found} == {1}
     assert member.poll(300) == []
     member.run(member.core.close(5_000))
-    other = room.ready()
+    other = room.joined()
     assert other.poll(6_000) == []
 
 
-def test_records_that_are_not_accepted_return_to_the_group_on_close(room: ShareRoom) -> None:
-    member = room.ready()
-    room.produce(3, partitions=1)
+def test_records_that_are_not_accepted_return_to_the_group_on_close(narrow: ShareRoom) -> None:
+    member = narrow.joined()
+    narrow.produce(3)
     assert len(member.read(3)) == 3
     member.run(member.core.close(5_000))
-    other = room.member().subscribe()
+    other = narrow.member().subscribe()
     assert [(record.offset, record.delivery_count) for record in other.read(3)] == [(0, 2), (1, 2), (2, 2)]
 
 
-def test_each_record_has_the_outcome_that_was_chosen(room: ShareRoom) -> None:
-    member = room.ready(**EXPLICIT)
-    room.produce(4, partitions=1)
+def test_members_share_the_records_of_one_partition(narrow: ShareRoom) -> None:
+    first, second = narrow.joined(), narrow.joined()
+    for number in range(0, 30, 3):
+        narrow.produce(3, first=number)
+    found: dict[str, list[Any]] = {"first": [], "second": []}
+    for _ in range(40):
+        found["first"] += first.poll(100)
+        found["second"] += second.poll(100)
+    assert values_of(found["first"] + found["second"]) == list(range(30))
+
+
+def test_each_record_has_the_outcome_that_was_chosen(narrow: ShareRoom) -> None:
+    member = narrow.joined(**EXPLICIT)
+    narrow.produce(4)
     records = member.read(4)
     for record, kind in zip(records, (ACCEPT, RELEASE, REJECT, RELEASE), strict=True):
         member.core.acknowledge(record, kind)
@@ -70,9 +90,9 @@ def test_each_record_has_the_outcome_that_was_chosen(room: ShareRoom) -> None:
     assert (batch.first_offset, batch.last_offset, batch.acknowledge_types) == (0, 3, [1, 2, 3, 1])
 
 
-def test_explicit_mode_needs_an_acknowledgement_for_every_record(room: ShareRoom) -> None:
-    member = room.ready(**EXPLICIT)
-    room.produce(2, partitions=1)
+def test_explicit_mode_needs_an_acknowledgement_for_every_record(narrow: ShareRoom) -> None:
+    member = narrow.joined(**EXPLICIT)
+    narrow.produce(2)
     first, second = member.read(2)
     member.core.acknowledge(first)
     with pytest.raises(IllegalState, match=r"^All records must be acknowledged in explicit acknowledgement mode\.$"):
@@ -86,22 +106,54 @@ def test_explicit_mode_needs_an_acknowledgement_for_every_record(room: ShareRoom
         member.core.acknowledge_offset("t", 0, 0, ACCEPT)
 
 
-def test_calls_that_the_state_does_not_allow_are_refused_as_in_java(room: ShareRoom) -> None:
-    member = room.member()
+def test_calls_that_the_state_does_not_allow_are_refused_as_in_java(narrow: ShareRoom) -> None:
+    member = narrow.member()
     with pytest.raises(IllegalState, match=r"^Consumer is not subscribed to any topics\.$"):
         member.poll()
     with pytest.raises(IllegalState, match="cannot contain null or empty topic"):
         member.subscribe(" ")
-    room.produce(1, partitions=1)
-    member = room.ready()
-    room.produce(1, partitions=1)
+    member.subscribe()
+    narrow.produce(1)
     [record] = member.read(1)
     with pytest.raises(IllegalState, match=r"^Implicit acknowledgement of delivery is being used\.$"):
         member.core.acknowledge(record)
 
 
-def test_the_callback_receives_the_results_by_partition(room: ShareRoom) -> None:
-    member = room.ready()
+def test_a_record_is_delivered_again_when_its_lock_has_expired(narrow: ShareRoom) -> None:
+    slow = narrow.joined(**EXPLICIT)
+    narrow.produce(1)
+    [record] = slow.read(1)
+    other = narrow.joined(**EXPLICIT)
+    assert slow.core.acquisition_lock_timeout_ms == 5_000
+    [again] = other.poll(10_000)
+    assert (again.offset, again.delivery_count) == (record.offset, 2)
+    slow.core.acknowledge(record)
+    [error] = slow.run(slow.core.commit_sync()).values()
+    assert isinstance(error, BrokerError)
+    assert error.error_code is ErrorCode.INVALID_RECORD_STATE
+
+
+def test_a_renewed_lock_keeps_the_record(narrow: ShareRoom) -> None:
+    slow = narrow.joined(**EXPLICIT)
+    narrow.produce(2)
+    record, done = slow.read(2)
+    other = narrow.joined(**EXPLICIT)
+    slow.core.acknowledge(done)
+    for _ in range(4):
+        narrow.world.run_for(ms=3_000)
+        slow.core.acknowledge(record, RENEW)
+        [again] = slow.poll()
+        assert again == record
+    assert other.poll(300) == []
+    slow.core.acknowledge(record)
+    assert slow.run(slow.core.commit_sync()) != {}
+    assert other.poll(10_000) == []
+    renewals = [one for one in slow.requests("ShareFetch") if one.is_renew_ack]
+    assert [(one.max_wait_ms, one.max_bytes, one.max_records) for one in renewals] == [(0, 0, 0)] * 4
+
+
+def test_the_callback_receives_the_results_by_partition(narrow: ShareRoom) -> None:
+    member = narrow.joined()
     results: list[tuple[str, list[int], Any]] = []
 
     def completed(offsets: dict[TopicIdPartition, frozenset[int]], error: Any) -> None:
@@ -112,23 +164,68 @@ def test_the_callback_receives_the_results_by_partition(room: ShareRoom) -> None
         raise KeyError("by the test")
 
     member.core.set_acknowledgement_commit_callback(completed)
-    room.produce(3, partitions=1)
+    narrow.produce(3)
     record, *_ = member.read(3)
     member.run(member.core.commit_async())
     assert results == []
-    room.world.run_for(ms=500)
+    narrow.world.run_for(ms=500)
     member.poll(100)
     assert results == [("t-0", [0, 1, 2], None)]
     member.core.set_acknowledgement_commit_callback(None)
-    room.produce(3, partitions=1)
+    narrow.produce(3)
     member.read(3)
     member.poll(300)
     member.run(member.core.close(1_000))
     assert len(results) == 1
 
 
+def test_a_session_counts_its_epochs_on_each_node_and_is_closed_with_the_last_acknowledgements(
+    room: ShareRoom,
+) -> None:
+    member = room.joined(**EXPLICIT)
+    room.produce(30)
+    member.read(30, REJECT)
+    member.run(member.core.close(5_000))
+    by_node: dict[int | None, list[int]] = {}
+    for node_id, request in member.sent:
+        if type(request).NAME in ("ShareFetch", "ShareAcknowledge"):
+            by_node.setdefault(node_id, []).append(request.share_session_epoch)
+    assert len(by_node) == 3
+    for epochs in by_node.values():
+        assert epochs == [*range(len(epochs) - 1), -1]
+    last = [one for one in member.requests("ShareAcknowledge") if one.share_session_epoch == -1]
+    assert sum(len(one.topics) for one in last) >= 1
+    assert member.requests("ShareGroupHeartbeat")[-1].member_epoch == -1
+
+
+def test_a_lost_session_is_opened_again_and_its_acknowledgements_fail(narrow: ShareRoom) -> None:
+    member = narrow.joined(**EXPLICIT)
+    narrow.produce(1)
+    [record] = member.read(1)
+    leader = narrow.cluster.leader_of("t", 0)
+    narrow.cluster.kill(leader)
+    narrow.world.run_for(ms=8_000)
+    member.core.acknowledge(record)
+    [error] = member.run(member.core.commit_sync()).values()
+    assert isinstance(error, ConnectionFailed)
+    [again] = member.poll(20_000)
+    assert again.offset == record.offset
+    assert narrow.cluster.leader_of("t", 0) != leader
+
+
+def test_reading_continues_when_the_coordinator_is_killed(room: ShareRoom) -> None:
+    member = room.joined()
+    coordinator = room.cluster.leader_of("__consumer_offsets", 0)
+    room.cluster.kill(coordinator)
+    room.produce(9)
+    assert values_of(member.read(9))[-1] == 8
+    room.world.run_for(ms=8_000)
+    room.produce(9, first=9)
+    assert {*range(9, 18)} <= {*values_of(member.read(9))}
+
+
 def test_a_member_that_does_not_poll_leaves_and_returns_with_the_next_poll(room: ShareRoom) -> None:
-    member = room.ready(**{"max.poll.interval.ms": 3_000})
+    member = room.joined(**{"max.poll.interval.ms": 3_000})
     room.world.run_for(ms=4_000)
     assert member.core.assignment == ()
     assert member.requests("ShareGroupHeartbeat")[-1].member_epoch == -1
@@ -136,9 +233,19 @@ def test_a_member_that_does_not_poll_leaves_and_returns_with_the_next_poll(room:
     assert len(member.read(3)) == 3
 
 
+def test_a_removed_member_joins_again_by_itself(room: ShareRoom) -> None:
+    member = room.joined()
+    room.world.network.isolate("member-0")
+    room.world.run_for(ms=8_000)
+    room.world.network.rejoin("member-0")
+    room.produce(3)
+    assert len(member.read(3)) >= 3
+    assert [one.member_epoch for one in member.requests("ShareGroupHeartbeat")].count(0) == 2
+
+
 def test_the_subscription_decides_the_assignment(world: World) -> None:
-    room = ShareRoom(world, topics=("t:3:3", "u:1:3"))
-    member = room.ready()
+    room = ShareRoom(world, topics=("u:1:3",))
+    member = room.joined()
     member.run(member.core.subscribe(["u"]))
     room.settle(lambda: not member.poll(100) and member.core.assignment == (TopicPartition("u", 0),))
     assert member.core.subscription == ("u",)
@@ -147,8 +254,17 @@ def test_the_subscription_decides_the_assignment(world: World) -> None:
     room.close()
 
 
+def test_a_record_limit_acquires_from_one_broker_at_a_time(room: ShareRoom) -> None:
+    member = room.joined(**{**EXPLICIT, "share.acquire.mode": "record_limit", "max.poll.records": 2})
+    room.produce(12)
+    assert values_of(member.read(12, ACCEPT)) == list(range(12))
+    fetches = member.requests("ShareFetch")
+    assert {(one.max_records, one.batch_size) for one in fetches if one.max_bytes} == {(2, 2)}
+    assert all(one.share_acquire_mode == 1 for one in fetches)
+
+
 def test_a_wakeup_ends_the_waiting_call_or_the_next_one(room: ShareRoom) -> None:
-    member = room.ready()
+    member = room.joined()
     waiting = Deferred.fromCoroutine(member.core.poll(60_000))
     member.core.wakeup()
     with pytest.raises(WakeupError):
