@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster, TopicSpec
-from broker_sim.config.java_hash import string_hash
 from broker_sim.control.journal import Detail
 from broker_sim.network.service_time import Exponential, ServiceTimeByApi
 from protocol_specs.framing import FrameReader, encode_request
+from protocol_specs.java_hash import string_hash
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.record_batch import RecordBatchBuilder
 from sim_runtime.world import World

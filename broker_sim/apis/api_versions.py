@@ -13,9 +13,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.config.java_hash import hash_order, hash_order_of_copy
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order, hash_order_of_copy
 from protocol_specs.messages.api_versions import (
     ApiVersion,
     ApiVersionsResponse,

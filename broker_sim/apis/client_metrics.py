@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.client_metrics_subscriptions import Subscription, wanted_of
 from broker_sim.config.config_resource import ResourceType
-from broker_sim.config.java_hash import hash_order
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, to_text
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import gatherResults
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.config.java_hash import hash_order, hash_set_order, string_hash
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.groups_by_partition import groups_by_partition
 from broker_sim.coordinators.groups.share.state_requests import delete_state
 from broker_sim.coordinators.operation_errors import refused
+from protocol_specs.java_hash import hash_order, hash_set_order, string_hash
 from protocol_specs.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 
 if TYPE_CHECKING:

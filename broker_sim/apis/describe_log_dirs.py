@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import partition_hash
-from broker_sim.config.java_hash import SMALLEST_TRIE, concurrent_order, immutable_set_order, string_hash
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import SMALLEST_TRIE, concurrent_order, immutable_set_order, string_hash
 from protocol_specs.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsResponse,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.config.java_hash import hash_order_of_longs
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order_of_longs
 from protocol_specs.messages.describe_producers import (
     DescribeProducersResponse,
     PartitionResponse,

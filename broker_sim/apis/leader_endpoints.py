@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_set_order
+from protocol_specs.java_hash import hash_set_order
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext

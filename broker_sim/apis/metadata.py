@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import create_in_background, is_internal
-from broker_sim.config.java_hash import fields_hash, hash_set_order, immutable_set_order, list_hash, string_hash
 from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import fields_hash, hash_set_order, immutable_set_order, list_hash, string_hash
 from protocol_specs.messages.metadata import (
     MetadataRequest,
     MetadataResponse,

@@ -15,13 +15,13 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
-from broker_sim.config.java_hash import hash_order, hash_order_of_hashes
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
 from broker_sim.coordinators.operation_errors import client_error, refused
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order, hash_order_of_hashes
 from protocol_specs.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,

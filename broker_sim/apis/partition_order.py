@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from broker_sim.config.java_hash import hash_set_order, immutable_set_order, string_hash, uuid_hash
+from protocol_specs.java_hash import hash_set_order, immutable_set_order, string_hash, topic_partition_hash, uuid_hash
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ _INT32_MASK: Final = (1 << 32) - 1
 
 
 def partition_hash(key: tuple[str, int]) -> int:
-    """TopicPartition.hashCode, but for its overflow."""
-    return 31 * (31 + key[1]) + string_hash(key[0])
+    """TopicPartition.hashCode of a topic and a partition, as an unsigned 32-bit number."""
+    return topic_partition_hash(*key)
 
 
 def partition_hash_with_id(key: tuple[str, int], topic_id: bytes = ZERO_UUID) -> int:

@@ -18,13 +18,13 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.apis.partition_order import mutable_order
 from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, refusal
-from broker_sim.config.java_hash import uuid_hash
 from broker_sim.replication.requests import FetchParams
 from broker_sim.share_partitions.delayed_share_fetch import ShareFetch
 from broker_sim.share_partitions.share_error import ShareError, share_error
 from broker_sim.share_partitions.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionKey, TopicIdPartition
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import uuid_hash
 from protocol_specs.messages.share_fetch import (
     LeaderIdAndEpoch,
     NodeEndpoint,

@@ -14,10 +14,10 @@ from twisted.internet.defer import gatherResults
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import hashed_order
-from broker_sim.config.java_hash import hash_order_of_uuids
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.operation_errors import refused
 from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
+from protocol_specs.java_hash import hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,10 @@ from broker_sim.config.dynamic_listeners import (
     check_listeners_stay,
     listener_names,
 )
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.simulator_configs import PIPELINED, THREAD_MODEL
 from broker_sim.config.values import ConfigValueError, parse_value
 from broker_sim.errors import ConfigError
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

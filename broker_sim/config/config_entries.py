@@ -21,11 +21,11 @@ from broker_sim.config.definitions import (
     group_definitions,
     topic_definitions,
 )
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.listing_order import listing_order
 from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.config.values import parse_integer, parse_value, render_value
+from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.create_topics import CreatableTopicConfigs
 from protocol_specs.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
 

@@ -15,8 +15,8 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.release_behaviour import behaviour_of, release_number
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

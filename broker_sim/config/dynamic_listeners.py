@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.listeners import (
     ADVERTISED,
     CONTROLLER_NAMES,
@@ -19,6 +18,7 @@ from broker_sim.config.listeners import (
     SecurityProtocol,
 )
 from broker_sim.errors import ConfigError
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from broker_sim.config.definitions import describe_order
-from broker_sim.config.java_hash import hash_set_order, string_hash
+from protocol_specs.java_hash import hash_set_order, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

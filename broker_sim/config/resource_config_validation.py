@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.cross_field_validation import check_bounds
 from broker_sim.config.definitions import ConfigValue, client_metrics_definitions, group_definitions
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.java_text import java_split
 from broker_sim.config.values import TRIMMED, ConfigValueError, parse_value
 from broker_sim.errors import ConfigError
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

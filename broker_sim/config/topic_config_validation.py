@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.definitions import ConfigValue, topic_definitions
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

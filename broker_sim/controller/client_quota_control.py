@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import string_hash
 from broker_sim.controller.not_controller import PLAIN_TEXT
 from broker_sim.quotas.client_quotas_image import (
     CLIENT_ID,
@@ -22,6 +21,7 @@ from broker_sim.quotas.client_quotas_image import (
 )
 from broker_sim.quotas.inet_address import is_address_or_host
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import string_hash
 from protocol_specs.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,

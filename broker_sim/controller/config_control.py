@@ -17,7 +17,6 @@ from broker_sim.config.config_resource import (
     ResourceType,
 )
 from broker_sim.config.definitions import ConfigDefinition, ConfigType, broker_definitions, topic_definitions
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.java_text import java_split
 from broker_sim.config.resource_config_validation import MalformedConfig, validate_client_metrics, validate_group
 from broker_sim.config.topic_config_validation import validate_topic_overrides
@@ -25,6 +24,7 @@ from broker_sim.config.values import ConfigValueError, render_value
 from broker_sim.errors import ConfigError
 from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 from protocol_specs.messages import alter_configs, incremental_alter_configs
 from protocol_specs.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from protocol_specs.messages.incremental_alter_configs import (

@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order, timeline_order
 from broker_sim.controller.manual_assignment import Refused, validate_manual_assignment
 from broker_sim.controller.replica_placer import PlacementError, place
 from broker_sim.controller.topics import MAX_RECORDS_PER_OPERATION, new_partition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order, timeline_order
 from protocol_specs.messages.create_partitions import CreatePartitionsResponse, CreatePartitionsTopicResult
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import string_hash, timeline_order
 from broker_sim.controller.election import Election, change_partition
 from broker_sim.controller.partition_edits import PartitionEdits
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import string_hash, timeline_order
 from protocol_specs.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_order
 from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_order
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 from protocol_specs.messages.describe_quorum import (
     DescribeQuorumRequest,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_entries import created_topic_entries
-from broker_sim.config.java_hash import hash_order
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.controller.manual_assignment import Refused, only_active, validate_manual_assignment
 from broker_sim.controller.replica_placer import PlacementError, place
@@ -19,6 +18,7 @@ from broker_sim.errors import ConfigError
 from broker_sim.metadata.metadata_image import PartitionRegistration, TopicImage
 from broker_sim.metadata.topic_names import CLUSTER_METADATA_TOPIC_NAME, colliding_name, refused_name
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from protocol_specs.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from protocol_specs.uuids import ZERO_UUID

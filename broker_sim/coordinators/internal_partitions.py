@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from broker_sim.config.java_hash import string_hash
+from protocol_specs.java_hash import string_hash
 
 __all__ = ["partition_for"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
-from broker_sim.config.java_hash import hash_order
 from broker_sim.metadata.metadata_record_versions import RecordVersions, record_versions
+from protocol_specs.java_hash import hash_order
 from protocol_specs.schemas.metadata.broker_registration_change_record import BrokerRegistrationChangeRecord
 from protocol_specs.schemas.metadata.clear_elr_record import ClearElrRecord
 from protocol_specs.schemas.metadata.client_quota_record import ClientQuotaRecord, EntityData

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.config.java_hash import string_hash
 from broker_sim.errors import ConfigError
 from broker_sim.network.handler_pool import HandlerPool
 from broker_sim.network.persistence import GroupedPersistence
 from broker_sim.network.request_channel import CallbackRequest
 from protocol_specs.api_key import ApiKey
+from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

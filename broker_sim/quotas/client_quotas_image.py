@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
 
-from broker_sim.config.java_hash import string_hash
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

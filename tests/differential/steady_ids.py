@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.config.java_hash import hash_bucket, string_hash, timeline_order, uuid_hash
 from broker_sim.coordinators.internal_partitions import partition_for
+from protocol_specs.java_hash import hash_bucket, string_hash, timeline_order, uuid_hash
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import fields_hash, hash_order_of_hashes, string_hash
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.coordinator_record import Log
+from protocol_specs.java_hash import fields_hash, hash_order_of_hashes, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

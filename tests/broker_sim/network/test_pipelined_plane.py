@@ -9,9 +9,9 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.handler_result import NoResponse
-from broker_sim.config.java_hash import string_hash
 from broker_sim.errors import ConfigError
 from broker_sim.network.pipelined_channel import REQUESTS_MAX, MuteReason
+from protocol_specs.java_hash import string_hash
 from protocol_specs.messages.api_versions import ApiVersionsResponse
 
 if TYPE_CHECKING:

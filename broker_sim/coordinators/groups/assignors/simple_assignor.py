@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_bucket, uuid_hash
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
+from protocol_specs.java_hash import hash_bucket, uuid_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_order_of_uuids
 from broker_sim.coordinators.groups.assignors.load_balancer import LoadBalancer
+from protocol_specs.java_hash import hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

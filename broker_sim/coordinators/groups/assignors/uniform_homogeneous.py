@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order_of_uuids
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered
+from protocol_specs.java_hash import hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

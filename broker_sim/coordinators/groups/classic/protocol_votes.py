@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import SMALLEST_TRIE, hash_order, immutable_set_order, string_hash
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import SMALLEST_TRIE, hash_order, immutable_set_order, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
@@ -14,6 +13,7 @@ from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, coun
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.config.java_hash import hash_order_of_changed_map
 from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.classic_members import ClassicMembers
@@ -34,6 +33,7 @@ from broker_sim.coordinators.groups.modern.topic_partitions import (
     to_topics,
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from protocol_specs.java_hash import hash_order_of_changed_map
 from protocol_specs.messages.consumer_group_describe import DescribedGroup
 from protocol_specs.messages.consumer_group_heartbeat import (
     Assignment,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered, to_topics
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+from protocol_specs.java_hash import hash_order
 from protocol_specs.schemas.coordinator.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
@@ -22,6 +21,7 @@ from broker_sim.coordinators.groups.consumer.resolved_regex import (
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.groups.consumer.consumer_config import ConsumerConfig

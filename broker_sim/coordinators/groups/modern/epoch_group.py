@@ -9,13 +9,13 @@ from abc import abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from broker_sim.config.java_hash import string_hash, timeline_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import Group
 from broker_sim.coordinators.groups.modern.epoch_member import EpochMember
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import string_hash, timeline_order
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry

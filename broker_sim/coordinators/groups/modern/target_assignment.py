@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.assignors.assignor import AssignorError, GroupSpec, MemberSpec
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

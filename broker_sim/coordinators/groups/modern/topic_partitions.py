@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from broker_sim.config.java_hash import hash_order_of_integers, hash_order_of_uuids
+from protocol_specs.java_hash import hash_order_of_integers, hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import string_hash, timeline_order
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from protocol_specs.java_hash import string_hash, timeline_order
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.groups.offsets.committed_offset import CommittedOffset

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order_of_set
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered, to_named_topics
+from protocol_specs.java_hash import hash_order_of_set
 from protocol_specs.messages.share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order_of_integers, hash_order_of_uuids
 from broker_sim.coordinators.groups.modern.topic_partitions import to_topics
 from broker_sim.coordinators.groups.share.initialization import topic_names
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+from protocol_specs.java_hash import hash_order_of_integers, hash_order_of_uuids
 from protocol_specs.schemas.coordinator import share_group_current_member_assignment as current
 from protocol_specs.schemas.coordinator import share_group_member_metadata as member_metadata
 from protocol_specs.schemas.coordinator import share_group_metadata as metadata

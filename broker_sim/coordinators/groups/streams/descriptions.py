@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.groups.streams.tasks import NO_TASKS, partitions_of, sorted_tasks
+from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.streams_group_describe import (
     Assignment,
     DescribedGroup,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker_sim.config.java_hash import hash_order, hash_order_of_integers
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order, hash_order_of_integers
 from protocol_specs.messages.streams_group_heartbeat import Endpoint, EndpointToPartitions, TopicPartition
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.groups.streams.java_priority_queue import JavaPriorityQueue
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_order_of_sized
 from broker_sim.coordinators.groups.streams.java_priority_queue import JavaPriorityQueue
 from broker_sim.coordinators.groups.streams.process_load import ProcessLoad
 from broker_sim.coordinators.groups.streams.tasks import Tasks, each_task
+from protocol_specs.java_hash import hash_order_of_sized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

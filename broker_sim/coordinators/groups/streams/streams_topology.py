@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 from protocol_specs.schemas.coordinator.streams_group_topology import (
     CopartitionGroup,
     StreamsGroupTopologyValue,

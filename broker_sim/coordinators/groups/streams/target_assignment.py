@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.groups.streams import streams_records
 from broker_sim.coordinators.groups.streams.sticky_assignor import STANDBY_REPLICAS, TaskMember, assign_tasks
 from broker_sim.coordinators.groups.streams.tasks import NO_TASKS
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
-from broker_sim.config.java_hash import hash_order, hash_order_of_copied_integers
+from protocol_specs.java_hash import hash_order, hash_order_of_copied_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.java_hash import hash_order
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.streams.configured_topology import (
     ConfiguredSubtopology,
@@ -21,6 +20,7 @@ from broker_sim.coordinators.groups.streams.partition_counts import (
     source_names,
 )
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

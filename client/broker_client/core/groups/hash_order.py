@@ -9,23 +9,14 @@ from collections.abc import Hashable, Iterable
 from typing import Final, TypeVar
 
 from broker_client.records import TopicPartition
+from protocol_specs.java_hash import hash_order_of_hashes, string_hash, topic_partition_hash
 
-__all__ = ["in_hash_order", "string_hash"]
+__all__ = ["in_hash_order"]
 
 K = TypeVar("K", bound=Hashable)
 
-_MASK: Final = 0xFFFFFFFF
-_CAPACITY_MIN: Final = 16
-_LOAD_NUMERATOR: Final = 4
-_LOAD_DENOMINATOR: Final = 3
-
-
-def string_hash(text: str) -> int:
-    """Return String.hashCode as an unsigned 32-bit number: over UTF-16 code units."""
-    result = 0
-    for unit in memoryview(text.encode("utf-16-le")).cast("H"):
-        result = (31 * result + unit) & _MASK
-    return result
+_CAPACITY: Final = 16
+"""The initial capacity of a map that was created without one."""
 
 
 def in_hash_order(keys: Iterable[K], *, expected: int = 0) -> list[K]:
@@ -34,21 +25,11 @@ def in_hash_order(keys: Iterable[K], *, expected: int = 0) -> list[K]:
     `expected` is the initial capacity, if the map was created with one.
     """
     listed = list(dict.fromkeys(keys))
-    capacity = _CAPACITY_MIN
-    if expected:
-        capacity = 1 << max(expected - 1, 0).bit_length()
-    while len(listed) * _LOAD_NUMERATOR > capacity * _LOAD_DENOMINATOR:
-        capacity *= 2
-
-    def bucket(key: K) -> int:
-        spread = _hash(key)
-        return (spread ^ (spread >> 16)) & (capacity - 1)
-
-    return sorted(listed, key=bucket)
+    return [listed[place] for place in hash_order_of_hashes(map(_hash, listed), capacity=expected or _CAPACITY)]
 
 
 def _hash(key: Hashable) -> int:
     if isinstance(key, TopicPartition):
-        return (31 * (31 + key.partition) + string_hash(key.topic)) & _MASK
+        return topic_partition_hash(key.topic, key.partition)
     assert isinstance(key, str), "only strings and partitions are keys"
     return string_hash(key)

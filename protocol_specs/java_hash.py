@@ -52,10 +52,7 @@ def hash_order_of_set(texts: Iterable[str]) -> list[str]:
 def hash_order_of_sized(texts: Iterable[str], capacity: int) -> list[str]:
     """Return distinct strings in the order of a HashMap that was made for `capacity` keys and grew with them."""
     given = list(texts)
-    table = 1 << max(capacity - 1, 0).bit_length()
-    while len(given) > table * _LOAD_FACTOR:
-        table *= 2
-    return _ordered(given, table)
+    return _ordered(given, _sized_table_size(len(given), capacity))
 
 
 def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
@@ -71,10 +68,13 @@ def _ordered(given: list[str], table: int) -> list[str]:
     return sorted(given, key=lambda text: hash_bucket(string_hash(text), table))
 
 
-def hash_order_of_hashes(hashes: Iterable[int]) -> list[int]:
-    """The places of distinct keys, given by their hashes, in the order of a HashMap that grew with them."""
+def hash_order_of_hashes(hashes: Iterable[int], *, capacity: int = _SMALLEST_TABLE) -> list[int]:
+    """Return the indexes of distinct keys, given by their hashes, in the order of a HashMap that grew with them.
+
+    `capacity` is the number of keys for which the map was made.
+    """
     given = list(hashes)
-    table = _table_size(len(given))
+    table = _sized_table_size(len(given), capacity)
     return sorted(range(len(given)), key=lambda place: hash_bucket(given[place], table))
 
 
@@ -149,6 +149,11 @@ def list_hash(numbers: Iterable[int]) -> int:
     for number in numbers:
         value = (31 * value + number) & _INT32_MASK
     return value
+
+
+def topic_partition_hash(topic: str, partition: int) -> int:
+    """TopicPartition.hashCode, as an unsigned 32-bit number."""
+    return (31 * (31 + partition) + string_hash(topic)) & _INT32_MASK
 
 
 def fields_hash(*hashes: int) -> int:
@@ -233,7 +238,12 @@ def _fibonacci_slot(value: int, count: int) -> int:
 
 
 def _table_size(entries: int) -> int:
-    table = _SMALLEST_TABLE
+    return _sized_table_size(entries, _SMALLEST_TABLE)
+
+
+def _sized_table_size(entries: int, capacity: int) -> int:
+    """Return the size of the table of a map that was made for `capacity` keys and grew to `entries`."""
+    table = 1 << max(capacity - 1, 0).bit_length()
     while entries > table * _LOAD_FACTOR:
         table *= 2
     return table

@@ -1,23 +1,38 @@
 from __future__ import annotations
 
-from broker_sim.config.java_hash import (
+from protocol_specs.java_hash import (
     SMALLEST_TRIE,
     concurrent_order,
     fields_hash,
     hash_bucket,
     hash_order,
     hash_order_of_copy,
+    hash_order_of_hashes,
     hash_order_of_longs,
     hash_set_order,
     immutable_set_order,
     list_hash,
     string_hash,
     timeline_order,
+    topic_partition_hash,
 )
 
 
 def test_hashes_are_those_of_java() -> None:
     assert [string_hash(text) for text in ("", "a", "hello", "polygenelubricants")] == [0, 97, 99162322, -(2**31)]
+
+
+def test_a_partition_has_the_hash_of_java() -> None:
+    assert [topic_partition_hash("t", partition) for partition in (0, 1)] == [1077, 1108]
+    assert topic_partition_hash("polygenelubricants", 0) == 2**31 + 31 * 31
+    assert topic_partition_hash("polygenelubricants", 2**31 // 31) < 2**32
+
+
+def test_a_map_made_for_more_keys_has_more_buckets() -> None:
+    assert hash_order_of_hashes([16, 1]) == [0, 1]
+    assert hash_order_of_hashes([16, 1], capacity=17) == [1, 0]
+    # Four buckets hold three keys, so a map made for fewer of them ends with four.
+    assert hash_order_of_hashes([5, 4, 3], capacity=1) == [1, 0, 2]
 
 
 def test_characters_beyond_16_bits_count_as_two() -> None:
