@@ -12,7 +12,6 @@ from broker_client import (
     AlterConfigOp,
     ConfigOperation,
     ConfigResource,
-    ConfigResourceType,
     Consumer,
     Producer,
     TopicPartition,
@@ -107,7 +106,7 @@ def test_the_requests_are_those_of_java(kafka: RealKafka, name: str) -> None:
         with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
             admin.create_topic(topic, partitions=partitions, replication_factor=1)
             change = AlterConfigOp(name="share.auto.offset.reset", value="earliest", operation=ConfigOperation.SET)
-            admin.incremental_alter_configs({ConfigResource(ConfigResourceType.GROUP, group): [change]})
+            admin.incremental_alter_configs({ConfigResource.group(group): [change]})
         with Producer(bootstrap_servers=kafka.bootstrap_servers, linger_ms=1_000) as producer:
             for number in range(10):
                 producer.send(topic, b"%d" % number, partition=number % partitions)

@@ -115,6 +115,11 @@ class ConfigResource(NamedTuple):
         """A broker; None is the dynamic default of all of them."""
         return cls(ConfigResourceType.BROKER, "" if broker_id is None else str(broker_id))
 
+    @classmethod
+    def group(cls, group_id: str) -> ConfigResource:
+        """A consumer, share or streams group; its configurations may exist before the group does."""
+        return cls(ConfigResourceType.GROUP, group_id)
+
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ConfigSynonym:

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from broker_client.client_options import client_options
 from broker_client.core.admin.admin_core import AdminCore
-from broker_client.core.admin.configs import AlterConfigOp, ConfigResource, ConfigResourceType
+from broker_client.core.admin.configs import AlterConfigOp, ConfigResource
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.core.share.share_consumer_core import ShareConsumerCore
@@ -157,5 +157,5 @@ class ShareRoom:
         options = client_options({"bootstrap.servers": self.cluster.bootstrap_servers.split(",")}, client_id="admin")
         client = ClientCore(options, self.world.network.host("admin"), Random(0))
         change = AlterConfigOp(name="share.auto.offset.reset", value="earliest")
-        self.run(AdminCore(client).incremental_alter_configs({ConfigResource(ConfigResourceType.GROUP, "g"): [change]}))
+        self.run(AdminCore(client).incremental_alter_configs({ConfigResource.group("g"): [change]}))
         client.close()
