@@ -107,7 +107,7 @@ class ShareRequests:
     def run(self) -> None:
         """Send what can go; a call within another one is done after it."""
         self._runs_again = True
-        if self._is_running:
+        if self._is_running or self._nodes.core.is_closed:
             return
         self._is_running = True
         try:

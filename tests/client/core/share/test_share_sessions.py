@@ -84,7 +84,7 @@ def test_the_epoch_after_the_highest_is_one(session: ShareSession) -> None:
     assert fetch(session) == (1, [], [])
 
 
-def test_a_fetch_of_changes_asks_for_no_records_and_is_left_out_without_changes(session: ShareSession) -> None:
+def test_a_fetch_of_changes_requests_no_records_and_is_left_out_without_changes(session: ShareSession) -> None:
     fetch(session, FIRST)
     session.add_partition(FIRST)
     assert session.fetch_request(OPTIONS, only_changes=True) is None
