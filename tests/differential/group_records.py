@@ -20,15 +20,13 @@ HASHES: Final = {3: slice(6, None), 11: slice(6, 14), 17: slice(6, 14)}
 """Type of record -> the bytes of its value with a hash of topic ids, behind the version and an epoch."""
 
 
-def write_records(probe: Probe, topic: str, key: str, *, note: str = "") -> None:
+def write_records(probe: Probe, topic: str, key: str, *, note: str = "", skipped: int = 0) -> None:
     """Write down the records of an internal topic whose key has this text, in the order of the log.
 
-    The partition of a share partition's state depends on a random topic id: its records are sorted by key.
+    The partition of a share partition's state depends on a random topic id: its records are sorted by key. The first
+    `skipped` records are those of preparations.
     """
-    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
-    records = []
-    for partition in described.topics[0].partitions:
-        records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
+    records = find_records(probe, topic, key)[skipped:]
     if topic == SHARE_STATE_TOPIC:
         records.sort(key=_key_of)
     probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=steady(records))
@@ -39,13 +37,19 @@ def await_tombstone(probe: Probe, topic: str, key: str) -> None:
 
     A coordinator may remove something before it has written that.
     """
-    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
     for _ in attempts(f"a tombstone of {key}"):
-        records = []
-        for partition in described.topics[0].partitions:
-            records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
+        records = find_records(probe, topic, key)
         if records and records[-1].endswith(TOMBSTONE):
             return
+
+
+def find_records(probe: Probe, topic: str, key: str) -> list[str]:
+    """Return the records of an internal topic whose key has this text, by partition in the order of the log."""
+    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
+    records = []
+    for partition in described.topics[0].partitions:
+        records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
+    return records
 
 
 def steady(records: list[str]) -> list[str]:

@@ -8,16 +8,13 @@ its tables is compared as before.
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.coordinators.internal_partitions import partition_for
 from protocol_specs.java_hash import hash_bucket, string_hash, timeline_order, uuid_hash
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
-from tests.differential.group_requests import MEMBER_ID_REQUIRED, OFFSETS_TOPIC, group_of, join, leave
-from tests.differential.modern_requests import consumer_heartbeat
+from tests.differential.coordinator_barriers import await_coordinators
+from tests.differential.group_requests import MEMBER_ID_REQUIRED, join, leave
 from tests.differential.probe import attempts
 from tests.differential.requests import metadata
 
@@ -40,8 +37,6 @@ DRAWS_MAX: Final = 2_000
 CREATE_VERSION: Final = 7
 """The first version of CreateTopics whose response lists topic ids."""
 DELETE_VERSION: Final = 5
-DELETE_GROUPS_VERSION: Final = 2
-HEARTBEAT_VERSION: Final = 0
 METADATA_VERSION: Final = 12
 JOIN_VERSION: Final = 9
 LEAVE_VERSION: Final = 5
@@ -95,7 +90,7 @@ def _draw_topics(probe: Probe, partitions: Mapping[str, int], fits: Callable[[in
     for name, number in counts.items():
         _await_id(probe, ids[name])
         probe.await_topic(name, number)
-    _await_coordinators(probe, ids)
+    await_coordinators(probe, ids)
     return names
 
 
@@ -105,38 +100,6 @@ def _await_id(probe: Probe, topic_id: bytes) -> None:
         described: Any = probe.quiet(metadata(ids=[topic_id]), METADATA_VERSION)
         if described.topics[0].error_code == 0:
             return
-
-
-def _await_coordinators(probe: Probe, ids: Mapping[str, bytes]) -> None:
-    """Wait until each partition of the group coordinator knows these topics by these ids.
-
-    A real coordinator handles deleted and created topics one by one, long after the broker's metadata cache: a group
-    that is made meanwhile gets a new epoch for each. A consumer group per partition of the coordinator shows how far it
-    is, and is deleted.
-    """
-    group_of(probe)  # makes the topic
-    described: Any = probe.quiet(metadata(OFFSETS_TOPIC), METADATA_VERSION)
-    waiting = {each.partition_index for each in described.topics[0].partitions}
-    for number in count():
-        if not waiting:
-            return
-        group = f"{probe.name}-barrier-{number}"
-        partition = partition_for(group, len(described.topics[0].partitions))
-        if partition in waiting:
-            waiting.remove(partition)
-            _await_coordinator(probe, group, ids)
-
-
-def _await_coordinator(probe: Probe, group: str, ids: Mapping[str, bytes]) -> None:
-    """Let a member join and leave until it is assigned the topics; a member that stays would have to revoke others."""
-    for _ in attempts(f"{group} to be assigned {list(ids)}"):
-        joining = consumer_heartbeat(group, "m", 0, topics=list(ids), owned={}, rebalance_ms=10_000)
-        joined: Any = probe.quiet(joining, HEARTBEAT_VERSION)
-        probe.quiet(consumer_heartbeat(group, "m", -1), HEARTBEAT_VERSION)
-        assigned = [] if joined.assignment is None else joined.assignment.topic_partitions
-        if {each.topic_id for each in assigned} == set(ids.values()):
-            break
-    probe.quiet(DeleteGroupsRequest(groups_names=[group]), DELETE_GROUPS_VERSION)
 
 
 def _has_one_order(other: int, given: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.differential.case import case
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
     OFFSETS_TOPIC,
@@ -77,7 +78,7 @@ def requests_that_are_invalid(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
 def one_member(probe: Probe) -> None:
-    topic = probe.topic(partitions=3)
+    topic = known_topic(probe, partitions=3)
     group = group_of(probe)
     member = Consumer(probe, group, "member-1", [topic])
     member.join()
@@ -118,7 +119,7 @@ def ids_that_the_coordinator_gives(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
 def two_members_share_a_topic(probe: Probe) -> None:
-    topic = probe.topic(partitions=4)
+    topic = known_topic(probe, partitions=4)
     for assignor in ("uniform", "range"):
         group = group_of(probe, assignor)
         first, second = (Consumer(probe, group, name, [topic], assignor=assignor) for name in ("m1", "m2"))
@@ -168,7 +169,7 @@ def members_that_join_one_after_another(probe: Probe) -> None:
 
 @case(settings=AT_ONCE)
 def epochs_that_are_wrong(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     first, second = (Consumer(probe, group, name, [topic]) for name in ("m1", "m2"))
     first.join()
@@ -190,7 +191,7 @@ def epochs_that_are_wrong(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
 def static_members(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     first, second = (Consumer(probe, group, name, [topic], instance=f"i-{name}") for name in ("m1", "m2"))
     first.join()
@@ -255,7 +256,7 @@ def regular_expressions(probe: Probe) -> None:
 
 @case(settings=(*AT_ONCE, ("group.consumer.max.size", "1")))
 def groups_that_are_full(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     group = group_of(probe)
     first, second = (Consumer(probe, group, name, [topic]) for name in ("m1", "m2"))
     first.join()
@@ -267,7 +268,7 @@ def groups_that_are_full(probe: Probe) -> None:
 
 @case(settings=AT_ONCE)
 def groups_of_another_type(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     group = group_of(probe)
     classic = stable_one(probe, group, protocol_type="connect")
     member = Consumer(probe, group, "m1", [topic])
@@ -285,7 +286,7 @@ def groups_of_another_type(probe: Probe) -> None:
 
 @case(settings=AT_ONCE)
 def assignors_with_as_many_votes(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     for number, assignors in enumerate(
         (("uniform", "range"), ("range", "uniform"), ("range", None), (None, "range"), ("range", "range", "uniform"))
     ):

@@ -10,6 +10,7 @@ from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
 from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.config_requests import DELETE, SET, incremental
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
     OFFSETS_TOPIC,
@@ -42,7 +43,7 @@ ONLY_NEW = ("4.3.1",)
     pending={"3.7.2": "records of 3.7's preview have other fields, and its OffsetDelete lists offsets that exist"},
 )
 def offsets_of_members(probe: Probe) -> None:
-    topic, other = probe.topic(partitions=2), probe.topic("u")
+    topic, other = known_topic(probe, partitions=2), known_topic(probe, "u")
     ids = {topic: probe.topic_id(topic), other: probe.topic_id(other)}
     group = group_of(probe)
     member = Consumer(probe, group, "m1", [topic])
@@ -86,7 +87,7 @@ def offsets_of_members(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
 def descriptions(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     classic = stable_one(probe, group_of(probe, "classic"))
     for version in (0, 1):
@@ -109,7 +110,7 @@ def descriptions(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
 def a_classic_member_joins(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     member = Consumer(probe, group, "m1", [topic])
     member.join()
@@ -145,7 +146,7 @@ def a_classic_member_joins(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
 def a_classic_member_joins_with_an_id_of_its_own(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     Consumer(probe, group, "m1", [topic]).join()
     right = subscription(topic, version=1)
@@ -163,7 +164,7 @@ def a_classic_member_joins_with_an_id_of_its_own(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
 def a_classic_group_is_upgraded(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     topic_id = probe.topic_id(topic)
     group = group_of(probe)
     classic = Member(probe, group, protocols=(("range", subscription(topic, version=1)),))
@@ -191,7 +192,7 @@ def a_classic_group_is_upgraded(probe: Probe) -> None:
 
 @case(settings=(*AT_ONCE, ("group.consumer.migration.policy", "disabled")), releases=ONLY_NEW)
 def migration_that_is_disabled(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     group = group_of(probe)
     classic = stable_one(probe, group, protocols=(("range", subscription(topic)),))
     Consumer(probe, group, "m1", [topic]).join(note="a classic group")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.differential.case import case
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import OFFSETS_TOPIC, group_of
 from tests.differential.modern_requests import SHORT_SESSIONS, Consumer, consumer_describe
@@ -24,7 +25,7 @@ def await_members(probe: Probe, group: str, count: int) -> None:
 
 @case(settings=SHORT_SESSIONS, releases=("4.3.1",))
 def sessions_that_end(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     member = Consumer(probe, group, "m1", [topic])
     member.join()
@@ -42,7 +43,7 @@ def sessions_that_end(probe: Probe) -> None:
 
 @case(settings=SHORT_SESSIONS, releases=("4.3.1",))
 def members_that_do_not_revoke(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     first = Consumer(probe, group, "m1", [topic], rebalance_ms=1_000)
     first.join()
