@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
+# With PYTHONDONTWRITEBYTECODE set, each process of the tests would compile a thousand modules again.
+export PYTHONDONTWRITEBYTECODE :=
 DEMO := broker-sim run scenarios/catalog/leader-crash-acks-1.yaml scenarios/catalog/leader-crash-acks-all.yaml --spark --report report.html
 
 .DEFAULT_GOAL := help
