@@ -325,6 +325,8 @@ _ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + 
     "group.share.initialize.retry.interval.ms",
     "group.share.max.share.sessions",
     "group.share.max.size",
+    "group.share.min.heartbeat.interval.ms",
+    "group.share.min.record.lock.duration.ms",
     "group.share.partition.max.record.locks",
     "group.share.record.lock.duration.ms",
     "group.share.session.timeout.ms",

@@ -83,6 +83,7 @@ class ConsumerMembership:
         self._leaving: PendingResult | None = None
         self._call: IDelayedCall | None = None
         self._failure: ProducerError | None = None
+        finder.on_found = self._plan
 
     # The application
 

@@ -63,7 +63,7 @@ class ShareConsumerCore:
         self._waits = CallWaits(core)
         self._metadata_checks = MetadataChecks(core, self._subscriptions)
         self._requests = ShareRequests(core, group.group_id, self._subscriptions, options, self._waits)
-        self._group = ShareGroup(core, group, self._subscriptions, self._waits, self._joined)
+        self._group = ShareGroup(core, group, self._subscriptions, self._waits, self._requests.joined)
         self._delivery = InFlightRecords()
         self._callback: AcknowledgementCommitCallback | None = None
         self._results: list[ByPartition] = []
@@ -245,9 +245,6 @@ class ShareConsumerCore:
     def _raise_failure(self) -> None:
         self._requests.raise_failure()
         self._metadata_checks.raise_failure()
-
-    def _joined(self, member_id: str) -> None:
-        self._requests.joined(member_id)
 
     def _metadata_changed(self) -> None:
         if self._core.metadata.closed:

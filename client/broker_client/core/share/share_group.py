@@ -22,7 +22,10 @@ __all__ = ["ShareGroup"]
 
 
 class ShareGroup:
-    """Call everything on the reactor's thread. `on_member` is called with the member id after each heartbeat."""
+    """Call everything on the reactor's thread.
+
+    `on_member` is called with the member id after each response to a heartbeat, when the assignment has been taken.
+    """
 
     def __init__(
         self,
@@ -79,8 +82,6 @@ class ShareGroup:
 
     def _changed(self) -> None:
         membership = self._membership
-        if membership.generation is not None:
-            self._on_member(membership.member_id)
         state = membership.state
         if state in (ConsumerMemberState.FENCED, ConsumerMemberState.STALE, ConsumerMemberState.FATAL):
             if self._subscriptions.is_automatic:
@@ -88,4 +89,6 @@ class ShareGroup:
             if state is ConsumerMemberState.FENCED:
                 membership.join()
         self.reconcile()
+        if membership.generation is not None:
+            self._on_member(membership.member_id)
         self._waits.notify()

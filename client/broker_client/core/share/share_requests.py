@@ -56,6 +56,7 @@ class ShareRequests:
     def joined(self, member_id: str) -> None:
         """The coordinator knows the member: share sessions can be opened."""
         self._nodes.member_id = member_id
+        self.run()
 
     def collect(self) -> InFlightRecords:
         """Return fetched records; raises the errors of ShareFetchBuffer.collect."""
