@@ -11,6 +11,7 @@ coroutine function.
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from broker_client.core.share.share_consumer_core import ShareConsumerCore
@@ -72,9 +73,14 @@ class AsyncShareConsumer(EventLoopConsumer[ShareConsumerCore]):
     async def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
         """Return records as soon as some are acquired, or none after `timeout` seconds; as ShareConsumer.poll.
 
-        Raises the errors of ShareConsumer.poll.
+        Raises the errors of ShareConsumer.poll. The records of a cancelled poll are returned by the next one.
         """
-        return await self._awaited(self._started().poll(int(timeout * 1000)))
+        core = self._started()
+        try:
+            return await self._awaited(core.poll(int(timeout * 1000)))
+        except CancelledError:
+            core.poll_was_cancelled()
+            raise
 
     def acknowledge(self, record: ConsumerRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
         """Choose the outcome of a record of the last poll; the next poll, commit or close sends it.

@@ -67,6 +67,8 @@ class ShareConsumerCore:
         self._delivery = InFlightRecords()
         self._callback: AcknowledgementCommitCallback | None = None
         self._results: list[ByPartition] = []
+        self._has_collected = False
+        self._is_undelivered = False
         self._in_callback = False
         core.metadata.on_change(self._metadata_changed)
 
@@ -116,8 +118,13 @@ class ShareConsumerCore:
             WakeupError: `wakeup` was called.
         """
         self._check_caller()
+        self._has_collected = False
         self._raise_failure()
         await self._handle_completed()
+        if self._is_undelivered:
+            self._is_undelivered = False
+            self._has_collected = True
+            return self._delivery.records
         if self._is_implicit:
             self._delivery.acknowledge_all(AcknowledgeType.ACCEPT)
         elif not self._delivery.is_acknowledged:
@@ -136,15 +143,18 @@ class ShareConsumerCore:
             except DeliveryFailed as failed:
                 self._delivery = failed.delivery
                 raise failed.reason from None
-            if not self._delivery.is_empty:
-                break
-            if timer.is_expired:
+            self._has_collected = not self._delivery.is_empty
+            if self._has_collected or timer.is_expired:
                 break
             if self._delivery.has_renewals or not self._requests.has_fetched:
                 await self._waits.event(timer.left_ms)
                 self._take_completed()
         await self._handle_completed()
         return self._delivery.records
+
+    def poll_was_cancelled(self) -> None:
+        """Have the next poll return the records of this one again: the application has not received them."""
+        self._is_undelivered = self._has_collected
 
     # Acknowledgements
 

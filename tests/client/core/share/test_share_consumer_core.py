@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
 from broker_client.consumer_errors import WakeupError
 from broker_client.errors import BrokerError, ConnectionFailed, IllegalState
@@ -274,3 +274,20 @@ def test_a_wakeup_ends_the_waiting_call_or_the_next_one(room: ShareRoom) -> None
         member.poll()
     room.produce(3)
     assert len(member.read(3)) == 3
+
+
+@pytest.mark.parametrize("options", [{}, EXPLICIT], ids=["implicit", "explicit"])
+def test_a_cancelled_poll_loses_no_records(narrow: ShareRoom, options: dict[str, str]) -> None:
+    member = narrow.joined(**options)
+    waiting = Deferred.fromCoroutine(member.core.poll(60_000))
+    waiting.addErrback(lambda failure: failure.trap(CancelledError))
+    waiting.cancel()
+    member.core.poll_was_cancelled()
+    narrow.produce(2)
+    found = member.read(2)
+    member.core.poll_was_cancelled()  # after it had its records, before the application received them
+    assert member.poll() == found
+    if options:
+        for record in found:
+            member.core.acknowledge(record)
+    assert member.poll(6_000) == []
