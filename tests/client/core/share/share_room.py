@@ -31,6 +31,7 @@ class Member:
     """A share consumer; `sent` has each request that it sends, as (node id, message).
 
     `canned` has functions by API that make the responses of its next requests; None stands for no response.
+    `highest_versions` has those that brokers of an older release would serve.
     """
 
     def __init__(self, room: ShareRoom, name: str, **options: Any) -> None:
@@ -48,6 +49,7 @@ class Member:
         self.client = ClientCore(parsed.client, room.world.network.host(name), Random(name), by_subscription=True)
         self.sent: list[tuple[int | None, Any]] = []
         self.canned: dict[str, list[Callable[[Any], Any]]] = {}
+        self.highest_versions: dict[str, int] = {}
         request = self.client.request
 
         def recorded(kind: Any, build: Callable[[int], Any], **given: Any) -> Deferred[Any]:
@@ -57,6 +59,8 @@ class Member:
                 return made
 
             canned = self.canned.get(kind.NAME)
+            if kind.NAME in self.highest_versions:
+                given["highest_version"] = self.highest_versions[kind.NAME]
             if not canned:
                 return request(kind, build_and_record, **given)
             response: Deferred[Any] = Deferred()

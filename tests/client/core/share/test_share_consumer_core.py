@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from broker_client.consumer_errors import WakeupError
-from broker_client.errors import BrokerError, ConnectionFailed, IllegalState
+from broker_client.errors import BrokerError, ConnectionFailed, IllegalState, UnsupportedVersion
 from broker_client.records import TopicPartition
 from broker_client.share_groups import AcknowledgeType
 from protocol_specs.error_codes import ErrorCode
@@ -291,3 +291,30 @@ def test_a_cancelled_poll_loses_no_records(narrow: ShareRoom, options: dict[str,
         for record in found:
             member.core.acknowledge(record)
     assert member.poll(6_000) == []
+
+
+def test_brokers_without_renewals_and_record_limits_are_reported(narrow: ShareRoom) -> None:
+    member = narrow.joined(**EXPLICIT)
+    member.highest_versions = {"ShareFetch": 1, "ShareAcknowledge": 1}
+    narrow.produce(1)
+    [record] = member.read(1)
+    member.core.acknowledge(record, RENEW)
+    [error] = member.run(member.core.commit_sync()).values()
+    assert isinstance(error, UnsupportedVersion)
+    limited = narrow.member(**{"share.acquire.mode": "record_limit"}).subscribe()
+    limited.highest_versions = {"ShareFetch": 1}
+    with pytest.raises(UnsupportedVersion, match="batch_optimized alone"):
+        limited.read(1)
+
+
+def test_a_renewal_that_travels_with_a_fetch_is_refused_by_an_older_broker(narrow: ShareRoom) -> None:
+    member = narrow.joined(**EXPLICIT)
+    member.highest_versions = {"ShareFetch": 1}
+    narrow.produce(1)
+    [record] = member.read(1)
+    member.core.acknowledge(record, RENEW)
+    with pytest.raises(UnsupportedVersion, match="cannot renew acquisition locks"):
+        member.poll(5_000)
+    member.highest_versions = {}
+    [again] = member.read(1)
+    assert (again.offset, again.delivery_count) == (0, 2)
