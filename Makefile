@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 DEMO := broker-sim run scenarios/catalog/leader-crash-acks-1.yaml scenarios/catalog/leader-crash-acks-all.yaml --spark --report report.html
 
+INTEROP := tests/interop tests/interop_python tests/differential/test_real.py
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs interop bench clean
 
@@ -36,8 +38,8 @@ docs: $(VENV)/.installed-test ## generate the reference pages: protocol, configu
 	$(BIN)/python -m tests.differential.fidelity
 
 interop: $(VENV)/.installed-test ## test with real Kafka, Java clients, franz-go and the built wheel; names the tools that are missing
-	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m "interop and not alone" && \
-	  $(BIN)/pytest -m alone && \
+	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m "interop and not alone" $(INTEROP) && \
+	  $(BIN)/pytest -m alone tests/interop && \
 	  $(BIN)/python benchmarks/broker_vs_real_kafka.py --pairs 1
 
 bench: $(VENV)/.installed-test ## run the benchmarks; each figure is printed with its target

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_client import Consumer, OffsetAndMetadata, TopicPartition
 from broker_client.errors import ProducerError
-from tests.interop.kafka_release import classpath, java_tool
+from tests.interop.prepared_release import java_command
 from tests.interop.recording_proxy import RecordingProxy
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def run_java(
         given = {"bootstrap.servers": proxy.bootstrap_servers, "enable.metrics.push": "false", **config}
         if release.startswith("3.6"):
             del given["enable.metrics.push"]
-        command = [java_tool("java"), "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-        command += ["-cp", classpath(release), str(program), *(f"{name}={value}" for name, value in given.items())]
+        command = java_command(release, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+        command += [str(program), *(f"{name}={value}" for name, value in given.items())]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert process.stdin is not None
         assert process.stdout is not None

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tests.broker_sim.config.start_config_cases import RECORDED, RELEASES, TOGETHER, Settings
-from tests.interop.kafka_release import classpath, java_tool
+from tests.interop.kafka_release import java_tool
+from tests.interop.prepared_release import java_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def run_java(release: str, questions: Sequence[Settings]) -> list[str]:
     java_tool("javac")  # a runtime alone cannot launch a source file
     lines = ["\x1f".join(f"{name}={value}" for name, value in settings.items()) for settings in questions]
     run = subprocess.run(
-        [java_tool("java"), "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", classpath(release), str(PROGRAM)],
+        [*java_command(release, "-Xmx256m"), str(PROGRAM)],
         input="".join(f"{line}\n" for line in lines).encode(),
         capture_output=True,
         check=False,

@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from protocol_specs.fuzzing import strategies
 from protocol_specs.json_form import from_json, to_json
 from protocol_specs.message import Kind
-from tests.interop.kafka_release import classpath, java_tool
+from tests.interop.kafka_release import java_tool
+from tests.interop.prepared_release import java_command
 from tests.protocol_specs.every_message import MESSAGES
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def results(release: str) -> tuple[JavaResult, ...]:
     java_tool("javac")  # a runtime alone cannot launch a source file
     drawn = [case for case in every_case() if case.cls.__name__ not in DRAFTS.get(release, ())]
     run = subprocess.run(
-        [java_tool("java"), "-cp", classpath(release), str(PROGRAM)],
+        [*java_command(release), str(PROGRAM)],
         input="".join(case.line(release) for case in drawn),
         capture_output=True,
         encoding="utf-8",

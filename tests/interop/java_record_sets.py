@@ -13,7 +13,8 @@ from protocol_specs.records.message_set import MessageSetBuilder, first_offset, 
 from protocol_specs.records.record_batch import Record, RecordBatchBuilder, records_section
 from protocol_specs.records.record_set import iterate_any
 from protocol_specs.records.record_validation import read_validated
-from tests.interop.kafka_release import classpath, java_tool
+from tests.interop.kafka_release import java_tool
+from tests.interop.prepared_release import java_command
 
 if TYPE_CHECKING:
     from random import Random
@@ -43,7 +44,7 @@ def run_java(program: str, release: str, lines: list[str], scratch: Path) -> lis
     file = scratch / f"{program}.java"
     file.write_text(source)
     run = subprocess.run(
-        [java_tool("java"), "-cp", classpath(release), str(file)],
+        [*java_command(release), str(file)],
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,

@@ -116,9 +116,3 @@ def _copy_dependencies(folders: dict[Path, list[str]]) -> None:
         )
         for folder in folders:
             (Path(scratch) / folder.name / "lib").rename(folder)
-
-
-if __name__ == "__main__":
-    # Before the tests, which have less time than the first fetch may take.
-    for wanted in RELEASES:
-        classpath(wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from tests.interop.kafka_release import classpath, java_tool
+from tests.interop.prepared_release import java_command
 
 TOOL_SECONDS_MAX = 60
 MOVED_IN_4 = {
@@ -22,7 +22,7 @@ class Tools:
     def __init__(self, release: str, bootstrap_servers: str) -> None:
         self.release = release
         self.bootstrap_servers = bootstrap_servers
-        self._java = [java_tool("java"), "-cp", classpath(release)]
+        self._java = java_command(release)
 
     def run(self, name: str, *arguments: str, status: int = 0, stdin: str | None = None) -> str:
         """Return the output of a tool; it must end with this exit status."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.interop.real_kafka import RealKafka, free_ports
+from tests.interop.free_ports import free_ports
+from tests.interop.real_kafka import RealKafka
 
 if TYPE_CHECKING:
     from tests.certificate_authority import Certificates

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import random
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,7 +14,9 @@ from confluent_kafka.admin import AdminClient
 
 from broker_sim.config.per_broker import split_by_broker
 from tests.differential.extra_listeners import extra_listeners, probe_servers, with_listeners
+from tests.interop.free_ports import accepts, free_ports
 from tests.interop.kafka_release import classpath, java_tool
+from tests.interop.prepared_release import format_log_directory, quick_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 START_SECONDS_MAX = 90
 STOP_SECONDS_MAX = 20
 SHUT_DOWN_SECONDS_MAX = 60
-LOWEST_PORT = 10_000
-PORTS_TRIED_MAX = 1_000
 LOG4J = """log4j.rootLogger=WARN, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.Target=System.err
@@ -35,14 +32,16 @@ log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
 
-QUICK_START = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""What lives for a minute starts sooner without the second compiler."""
+HEAP = "-Xmx512m"
 AS_SHIPPED = ("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
 """As kafka-server-start.sh starts it, for measurements."""
 
 
 class RealKafka:
-    """One cluster: broker ids from 1, a JVM each. `settings` are broker configurations, `2:NAME` that of broker 2."""
+    """One cluster: broker ids from 1, a JVM each. `settings` are broker configurations, `2:NAME` that of broker 2.
+
+    `jvm` are the options of the JVMs; without any they start soon.
+    """
 
     def __init__(
         self,
@@ -51,10 +50,10 @@ class RealKafka:
         *,
         brokers: int = 1,
         settings: Mapping[str, str] | None = None,
-        jvm: Sequence[str] = QUICK_START,
+        jvm: Sequence[str] = (),
     ) -> None:
         self.release = release
-        self._jvm_options = jvm
+        self._jvm_options = jvm or (HEAP, *quick_start(release))
         self._folder = folder
         self._classpath = classpath(release)
         self._java = java_tool("java")
@@ -74,7 +73,6 @@ class RealKafka:
             also=lambda broker_id: f"CONTROLLER://127.0.0.1:{self._controller_ports[broker_id]}",
         )
         self._settings, self._own_settings = split_by_broker(given, brokers)
-        self._cluster_id = base64.urlsafe_b64encode(random.Random(release).randbytes(16)).decode().rstrip("=")
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
@@ -92,12 +90,8 @@ class RealKafka:
         """Format the log directories, start every broker, wait until each is in the cluster's metadata."""
         (self._folder / "log4j.properties").write_text(LOG4J)
         for broker_id in self._ids:
-            properties = self._write_properties(broker_id)
-            self._run(
-                broker_id,
-                "format",
-                ["kafka.tools.StorageTool", "format", "-t", self._cluster_id, "-c", properties],
-            )
+            self._write_properties(broker_id)
+            format_log_directory(self.release, self._folder / f"data-{broker_id}", broker_id)
         for broker_id in self._ids:
             self.restart(broker_id)
         self._await_metadata()
@@ -175,19 +169,6 @@ class RealKafka:
         self._properties(broker_id).write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return str(self._properties(broker_id))
 
-    def _run(self, broker_id: int, purpose: str, arguments: list[str]) -> None:
-        log = self._folder / f"{purpose}-{broker_id}.log"
-        with log.open("wb") as output:
-            run = subprocess.run(
-                [*self._jvm(), *arguments],
-                stdout=output,
-                stderr=output,
-                check=False,
-                timeout=START_SECONDS_MAX,
-            )
-        if run.returncode != 0:
-            raise RuntimeError(f"{purpose} of broker {broker_id} ended with {run.returncode}:\n{log.read_text()}")
-
     def _await_metadata(self) -> None:
         admin = AdminClient(
             {"bootstrap.servers": self.bootstrap_servers, "reconnect.backoff.max.ms": 200, "log_level": 0}
@@ -206,32 +187,9 @@ class RealKafka:
                 raise RuntimeError(f"Kafka {self.release} did not start within {START_SECONDS_MAX} s:\n{log[-4000:]}")
 
 
-def accepts(port: int) -> bool:
-    """Return True if a port of 127.0.0.1 accepts connections."""
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that are free now; all are held until the last is known, so that they differ.
-
-    Brokers take them only later: those that the system gives to outgoing connections would be gone by then at times.
-    """
-    given_out = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    with contextlib.ExitStack() as held:
-        ports: list[int] = []
-        for port in random.Random().sample(range(LOWEST_PORT, given_out), PORTS_TRIED_MAX):
-            if len(ports) == count:
-                return ports
-            with contextlib.suppress(OSError):
-                held.enter_context(socket.socket()).bind(("127.0.0.1", port))
-                ports.append(port)
-        raise AssertionError(f"{count} free ports among {PORTS_TRIED_MAX} between {LOWEST_PORT} and {given_out}")
-
-
 @contextlib.contextmanager
 def real_kafka(
-    release: str, *, brokers: int = 1, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = QUICK_START
+    release: str, *, brokers: int = 1, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = ()
 ) -> Iterator[RealKafka]:
     """A started cluster in a temporary folder, stopped at the end. Raise ToolMissingError for Java or Maven."""
     with tempfile.TemporaryDirectory(prefix=f"kafka-{release}-") as folder:

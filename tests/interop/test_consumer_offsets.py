@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from broker_sim.threaded_cluster import ThreadedCluster
-from tests.interop.kafka_release import RELEASES, classpath, java_tool
+from tests.interop.kafka_release import RELEASES
 from tests.interop.kafka_tools import Tools
+from tests.interop.prepared_release import java_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,7 @@ def test_the_formatter_of_groups_reads_each_generation(used: Used) -> None:
 def test_kafka_dump_log_decodes_the_segment(used: Used) -> None:
     [segment] = used.folder.rglob(f"{TOPIC}-0/*.log")
     tool = "kafka.tools.DumpLogSegments" if used.release.startswith("3.") else "org.apache.kafka.tools.DumpLogSegments"
-    command = [java_tool("java"), "-cp", classpath(used.release), tool, "--offsets-decoder", "--files", str(segment)]
+    command = [*java_command(used.release), tool, "--offsets-decoder", "--files", str(segment)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "about it" in done.stdout

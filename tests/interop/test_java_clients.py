@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop.kafka_release import RELEASES, classpath, java_tool
+from tests.interop.kafka_release import RELEASES, java_tool
+from tests.interop.prepared_release import java_command
 from tests.interop.servers import serving
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def outcomes(request: pytest.FixtureRequest, server: str) -> dict[tuple[str, str
     """The outcome of each combination of codec and acks: one JVM tries them all."""
     java_tool("javac")  # a runtime alone cannot launch a source file
     run = subprocess.run(
-        [java_tool("java"), "-cp", classpath(request.param), str(PROGRAM), server, TOPIC],
+        [*java_command(request.param), str(PROGRAM), server, TOPIC],
         capture_output=True,
         text=True,
         check=False,

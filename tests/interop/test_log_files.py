@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.records.record_batch import read_records
-from tests.interop.kafka_release import RELEASES, classpath, java_tool
+from tests.interop.kafka_release import RELEASES
+from tests.interop.prepared_release import java_command
 from tests.interop.real_kafka import RealKafka, real_kafka
 
 TOOL_SECONDS_MAX = 60
@@ -26,7 +27,7 @@ SMALL_SEGMENTS = {"3.7.2": {"segment.bytes": "8192"}, "4.3.1": {"internal.segmen
 
 def dump(release: str, *arguments: str) -> str:
     tool = "kafka.tools.DumpLogSegments" if release.startswith("3.") else "org.apache.kafka.tools.DumpLogSegments"
-    command = [java_tool("java"), "-cp", classpath(release), tool, *arguments]
+    command = [*java_command(release), tool, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

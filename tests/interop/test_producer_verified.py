@@ -17,8 +17,9 @@ import pytest
 
 from broker_client import Producer
 from broker_client.admin import Admin
-from tests.interop.kafka_release import RELEASES, classpath, java_tool
+from tests.interop.kafka_release import RELEASES, java_tool
 from tests.interop.kafka_with_tls import KafkaWithTls, known, trusting
+from tests.interop.prepared_release import java_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,7 +182,7 @@ def read_by_java(release: str, readings: Sequence[tuple[str, str, Mapping[str, A
         for name, topics, configs in readings
     ]
     run = subprocess.run(
-        [java_tool("java"), "-XX:TieredStopAtLevel=1", "-cp", classpath(release), str(PROGRAM)],
+        [*java_command(release), str(PROGRAM)],
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,
