@@ -134,10 +134,10 @@ class Promises:
             reasons.append((reason, _ELECTION_CAUSES))
         if self.flush_messages > 1:
             never = self.flush_messages == _NEVER_FLUSHES
-            when = "never by itself" if never else f"every {self.flush_messages} records"
+            when = "brokers never force a flush" if never else f"brokers flush every {self.flush_messages} records"
             reason = (
-                f"flush.messages: a log is flushed {when}; an acknowledged record may be in page caches alone, and "
-                "goes with the power of all that hold it"
+                f"flush.messages={self.flush_messages}: {when}; an acknowledged record that is only in page caches is "
+                "lost when all brokers that hold it lose power"
             )
             reasons.append((reason, (Cause.POWER_LOST,)))
         return [

@@ -105,7 +105,8 @@ def sweep(
         counts = [result.counts.as_dict()[name] for result in results]
         most = results[counts.index(max(counts))].seed
         some = sum(count > 0 for count in counts)
-        out.print(f"  {name}: {sum(counts):,} in {plural(some, 'seed')}, most {max(counts):,} (seed {most})")
+        peak = f", most {max(counts):,} (seed {most})" if some else ""
+        out.print(f"  {name}: {sum(counts):,} in {plural(some, 'seed')}{peak}")
     for result in missed[:_MISSES_SHOWN_MAX]:
         again = result.result.reproduce
         out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {again}", markup=False)

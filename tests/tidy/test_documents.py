@@ -18,10 +18,13 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 # Commands in documents -> the test that runs them.
 RUN_BY = {
     "make demo": "tests/interop/test_demo.py",
+    "pytest test_orders.py": "tests/tidy/test_documents.py",
     "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (
         "tests/broker_sim/config/test_release_serve.py"
     ),
@@ -198,7 +201,34 @@ def test_every_link_leads_to_a_file(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
+def test_every_link_into_a_document_leads_to_a_heading(document: Path) -> None:
+    links = ANCHOR.findall(document.read_text())
+    pages = [(document.parent / target if target else document, anchor) for target, anchor in links]
+    assert [(page.name, anchor) for page, anchor in pages if anchor not in anchors(page)] == []
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a document."""
+    texts = [re.sub(r"[^\w\- ]", "", text.lower()) for text in HEADING.findall(document.read_text())]
+    return {text.strip().replace(" ", "-") for text in texts}
+
+
 INSTALL = re.compile(r"pip install ([^`\n]*)")
+# A module that a shown test imports -> how a page installs it.
+PACKAGES = {
+    "confluent_kafka": "confluent-kafka",
+    "kafka": "kafka-python",
+    "pyarrow": "arrow",
+}
+
+
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if shown_tests(path)], ids=identity)
+def test_a_page_names_the_install_of_its_tests(document: Path) -> None:
+    installs = " ".join(INSTALL.findall(document.read_text()))
+    imported = re.findall(r"^(?:from|import) (\w+)", "\n".join(shown_tests(document)), re.MULTILINE)
+    needed = {"pytest", *(PACKAGES[name] for name in imported if name in PACKAGES)}
+    assert [package for package in sorted(needed) if not re.search(rf"(?<![-\w]){package}(?![-\w])", installs)] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=identity)

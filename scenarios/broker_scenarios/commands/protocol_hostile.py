@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.text_forms import plural
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
@@ -101,7 +103,8 @@ def _report(options: argparse.Namespace, tally: Tally, took_s: float) -> Iterato
     if tally.frames < options.frames:
         why = "too many findings" if tally.findings else f"the limit --seconds {options.seconds:g} was reached"
         yield f"  ended before {options.frames:,} frames: {why}"
-    yield f"  {tally.frames / took_s:,.0f} frames per second in {options.jobs} processes ({took_s:.1f} s)"
+    processes = plural(options.jobs, "process", "processes")
+    yield f"  {tally.frames / took_s:,.0f} frames per second in {processes} ({took_s:.1f} s)"
     yield f"  read {read:,}; incomplete {waits:,}; refused {sum(outcomes.values()):,}:"
     yield from (f"    {count:>12,}  {name}" for name, count in outcomes.items())
     yield f"  written and read back {tally.written:,}; not writable {tally.write_refused:,}"
