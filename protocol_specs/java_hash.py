@@ -64,6 +64,17 @@ def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
     return _ordered([*given, last], table)
 
 
+def hash_order_of_computed(copied: Iterable[str], computed: str | None) -> list[str]:
+    """Return distinct strings in the order of a HashMap that was copied from another, before `compute` added a key.
+
+    `compute` puts a new key first into its bucket, unlike `put`. A key of the other map was removed before.
+    """
+    given = list(copied)
+    table = _copied_table_size(len(given), smallest=1) if given else _SMALLEST_TABLE
+    kept = [text for text in given if text != computed]
+    return _ordered(kept if computed is None else [computed, *kept], table)
+
+
 def _ordered(given: list[str], table: int) -> list[str]:
     return sorted(given, key=lambda text: hash_bucket(string_hash(text), table))
 

@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.json_form import to_json
-from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.differential.case import RELEASES
+from tests.differential.cases.streams_group_heartbeat import STREAMS
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, group_of
-from tests.differential.group_sequences import ADMIN_SLOT, GroupSequence, GroupStep, Side
+from tests.differential.group_sequences import GroupSequence
+from tests.differential.group_steps import ADMIN_SLOT, GroupStep, Side
 from tests.differential.modern_requests import AT_ONCE
 from tests.differential.probe import SILENT, Connection, Parked, Probe
 from tests.differential.record import SETTINGS
+from tests.differential.share_requests import SHARE, share_group_of
+from tests.differential.steady_ids import topics_in_hash_order
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
@@ -43,18 +46,24 @@ SHOWN_CHARACTERS: Final = 400
 class GroupTalker(Side):
     """One side of a conversation."""
 
-    def __init__(self, bootstrap: str, release: str, name: str, topics: Mapping[str, int]) -> None:
+    def __init__(
+        self, bootstrap: str, release: str, name: str, topics: Mapping[str, int], *, classic_only: bool
+    ) -> None:
         super().__init__()
         self.probe = Probe(bootstrap, release=release, name=name)
         self._connections: dict[int, Connection] = {}
         self._pending: dict[int, Parked] = {}
         self.sent: list[str] = []
-        for topic, count in topics.items():
-            created = CreatableTopic(name=topic, num_partitions=count, replication_factor=1)
-            self.probe.quiet(CreateTopicsRequest(topics=[created], timeout_ms=10_000), 5)
-            self.probe.await_topic(topic, count)
-            self.topic_ids[topic] = self.probe.topic_id(topic)
-        group_of(self.probe)
+        if classic_only:
+            for topic, count in topics.items():
+                self.probe.topic(topic.removeprefix(f"{name}-"), partitions=count)
+        else:
+            # Assignors iterate over tables of topic ids.
+            topics_in_hash_order(
+                self.probe, **{topic.removeprefix(f"{name}-"): count for topic, count in topics.items()}
+            )
+        self.topic_ids = {topic: self.probe.topic_id(topic) for topic in topics}
+        group_of(self.probe) if classic_only else share_group_of(self.probe, reset="latest")
 
     def exchange(self, step: GroupStep) -> list[Any]:
         """Send one step unless its member waits; return the responses that come until it is quiet."""
@@ -106,6 +115,12 @@ class GroupTalker(Side):
             member.generation = response.member_epoch
             if response.assignment is not None:
                 member.assigned = {each.topic_id: each.partitions for each in response.assignment.topic_partitions}
+        if response.NAME == "ShareGroupHeartbeat" and response.error_code == 0:
+            member.generation = response.member_epoch
+        if response.NAME == "StreamsGroupHeartbeat" and response.error_code == 0:
+            member.generation = response.member_epoch
+            if response.active_tasks is not None:
+                member.tasks = {each.subtopology_id: each.partitions for each in response.active_tasks}
 
 
 def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn: str) -> tuple[str, list[str]] | None:
@@ -114,7 +129,9 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
     name = f"gs{arguments.seed}{turn}-{number}"
     sequence = GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
     steps = sequence.steps(arguments.steps)
-    talkers = [GroupTalker(side, arguments.release, name, sequence.topics) for side in sides]
+    talkers = [
+        GroupTalker(side, arguments.release, name, sequence.topics, classic_only=arguments.classic) for side in sides
+    ]
     try:
         for step in steps:
             real, our = [talker.exchange(step) for talker in talkers]
@@ -154,7 +171,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="the number of a single sequence")
     arguments = parser.parse_args()
     old = arguments.release.startswith("3")
-    settings = SETTINGS | dict(NO_DELAY if old else AT_ONCE)
+    settings = SETTINGS | dict(NO_DELAY if old else (*AT_ONCE, *SHARE, *STREAMS))
     settings.pop("group.coordinator.new.enable", None)
     arguments.classic |= old
     classes: dict[str, list[int]] = {}

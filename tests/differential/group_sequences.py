@@ -6,7 +6,6 @@ receive the same up to ids. A request that the coordinator holds back stays pend
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
@@ -21,50 +20,20 @@ from tests.differential.group_requests import (
     subscription,
     sync,
 )
+from tests.differential.group_steps import ADMIN_SLOT, CLASSIC_SLOTS, LONG_MS, MODERN_SLOTS, GroupStep
 from tests.differential.modern_requests import consumer_describe, consumer_heartbeat
+from tests.differential.share_sequences import ShareSteps
+from tests.differential.streams_sequences import StreamsSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
     from protocol_specs.message import Message
+    from tests.differential.group_steps import Side
 
-CLASSIC_SLOTS: Final = (0, 1)
-"""Two classic members at most: which of several follows a leader that leaves depends on a hash of random ids."""
-
-CONSUMER_SLOTS: Final = (2, 3, 4)
-ADMIN_SLOT: Final = 5
 STRANGER: Final = "stranger"
 ASSIGNORS: Final = ("uniform", "range", None)
-LONG_MS: Final = 60_000
-
-
-@dataclass(slots=True)
-class Known:
-    """State that a member has received from one side."""
-
-    id: str = ""
-    generation: int = -1
-    leads: bool = False
-    assigned: dict[bytes, list[int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupStep:
-    """One request of a member, or of the administrator."""
-
-    slot: int
-    version: int
-    note: str
-    build: Callable[[Side], Message]
-
-
-class Side:
-    """One side of a conversation, as steps read it: its members and the ids of its topics."""
-
-    def __init__(self) -> None:
-        self.members = {slot: Known() for slot in range(ADMIN_SLOT + 1)}
-        self.topic_ids: dict[str, bytes] = {}
 
 
 class GroupSequence:
@@ -78,9 +47,11 @@ class GroupSequence:
         self._classic_only = classic_only
         self._modern = self._chance(0.6) and not classic_only
         self._classic = not self._modern or self._chance(0.5)
-        self._instances = {
-            slot: f"i{slot}" if self._chance(0.3) else None for slot in (*CLASSIC_SLOTS, *CONSUMER_SLOTS)
-        }
+        self._further: list[ShareSteps | StreamsSteps] = []
+        if not classic_only and self._chance(0.6):
+            self._modern = self._classic = self._chance(0.15)  # a group of one type receives requests of others
+            self._further = [self._pick(ShareSteps, StreamsSteps)(random, self.group, self.topics)]
+        self._instances = {slot: f"i{slot}" if self._chance(0.3) else None for slot in (*CLASSIC_SLOTS, *MODERN_SLOTS)}
 
     def steps(self, count: int) -> list[GroupStep]:
         """Return the steps, and those that read the result."""
@@ -93,6 +64,7 @@ class GroupSequence:
         kinds = [
             *(classic if self._classic else []),
             *(modern if self._modern else []),
+            *(step for further in self._further for step in further.kinds),
             self._offsets,
             self._describe,
         ]
@@ -102,7 +74,8 @@ class GroupSequence:
 
     def audit(self) -> list[GroupStep]:
         """Return the steps that read what has become of the group."""
-        return [self._describe(), self._describe(modern=True), self._offsets(everything=True)]
+        described = [further.describe() for further in self._further]
+        return [self._describe(), self._describe(modern=True), *described, self._offsets(everything=True)]
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability
@@ -196,7 +169,7 @@ class GroupSequence:
         return self._commit_of(self._pick(*CLASSIC_SLOTS))
 
     def _commit_modern(self) -> GroupStep:
-        return self._commit_of(self._pick(*CONSUMER_SLOTS))
+        return self._commit_of(self._pick(*MODERN_SLOTS))
 
     def _commit_of(self, slot: int) -> GroupStep:
         off = self._pick(0, 0, 0, 1, -1)
@@ -220,7 +193,7 @@ class GroupSequence:
     # Members of the new protocol
 
     def _enter(self) -> GroupStep:
-        slot = self._pick(*CONSUMER_SLOTS)
+        slot = self._pick(*MODERN_SLOTS)
         names, assignor = self._names(), self._pick(*ASSIGNORS)
 
         def build(side: Side) -> Message:
@@ -239,7 +212,7 @@ class GroupSequence:
         return GroupStep(slot=slot, version=self._consumer_version(), note=f"member {slot} enters", build=build)
 
     def _report(self) -> GroupStep:
-        slot = self._pick(*CONSUMER_SLOTS)
+        slot = self._pick(*MODERN_SLOTS)
         owned, names = self._chance(0.7), self._names() if self._chance(0.15) else None
         off = self._pick(0, 0, 0, 0, 0, 0, 1, -1)
 
@@ -259,7 +232,7 @@ class GroupSequence:
         )
 
     def _go(self) -> GroupStep:
-        slot = self._pick(*CONSUMER_SLOTS)
+        slot = self._pick(*MODERN_SLOTS)
         epoch = self._pick(-1, -1, -2) if self._instances[slot] else -1
 
         def build(_side: Side) -> Message:

@@ -6,6 +6,7 @@ from protocol_specs.java_hash import (
     fields_hash,
     hash_bucket,
     hash_order,
+    hash_order_of_computed,
     hash_order_of_copy,
     hash_order_of_hashes,
     hash_order_of_longs,
@@ -60,6 +61,16 @@ def test_a_copied_table_is_as_small_as_it_can_be() -> None:
     # a and i share a bucket of 8; a copy of five keeps 8 buckets when a sixth comes, a copy of six has 16.
     assert hash_order_of_copy(["i", "b", "c", "d", "e"], "a") == ["i", "a", "b", "c", "d", "e"]
     assert hash_order_of_copy(["i", "b", "c", "d", "e", "f"], "a") == ["a", "b", "c", "d", "e", "f", "i"]
+
+
+def test_a_computed_key_comes_first_in_its_bucket() -> None:
+    # uniform and range share a bucket of 2 and of 4. The orders are those that HashMap.compute makes on JDK 17.
+    assert hash_order_of_computed(["uniform"], "range") == ["range", "uniform"]
+    assert hash_order_of_computed(["range"], "uniform") == ["uniform", "range"]
+    assert hash_order_of_computed(["uniform", "range"], "uniform") == ["uniform", "range"]
+    assert hash_order_of_computed(["uniform", "range"], "range") == ["range", "uniform"]
+    assert hash_order_of_computed(["uniform", "range"], None) == ["uniform", "range"]
+    assert hash_order_of_computed([], "range") == ["range"]
 
 
 def _listed(names: list[str], order: list[int]) -> list[str]:

@@ -13,7 +13,7 @@ from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, coun
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order
+from protocol_specs.java_hash import hash_order, hash_order_of_computed, string_hash, timeline_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -154,18 +154,23 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             return list(regexes.values()) == [members] and not subscribers
         return is_homogeneous(subscribers, members)
 
-    def preferred_assignor(self, counts: Mapping[str, int], default: str) -> str:
-        """Return the assignor that most members request. Mirrors preferredServerAssignor."""
-        highest = max(counts.values(), default=0)
-        names = [name for name in hash_order(counts) if counts[name] == highest]
-        return names[0] if names else default
+    def preferred_assignor(self, default: str, committed_offset: int) -> str:
+        """Return the assignor that most members requested as of an offset. Mirrors preferredServerAssignor."""
+        counts = self.assignors.at(committed_offset)
+        return _most_requested(_timeline_names(counts), counts, default)
 
-    def assignors_with(self, old: ConsumerMember | None, new: ConsumerMember | None) -> dict[str, int]:
-        """Return the number of members per assignor after a change."""
+    def preferred_assignor_with(self, old: ConsumerMember | None, new: ConsumerMember | None, default: str) -> str:
+        """Return the assignor that most members request after a change. Mirrors computePreferredServerAssignor.
+
+        Kafka copies its table. An assignor that the changed member alone requests comes first in its bucket.
+        """
         counts = dict(self.assignors.items())
+        known = _timeline_names(counts)
         count(counts, _assignors_of(old), -1)
+        added = next((name for name in _assignors_of(new) if name not in counts), None)
         count(counts, _assignors_of(new), 1)
-        return counts
+        names = [name for name in hash_order_of_computed(known, added) if name in counts]
+        return _most_requested(names, counts, default)
 
     # The checks of offsets and of administration.
 
@@ -232,6 +237,16 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             consumer_records.partition_metadata_tombstone(group_id),
             consumer_records.group_epoch_tombstone(group_id),
         ]
+
+
+def _timeline_names(counts: Mapping[str, int]) -> list[str]:
+    names = list(counts)
+    return [names[place] for place in timeline_order(map(string_hash, names))]
+
+
+def _most_requested(names: list[str], counts: Mapping[str, int], default: str) -> str:
+    """Return the first of the names with the highest count."""
+    return max(names, key=counts.__getitem__, default=default)
 
 
 def _check_epoch(member: ConsumerMember, received: int) -> None:

@@ -37,7 +37,7 @@ def described_group(
         group_state=group.state_name(committed_offset),
         group_epoch=group.group_epoch.get(committed_offset),
         assignment_epoch=group.assignment_epoch.get(committed_offset),
-        assignor_name=group.preferred_assignor(group.assignors.at(committed_offset), default_assignor),
+        assignor_name=group.preferred_assignor(default_assignor, committed_offset),
         members=[
             _described_member(members[member_id], targets.get(member_id, NO_PARTITIONS), topics, shows_revocations)
             for member_id in group.member_ids(committed_offset)

@@ -91,7 +91,7 @@ class MemberUpdate:
             return group.assignment_epoch.get(), group.target_for(new.member_id, new.instance_id)
         holder = group.static_member(new.instance_id)
         assignors = self.config.assignors
-        preferred = group.preferred_assignor(group.assignors_with(self.old, new), next(iter(assignors)))
+        preferred = group.preferred_assignor_with(self.old, new, next(iter(assignors)))
         target = compute_target_assignment(
             group,
             assignors[preferred],

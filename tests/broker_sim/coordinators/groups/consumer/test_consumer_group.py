@@ -58,8 +58,31 @@ def test_most_members_choose_the_assignor(group):
     put(group, "a", server_assignor="range")
     put(group, "b", server_assignor="uniform")
     put(group, "c", server_assignor="range")
-    assert group.preferred_assignor(group.assignors_with(None, None), "uniform") == "range"
-    assert group.preferred_assignor({}, "uniform") == "uniform"
+    assert group.preferred_assignor("uniform", 0) == "range"
+    assert group.preferred_assignor_with(None, None, "uniform") == "range"
+    group.remove_member("a")
+    assert group.preferred_assignor_with(group.members["c"], None, "x") == "uniform"
+    group.remove_member("b")
+    assert group.preferred_assignor_with(group.members["c"], None, "x") == "x"
+
+
+@pytest.mark.parametrize(
+    ("members", "changed", "chosen"),
+    [
+        ({"a": "uniform"}, {"b": "range"}, "range"),
+        ({"a": "range"}, {"b": "uniform"}, "uniform"),
+        ({"a": "range", "b": "uniform"}, {"a": "range"}, "range"),
+        ({"a": "range", "b": "uniform"}, {"b": "uniform"}, "uniform"),
+        ({"a": "range", "b": "uniform"}, {"c": None}, "uniform"),
+    ],
+)
+def test_of_as_many_votes_that_of_the_changed_member_counts(group, members, changed, chosen):
+    for member_id, assignor in members.items():
+        put(group, member_id, server_assignor=assignor)
+    ((member_id, assignor),) = changed.items()
+    old = group.members.get(member_id)
+    new = ConsumerMember(member_id=member_id, server_assignor=assignor)
+    assert group.preferred_assignor_with(old, new, "x") == chosen
 
 
 def test_expressions_add_their_topics(group):

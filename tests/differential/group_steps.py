@@ -1,0 +1,48 @@
+"""The steps of drawn conversations of groups, and what a side of a conversation has learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from protocol_specs.message import Message
+
+CLASSIC_SLOTS: Final = (0, 1)
+"""Two classic members at most: which of several follows a leader that leaves depends on a hash of random ids."""
+
+MODERN_SLOTS: Final = (2, 3, 4)
+ADMIN_SLOT: Final = 5
+LONG_MS: Final = 60_000
+
+
+@dataclass(slots=True)
+class Known:
+    """State that a member has received from one side."""
+
+    id: str = ""
+    generation: int = -1
+    leads: bool = False
+    assigned: dict[bytes, list[int]] = field(default_factory=dict)
+    tasks: dict[str, list[int]] = field(default_factory=dict)
+    """Subtopology -> the partitions of active tasks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStep:
+    """One request of a member, or of the administrator."""
+
+    slot: int
+    version: int
+    note: str
+    build: Callable[[Side], Message]
+
+
+class Side:
+    """One side of a conversation, as steps read it: its members and the ids of its topics."""
+
+    def __init__(self) -> None:
+        self.members = {slot: Known() for slot in range(ADMIN_SLOT + 1)}
+        self.topic_ids: dict[str, bytes] = {}
