@@ -37,6 +37,7 @@ CROSSING_TESTS = {
     "interop_python": "unmodified Python clients against broker-sim serve",
     "tidy": "the tree itself",
 }
+MARKS = re.compile(r"pytest\.mark\.(?:interop|alone)\b")
 LINES_OF_A_MODULE_MAX = 600
 LINES_OF_A_FUNCTION_MAX = 70
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
@@ -169,3 +170,12 @@ def test_tests_neither_sleep_nor_skip_nor_expect_failure() -> None:
 def test_the_files_that_tests_begin_with_are_there() -> None:
     names = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert [name for name in LONGEST if name not in names] == []
+
+
+def test_make_interop_collects_every_file_with_its_marks() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    found = re.search(r"^INTEROP := (.*)$", makefile, re.MULTILINE)
+    assert found is not None
+    collected = [ROOT / name for name in found[1].split()]
+    marked = [path for path in sorted((ROOT / "tests").rglob("*.py")) if MARKS.search(path.read_text())]
+    assert [relative(path) for path in marked if not any(path.is_relative_to(each) for each in collected)] == []

@@ -245,12 +245,12 @@ class ClassicMembers:
         leaving: dict[str, ConsumerMember] = {}
         responses = []
         for identity in members:
+            # The response repeats the ids of the request: without a member id if an instance id alone names the member.
             member_id, instance_id = identity.member_id, identity.group_instance_id
             error_code = ErrorCode.NONE
             try:
                 member = _leaving_member(group, member_id, instance_id)
-                member_id = member.member_id
-                leaving[member_id] = member
+                leaving[member.member_id] = member
             except CoordinatorError as error:
                 error_code = error.error_code
             responses.append(MemberResponse(member_id=member_id, group_instance_id=instance_id, error_code=error_code))

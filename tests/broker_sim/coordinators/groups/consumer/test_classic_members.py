@@ -109,6 +109,16 @@ def test_leaving_makes_a_new_epoch(bench):
     assert [member.member_id for member in bench.describe().members] == ["m1"]
 
 
+def test_a_static_member_leaves_by_its_instance_id_alone(bench):
+    bench.join("m1", "a")
+    joined = bench.api.exchange(join_request(group_instance_id="i1"), 9)
+    sync(bench, joined)
+    members = [MemberIdentity(member_id="", group_instance_id="i1")]
+    response = bench.api.exchange(LeaveGroupRequest(group_id="g", members=members), 3)
+    assert [(one.member_id, one.group_instance_id, one.error_code) for one in response.members] == [("", "i1", 0)]
+    assert [member.member_id for member in bench.describe().members] == ["m1"]
+
+
 def test_an_empty_consumer_group_becomes_classic(bench):
     bench.join("m1", "a")
     bench.heartbeat("m1", -1)
