@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.group_shard import GroupShard
 from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.coordinator_record import Log
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
+    from broker_sim.coordinators.groups.group_shard import GroupShard
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
-    from broker_sim.coordinators.runtime.shard import CoordinatorHost
+    from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
     from broker_sim.coordinators.runtime.shard_runner import Producer
     from broker_sim.metadata.metadata_image import MetadataImage
 
@@ -45,7 +45,7 @@ class GroupCoordinator:
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             log=Log.CONSUMER_OFFSETS,
             host=host,
-            make_shard=GroupShard,
+            make_shard=_make_shard,
             linger_ms=lambda: _number(host, _LINGER),
             write_timeout_ms=lambda: _number(host, _WRITE_TIMEOUT),
             codec=lambda: CompressionCodec(_number(host, _CODEC)),
@@ -93,6 +93,13 @@ class GroupCoordinator:
             CoordinatorError: The shard is loading or not here, or the operation is refused.
         """
         return self.runtime.read(self.partition_for(group_id), operation)
+
+
+def _make_shard(context: ShardContext) -> GroupShard:
+    # Imported with the first group: a hundred modules, which many a test never needs.
+    from broker_sim.coordinators.groups.group_shard import GroupShard
+
+    return GroupShard(context)
 
 
 def _number(host: CoordinatorHost, name: str) -> int:
