@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+T = TypeVar("T")
 
 SMALLEST_TRIE: Final = 5
 """The size from which an immutable set or map is a trie; the result of groupBy is always one."""
@@ -76,28 +78,30 @@ def hash_order_of_computed(copied: Iterable[str], computed: str | None) -> list[
 
 
 def _ordered(given: list[str], table: int) -> list[str]:
-    return sorted(given, key=lambda text: hash_bucket(string_hash(text), table))
+    return _bucketed(given, string_hash, table)
 
 
-def hash_order_of_hashes(hashes: Iterable[int], *, capacity: int = _SMALLEST_TABLE) -> list[int]:
-    """Return the indexes of distinct keys, given by their hashes, in the order of a HashMap that grew with them.
+def _bucketed(items: Iterable[T], hash_of: Callable[[T], int], table: int) -> list[T]:
+    return sorted(items, key=lambda item: hash_bucket(hash_of(item), table))
 
-    `capacity` is the number of keys for which the map was made.
+
+def hash_order_by(items: Iterable[T], hash_of: Callable[[T], int], *, capacity: int = _SMALLEST_TABLE) -> list[T]:
+    """Return items in the order of a HashMap that was made for `capacity` of them and grew with them.
+
+    `hash_of` returns the hash of an item's key; equal buckets keep the given order.
     """
-    given = list(hashes)
-    table = _sized_table_size(len(given), capacity)
-    return sorted(range(len(given)), key=lambda place: hash_bucket(given[place], table))
+    given = list(items)
+    return _bucketed(given, hash_of, _sized_table_size(len(given), capacity))
+
+
+def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return items in the order of a HashMap to which `compute` added them: the newest comes first in its bucket."""
+    return _bucketed(reversed(items), hash_of, _table_size(len(items) - 1))
 
 
 def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
     """Different 64-bit numbers as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
-    given = list(numbers)
-    table = _table_size(len(given))
-
-    def bucket(number: int) -> int:
-        return hash_bucket(number ^ (number & _INT64_MASK) >> 32, table)
-
-    return sorted(given, key=bucket)
+    return hash_order_by(numbers, lambda number: number ^ (number & _INT64_MASK) >> 32)
 
 
 def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
@@ -134,9 +138,7 @@ def hash_order_of_copied_integers(copied: Iterable[int], added: Iterable[int]) -
 
 def hash_order_of_uuids(uuids: Iterable[bytes]) -> list[bytes]:
     """Return distinct 16-byte ids in the order of a HashMap that grew with them; equal buckets keep the given order."""
-    given = list(uuids)
-    table = _table_size(len(given))
-    return sorted(given, key=lambda uuid: hash_bucket(uuid_hash(uuid), table))
+    return hash_order_by(uuids, uuid_hash)
 
 
 def uuid_hash(uuid: bytes) -> int:

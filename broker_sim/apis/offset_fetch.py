@@ -21,7 +21,7 @@ from broker_sim.coordinators.operation_errors import client_error, refused
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order, hash_order_of_hashes
+from protocol_specs.java_hash import hash_order, hash_order_by
 from protocol_specs.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
@@ -248,8 +248,7 @@ def error_response(request: OffsetFetchRequest, context: RequestContext, error_c
             context,
         )
     partitions = {(topic.name, index): None for topic in request.topics or () for index in topic.partition_indexes}
-    keys = list(partitions)
-    keys = [keys[place] for place in hash_order_of_hashes(map(partition_hash, keys))]
+    keys = hash_order_by(partitions, partition_hash)
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(

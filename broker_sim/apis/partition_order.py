@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
-    "computed_order",
     "grouped_by_topic",
     "grouped_from_immutable",
-    "hashed_order",
     "immutable_order",
     "mutable_order",
     "partition_hash",
@@ -37,10 +35,6 @@ K = TypeVar("K", bound=tuple[str, int])
 MANY: Final = 5
 """An immutable map of this size is a trie; a subset of it stays one."""
 
-_LOAD_FACTOR: Final = 0.75
-_SMALLEST_TABLE: Final = 16
-_INT32_MASK: Final = (1 << 32) - 1
-
 
 def partition_hash(key: tuple[str, int]) -> int:
     """TopicPartition.hashCode of a topic and a partition, as an unsigned 32-bit number."""
@@ -52,24 +46,6 @@ def partition_hash_with_id(key: tuple[str, int], topic_id: bytes = ZERO_UUID) ->
     return 31 * (31 + uuid_hash(topic_id)) + partition_hash(key)
 
 
-def hashed_order(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Return items as a HashMap lists them that grew with them."""
-    given = list(items)
-    return _bucketed(given, hash_of, grown_to=len(given))
-
-
-def _bucketed(items: list[T], hash_of: Callable[[T], int], *, grown_to: int) -> list[T]:
-    table = _SMALLEST_TABLE
-    while grown_to > table * _LOAD_FACTOR:
-        table *= 2
-
-    def bucket(item: T) -> int:
-        value = hash_of(item) & _INT32_MASK
-        return (value ^ value >> 16) & (table - 1)
-
-    return sorted(items, key=bucket)
-
-
 def mutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
     """Return items as a mutable map lists them."""
     return [items[place] for place in hash_set_order(map(hash_of, items))]
@@ -78,11 +54,6 @@ def mutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
 def immutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
     """Return items as an immutable map lists them."""
     return [items[place] for place in immutable_set_order(map(hash_of, items))]
-
-
-def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Return items as Java's HashMap lists those added by `compute`: the newest comes first in its bucket."""
-    return _bucketed([*reversed(items)], hash_of, grown_to=len(items) - 1)
 
 
 def grouped_by_topic(keys: Iterable[K]) -> dict[str, list[K]]:

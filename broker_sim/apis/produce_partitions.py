@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.apis.partition_order import (
-    computed_order,
     immutable_order,
     mutable_order,
     partition_hash,
@@ -31,6 +30,7 @@ from broker_sim.apis.produce_validation import (
 from broker_sim.log.append_results import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import computed_order
 from protocol_specs.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import gatherResults
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.partition_order import hashed_order
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.operation_errors import refused
 from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
-from protocol_specs.java_hash import hash_order_of_uuids
+from protocol_specs.java_hash import hash_order_by, hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +61,7 @@ class ShareStateApi:
                 of_topic[data.partition] = self._run(
                     SharePartitionKey(request.group_id, topic.topic_id, data.partition), data, context
                 )
-        topics = [(topic_id, hashed_order(results[topic_id], int)) for topic_id in hash_order_of_uuids(results)]
+        topics = [(topic_id, hash_order_by(results[topic_id], int)) for topic_id in hash_order_of_uuids(results)]
         gathered = gatherResults([results[topic_id][index] for topic_id, indexes in topics for index in indexes])
         return gathered.addCallback(self._response, topics)
 

@@ -17,11 +17,10 @@ from broker_sim.quotas.client_quotas_image import (
     USER,
     ClientQuotaEntity,
     QuotaChange,
-    java_table_order,
 )
 from broker_sim.quotas.inet_address import is_address_or_host
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import string_hash
+from protocol_specs.java_hash import hash_order_by, string_hash
 from protocol_specs.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -93,7 +92,7 @@ def alter_client_quotas(
             changes.extend(made)
     if len(changes) > MAX_RECORDS_PER_USER_OP:
         return error_response(request, ErrorCode.POLICY_VIOLATION), []
-    ordered = java_table_order(results.values(), lambda item: item[0].java_hash())
+    ordered = hash_order_by(results.values(), lambda item: item[0].java_hash())
     entries = [
         ResponseEntryData(
             error_code=ErrorCode.NONE if refusal is None else ErrorCode.INVALID_REQUEST,
@@ -125,7 +124,7 @@ def _alter_entity(
     wanted = {op.key: None if op.remove else op.value for op in entry.ops}
     current = image.quotas_of(entity)
     changes = []
-    for key in java_table_order(wanted, string_hash, capacity=len(entry.ops)):
+    for key in hash_order_by(wanted, string_hash, capacity=len(entry.ops)):
         value = wanted[key]
         if value is None:
             if key in current:

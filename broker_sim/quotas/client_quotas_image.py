@@ -1,7 +1,7 @@
 """The client quotas in the metadata: entities, their quotas, and the filters of DescribeClientQuotas.
 
 Mirrors ClientQuotasImage, ClientQuotaImage and ClientQuotaEntity (KIP-546). Both are hash tables in Kafka, and
-responses list them in the order of the table: `java_table_order` is that order.
+responses list them in the order of the table (`hash_order_by`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
 
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import string_hash
+from protocol_specs.java_hash import hash_order_by, string_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from protocol_specs.messages.describe_client_quotas import ComponentData
 
@@ -27,7 +27,6 @@ __all__ = [
     "ClientQuotasImage",
     "FilterRefused",
     "QuotaChange",
-    "java_table_order",
 ]
 
 USER: Final = "user"
@@ -38,29 +37,11 @@ _EXACT: Final = 0
 _DEFAULT: Final = 1
 _SPECIFIED: Final = 2
 _MATCHES: Final = {_EXACT: "MATCH_TYPE_EXACT", _DEFAULT: "MATCH_TYPE_DEFAULT", _SPECIFIED: "MATCH_TYPE_SPECIFIED"}
-_INT32_MASK: Final = (1 << 32) - 1
-_LOAD_FACTOR: Final = 0.75
 _DEFAULT_TABLE: Final = 16
 
 T = TypeVar("T")
 _Key: TypeAlias = frozenset[tuple[str, str | None]]
 Quotas: TypeAlias = "Mapping[str, float]"
-
-
-def java_table_order(items: Iterable[T], hash_of: Callable[[T], int], *, capacity: int = _DEFAULT_TABLE) -> list[T]:
-    """Items as a HashMap that was made with `capacity` lists them; equal buckets keep the given order."""
-    given = list(items)
-    table = 1
-    while table < capacity:
-        table *= 2
-    while len(given) > table * _LOAD_FACTOR:
-        table *= 2
-
-    def bucket(item: T) -> int:
-        value = hash_of(item) & _INT32_MASK
-        return (value ^ value >> 16) & (table - 1)
-
-    return sorted(given, key=bucket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +53,7 @@ class ClientQuotaEntity:
     @classmethod
     def of(cls, names: Mapping[str, str | None], *, capacity: int = _DEFAULT_TABLE) -> Self:
         """The entity with its types in the order of Kafka's table of that capacity."""
-        order = java_table_order(names, string_hash, capacity=capacity)
+        order = hash_order_by(names, string_hash, capacity=capacity)
         return cls(tuple((kind, names[kind]) for kind in order))
 
     @property
@@ -211,11 +192,11 @@ class ClientQuotasImage:
                 quotas[change.key] = change.value
         merged: dict[_Key, tuple[ClientQuotaEntity, Quotas]] = dict(self._by_key)
         # HashMap.computeIfAbsent puts a new key before those of its bucket: hence the reversed order.
-        for entity, quotas in java_table_order(reversed(changed.values()), _entity_hash):
-            order = java_table_order(quotas, string_hash, capacity=before[entity.key])
+        for entity, quotas in hash_order_by(reversed(changed.values()), _entity_hash):
+            order = hash_order_by(quotas, string_hash, capacity=before[entity.key])
             merged[entity.key] = entity, {name: quotas[name] for name in order}
         kept = [item for item in merged.values() if item[1]]
-        ordered = java_table_order(kept, _entity_hash, capacity=len(self._by_key))
+        ordered = hash_order_by(kept, _entity_hash, capacity=len(self._by_key))
         return ClientQuotasImage({entity.key: (entity, quotas) for entity, quotas in ordered})
 
 

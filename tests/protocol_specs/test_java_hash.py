@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from protocol_specs.java_hash import (
     SMALLEST_TRIE,
+    computed_order,
     concurrent_order,
     fields_hash,
     hash_bucket,
     hash_order,
+    hash_order_by,
     hash_order_of_computed,
     hash_order_of_copy,
-    hash_order_of_hashes,
     hash_order_of_longs,
     hash_set_order,
     immutable_set_order,
@@ -30,10 +31,10 @@ def test_a_partition_has_the_hash_of_java() -> None:
 
 
 def test_a_map_made_for_more_keys_has_more_buckets() -> None:
-    assert hash_order_of_hashes([16, 1]) == [0, 1]
-    assert hash_order_of_hashes([16, 1], capacity=17) == [1, 0]
+    assert hash_order_by([16, 1], int) == [16, 1]
+    assert hash_order_by([16, 1], int, capacity=17) == [1, 16]
     # Four buckets hold three keys, so a map made for fewer of them ends with four.
-    assert hash_order_of_hashes([5, 4, 3], capacity=1) == [1, 0, 2]
+    assert hash_order_by([5, 4, 3], int, capacity=1) == [4, 5, 3]
 
 
 def test_characters_beyond_16_bits_count_as_two() -> None:
@@ -71,6 +72,14 @@ def test_a_computed_key_comes_first_in_its_bucket() -> None:
     assert hash_order_of_computed(["uniform", "range"], "range") == ["range", "uniform"]
     assert hash_order_of_computed(["uniform", "range"], None) == ["uniform", "range"]
     assert hash_order_of_computed([], "range") == ["range"]
+
+
+def test_what_is_computed_last_comes_first_in_its_bucket() -> None:
+    assert computed_order(["first", "other", "last"], {"first": 1, "other": 0, "last": 17}.__getitem__) == [
+        "other",
+        "last",
+        "first",
+    ]
 
 
 def _listed(names: list[str], order: list[int]) -> list[str]:

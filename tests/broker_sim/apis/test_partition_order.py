@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from broker_sim.apis.partition_order import (
-    computed_order,
     grouped_by_topic,
     grouped_from_immutable,
     immutable_order,
@@ -32,14 +31,6 @@ def test_a_mutable_map_lists_by_hash() -> None:
 def test_a_small_immutable_map_keeps_the_order_and_a_larger_one_does_not() -> None:
     assert immutable_order(FEW, partition_hash) == FEW
     assert immutable_order(MANY, partition_hash) == immutable_order(MANY[::-1], partition_hash) != MANY
-
-
-def test_what_is_computed_last_comes_first_in_its_bucket() -> None:
-    assert computed_order(["first", "other", "last"], {"first": 1, "other": 0, "last": 17}.__getitem__) == [
-        "other",
-        "last",
-        "first",
-    ]
 
 
 def test_groups_hold_every_key_once() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable
 from typing import Final, TypeVar
 
 from broker_client.records import TopicPartition
-from protocol_specs.java_hash import hash_order_of_hashes, string_hash, topic_partition_hash
+from protocol_specs.java_hash import hash_order_by, string_hash, topic_partition_hash
 
 __all__ = ["in_hash_order"]
 
@@ -24,8 +24,7 @@ def in_hash_order(keys: Iterable[K], *, expected: int = 0) -> list[K]:
 
     `expected` is the initial capacity, if the map was created with one.
     """
-    listed = list(dict.fromkeys(keys))
-    return [listed[place] for place in hash_order_of_hashes(map(_hash, listed), capacity=expected or _CAPACITY)]
+    return hash_order_by(dict.fromkeys(keys), _hash, capacity=expected or _CAPACITY)
 
 
 def _hash(key: Hashable) -> int:
