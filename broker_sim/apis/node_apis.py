@@ -57,7 +57,7 @@ class NodeApis:
             return self.failure_response(context, Failure())
         # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
         if not isinstance(result, RESULTS) and isinstance(result, Deferred):
-            # Operations of coordinators have mostly ended: what a fired Deferred has needs no more callbacks.
+            # Most operations of coordinators complete within the call: their result needs no callbacks.
             if result.called and not result.paused and isinstance(result.result, RESULTS):
                 return result.result
             result.addErrback(self._failed, context)

@@ -186,7 +186,7 @@ class Processor:
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Read the header of one frame, mute the channel, and pass the request to the stages of the RpcServer."""
         parsed = None
-        # Most requests of a connection have the same client id as the previous one.
+        # Most requests of a connection have the same client id as the previous one. The unpacked tuple is never empty.
         if (
             len(frame) >= _SHORTEST_HEADER_BYTES
             and (numbers := _HEADER.unpack_from(frame))

@@ -1,4 +1,4 @@
-"""The set-up that the threaded and the asyncio producer share. Mirrors KafkaProducer."""
+"""Options, defaults and checks of arguments that the threaded and the asyncio clients share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ import itertools
 import random
 from typing import TYPE_CHECKING, Final
 
+from broker_client.errors import IllegalState
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from broker_client.producer_config import ProducerConfig
 
-__all__ = ["GRACE_MS", "LONGEST_WAIT_MS", "fresh_random", "longest_wait_ms", "with_client_id"]
+__all__ = [
+    "CLOSE_S",
+    "GRACE_MS",
+    "LONGEST_WAIT_MS",
+    "fresh_random",
+    "longest_wait_ms",
+    "milliseconds",
+    "topic_names",
+    "with_client_id",
+]
+
+CLOSE_S: Final = 30.0
+"""The time that `close` of a consumer takes at most by default, in seconds."""
 
 # Added to the limit of a wait without a time-out of its caller, beyond the time-outs that end it before.
 GRACE_MS: Final = 5_000
@@ -35,5 +49,21 @@ def longest_wait_ms(config: ProducerConfig) -> int:
 
 
 def fresh_random() -> random.Random:
-    """Return the random numbers of a producer that was given none."""
+    """Return the random numbers of a client that was given none."""
     return random.Random()
+
+
+def milliseconds(timeout_s: float | None) -> int | None:
+    """Return a time-out in ms; None stays None."""
+    return None if timeout_s is None else int(timeout_s * 1000)
+
+
+def topic_names(topics: Iterable[str]) -> list[str]:
+    """Return the topics of a subscription.
+
+    Raises:
+        IllegalState: a string was given in place of a list.
+    """
+    if isinstance(topics, str):
+        raise IllegalState(f"subscribe: expected a list of topics, not the string {topics!r}")
+    return list(topics)

@@ -14,13 +14,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_client.api_options import CLOSE_S, milliseconds, topic_names
 from broker_client.consumer_groups import SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
-from broker_client.errors import IllegalState
 from broker_client.event_loop_consumer import EventLoopConsumer
-from broker_client.threaded_consumer import CLOSE_S, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -74,10 +73,8 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
             await self._awaited(core.subscribe_broker_pattern(topics, listener))
         elif isinstance(topics, re.Pattern):
             await self._awaited(core.subscribe_pattern(topics, listener))
-        elif isinstance(topics, str):
-            raise IllegalState(f"subscribe: expected a list of topics, not the text {topics!r}")
         else:
-            await self._awaited(core.subscribe(list(topics), listener))
+            await self._awaited(core.subscribe(topic_names(topics), listener))
 
     async def unsubscribe(self) -> None:
         """Give up all partitions, leave the group and forget the subscription.

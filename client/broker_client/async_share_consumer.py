@@ -14,12 +14,11 @@ from __future__ import annotations
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
+from broker_client.api_options import CLOSE_S, milliseconds, topic_names
 from broker_client.core.share.share_consumer_core import ShareConsumerCore
-from broker_client.errors import IllegalState
 from broker_client.event_loop_consumer import EventLoopConsumer
 from broker_client.share_consumer_options import share_consumer_options
 from broker_client.share_groups import AcknowledgeType
-from broker_client.threaded_consumer import CLOSE_S, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,9 +57,7 @@ class AsyncShareConsumer(EventLoopConsumer[ShareConsumerCore]):
             IllegalState: a topic name is empty.
             ProducerClosed: the consumer is closed. All methods raise it.
         """
-        if isinstance(topics, str):
-            raise IllegalState(f"subscribe: expected a list of topics, not the text {topics!r}")
-        await self._awaited(self._started().subscribe(list(topics)))
+        await self._awaited(self._started().subscribe(topic_names(topics)))
 
     async def unsubscribe(self) -> None:
         """Leave the group and forget the subscription; share sessions stay open until `close`."""

@@ -17,15 +17,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from broker_client.api_options import CLOSE_S, milliseconds, topic_names
 from broker_client.consumer_groups import SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.core.consumer.fetcher import FetchOptions
-from broker_client.errors import IllegalState
 from broker_client.records import TopicPartition
-from broker_client.threaded_consumer import CLOSE_S, ThreadedConsumer, milliseconds
+from broker_client.threaded_consumer import ThreadedConsumer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -78,10 +78,8 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             self._call(core.subscribe_broker_pattern, topics, listener)
         elif isinstance(topics, re.Pattern):
             self._call(core.subscribe_pattern, topics, listener)
-        elif isinstance(topics, str):
-            raise IllegalState(f"subscribe: expected a list of topics, not the text {topics!r}")
         else:
-            self._call(core.subscribe, list(topics), listener)
+            self._call(core.subscribe, topic_names(topics), listener)
 
     def subscription(self) -> tuple[str, ...]:
         """Return the topics that the consumer subscribes to."""

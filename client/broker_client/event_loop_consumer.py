@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from asyncio import get_running_loop
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from twisted.internet.defer import Deferred
 
-from broker_client.api_options import fresh_random
+from broker_client.api_options import CLOSE_S, fresh_random
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import IllegalState, ProducerClosed
-from broker_client.threaded_consumer import CLOSE_S
 from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 
-class EventLoopConsumer(Generic[C]):
+class EventLoopConsumer(ABC, Generic[C]):
     """Runs `make(core, run_callback)` and its calls on the event loop of the first call that is awaited."""
 
     def __init__(
@@ -59,9 +59,9 @@ class EventLoopConsumer(Generic[C]):
         """
         self._started()
 
+    @abstractmethod
     async def close(self, timeout: float = CLOSE_S) -> None:
         """Close the consumer within `timeout` seconds."""
-        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         await self.start()

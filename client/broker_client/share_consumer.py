@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_client.api_options import CLOSE_S, milliseconds, topic_names
 from broker_client.core.share.share_consumer_core import ShareConsumerCore
-from broker_client.errors import IllegalState, ProducerClosed
+from broker_client.errors import ProducerClosed
 from broker_client.share_consumer_options import share_consumer_options
 from broker_client.share_groups import AcknowledgeType
-from broker_client.threaded_consumer import CLOSE_S, ThreadedConsumer, milliseconds
+from broker_client.threaded_consumer import ThreadedConsumer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,9 +59,7 @@ class ShareConsumer(ThreadedConsumer[ShareConsumerCore]):
             IllegalState: a topic name is empty.
             ProducerClosed: the consumer is closed. All methods raise it.
         """
-        if isinstance(topics, str):
-            raise IllegalState(f"subscribe: expected a list of topics, not the text {topics!r}")
-        self._call(self._consumer.subscribe, list(topics))
+        self._call(self._consumer.subscribe, topic_names(topics))
 
     def unsubscribe(self) -> None:
         """Leave the group and forget the subscription; share sessions stay open until `close`."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from random import Random
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
+from broker_client.api_options import CLOSE_S, fresh_random
 from broker_client.app_thread_calls import AppThreadCalls
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerClosed
@@ -12,20 +13,20 @@ from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from random import Random
 
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.network.client_core import ClientOptions
 
-__all__ = ["CLOSE_S", "ThreadedConsumer", "milliseconds"]
+__all__ = ["ThreadedConsumer"]
 
 C = TypeVar("C")
 T = TypeVar("T")
 
-CLOSE_S: Final = 30.0
 _GRACE_S: Final = 5.0
 
 
-class ThreadedConsumer(Generic[C]):
+class ThreadedConsumer(ABC, Generic[C]):
     """Runs `make(core, run_callback)` and its calls on a thread of its own; `run_callback` uses the caller's thread."""
 
     def __init__(
@@ -45,7 +46,7 @@ class ThreadedConsumer(Generic[C]):
             core = ClientCore(
                 client,
                 reactor,
-                random if random is not None else Random(),
+                random if random is not None else fresh_random(),
                 call_from_thread=reactor.callFromThread,
                 by_subscription=True,
                 allow_auto_topic_creation=auto_create_topics,
@@ -80,17 +81,12 @@ class ThreadedConsumer(Generic[C]):
             self._thread.call(self._core.close)
             self._thread.stop()
 
+    @abstractmethod
     def close(self, timeout: float = CLOSE_S) -> None:
         """Close the consumer within `timeout` seconds."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def milliseconds(timeout_s: float | None) -> int | None:
-    """Return a time-out in ms; None stays None."""
-    return None if timeout_s is None else int(timeout_s * 1000)

@@ -11,9 +11,9 @@ import random
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
+from tests.differential.probe import attempts
 from tests.interop.free_ports import accepts, free_ports
 from tests.interop.kafka_release import RELEASES, cache_folder, classpath, java_tool
 
@@ -21,7 +21,6 @@ QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """A process that lives for a minute starts sooner without the second compiler."""
 START_SECONDS_MAX = 90
 STOP_SECONDS_MAX = 60
-POLL_SECONDS = 0.1
 ARCHIVE = "classes.jsa"
 FORMATTED = "formatted"
 
@@ -100,11 +99,11 @@ def _prepare(release: str, scratch: Path) -> Path:
             [*java, archive, "-cp", classpath(release), "kafka.Kafka", str(properties)], stdout=output, stderr=output
         )
     try:
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while not accepts(port):
-            if broker.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"Kafka {release} did not start within {START_SECONDS_MAX} s:\n{log.read_text()}")
-            time.sleep(POLL_SECONDS)
+        for _ in attempts(f"Kafka {release} accepts connections", seconds=START_SECONDS_MAX):
+            if broker.poll() is not None:
+                raise RuntimeError(f"Kafka {release} did not start:\n{log.read_text()}")
+            if accepts(port):
+                break
         broker.terminate()
         broker.wait(STOP_SECONDS_MAX)
     finally:
