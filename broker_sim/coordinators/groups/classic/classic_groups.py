@@ -10,9 +10,9 @@ from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGr
 from broker_sim.coordinators.groups.classic.classic_member import ClassicMember
 from broker_sim.coordinators.groups.classic.group_limits import UNLIMITED, group_limit
 from broker_sim.coordinators.groups.classic.join_phase import JoinPhase
+from broker_sim.coordinators.groups.classic.joining import Joining
 from broker_sim.coordinators.groups.classic.leaving import Leaving
 from broker_sim.coordinators.groups.classic.rebalances import Rebalances
-from broker_sim.coordinators.groups.classic.requests import Joining
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.sync_phase import SyncPhase
 from broker_sim.coordinators.groups.group_journal import GroupJournal

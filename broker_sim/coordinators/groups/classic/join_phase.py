@@ -21,8 +21,8 @@ from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
+    from broker_sim.coordinators.groups.classic.joining import Joining
     from broker_sim.coordinators.groups.classic.rebalances import Rebalances
-    from broker_sim.coordinators.groups.classic.requests import Joining
     from broker_sim.coordinators.runtime.shard import ShardContext
     from protocol_specs.messages.join_group import JoinGroupResponse
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
+    from broker_sim.coordinators.groups.classic.joining import Joining
     from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
-    from broker_sim.coordinators.groups.classic.requests import Joining
     from broker_sim.coordinators.groups.client_info import ClientInfo
     from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
     from broker_sim.coordinators.groups.consumer.consumer_groups import ConsumerGroups

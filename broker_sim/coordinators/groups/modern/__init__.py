@@ -1,1 +1,1 @@
-"""The state and steps that consumer and share groups have in common: KIP-848 and KIP-932."""
+"""The state and steps that consumer, share and streams groups have in common: KIP-848, KIP-932, KIP-1071."""

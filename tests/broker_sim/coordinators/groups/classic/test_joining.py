@@ -1,5 +1,5 @@
+from broker_sim.coordinators.groups.classic.joining import Joining
 from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
-from broker_sim.coordinators.groups.classic.requests import Joining
 from broker_sim.coordinators.groups.client_info import ClientInfo
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.join_group import JoinGroupRequest
