@@ -134,10 +134,13 @@ _STEPS: Final[dict[str, Callable[..., object]]] = {
 
 
 def lines_of(requests: Sequence[RecordedRequest], names: Mapping[str, str]) -> dict[str, list[str]]:
-    """The requests of each kind in their order; `names` replaces texts that differ from run to run."""
+    """The requests of each kind in their order; `names` replaces texts that differ from run to run.
+
+    ApiVersions is in the order of the connections: two that open at once do not wait for each other.
+    """
     members: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
-    for one in requests:
+    for one in sorted(requests, key=lambda one: one.connection if one.api == "ApiVersions" else 0):
         if one.api in TELEMETRY:
             continue
         text = f"v{one.version} {_fields(one.body, one.version)}"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = Path(__file__).parent / "java" / "ScriptedShareConsumer.java"
 _SHORT_S: Final = 0.1
+_LONG_S: Final = 3.0
+"""Records end a poll: one that ends without them makes Java send another fetch, before or after they arrive."""
 
 
 class ScriptedShareConsumer:
@@ -25,13 +27,12 @@ class ScriptedShareConsumer:
         self.consumer = ShareConsumer(**options)
         self.delivered: list[ConsumerRecord] = []
 
-    def poll(self) -> list[ConsumerRecord]:
-        self.delivered = self.consumer.poll(_SHORT_S)
-        return self.delivered
-
-    def poll_until(self, done: Callable[[list[ConsumerRecord]], bool]) -> None:
+    def poll_until(self, done: Callable[[list[ConsumerRecord]], bool], poll_s: float = _LONG_S) -> None:
         deadline_s = time.monotonic() + STEP_SECONDS_MAX
-        while not done(self.poll()):
+        while True:
+            self.delivered = self.consumer.poll(poll_s)
+            if done(self.delivered):
+                return
             assert time.monotonic() < deadline_s
 
     def records(self, count: int) -> None:
@@ -50,7 +51,7 @@ class ScriptedShareConsumer:
 
     def poll_for(self, duration_ms: str) -> None:
         end_s = time.monotonic() + int(duration_ms) / 1000
-        self.poll_until(lambda _: time.monotonic() >= end_s)
+        self.poll_until(lambda _: time.monotonic() >= end_s, _SHORT_S)
 
     def close(self) -> None:
         self.consumer.close()

@@ -19,6 +19,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  */
 public final class ScriptedShareConsumer {
     private static final Duration SHORT = Duration.ofMillis(100);
+    private static final Duration LONG = Duration.ofMillis(3000);
     private static List<ConsumerRecord<byte[], byte[]>> delivered = new ArrayList<>();
 
     public static void main(String[] arguments) throws Exception {
@@ -50,12 +51,12 @@ public final class ScriptedShareConsumer {
                 break;
             case "delivered":
                 do {
-                    poll(consumer, SHORT);
+                    poll(consumer, LONG);
                 } while (delivered.size() != Integer.parseInt(words[1]));
                 break;
             case "records":
                 for (int left = Integer.parseInt(words[1]); left > 0; left -= delivered.size()) {
-                    poll(consumer, SHORT);
+                    poll(consumer, LONG);
                 }
                 break;
             case "poll":
