@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 
 from twisted.logger import Logger
@@ -193,8 +194,9 @@ def counts(name: str, behaviour: ReleaseBehaviour) -> bool:
 
 def _named(values: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
     """The attributes' values."""
-    dotted = {name: name.replace("_", ".") for name in _ATTRIBUTES}
-    return {name: values[text] if text in values else _without_name(text) for name, text in dotted.items()}
+    return {
+        attribute: values[name] if name in values else _without_name(name) for attribute, name in _ATTRIBUTES.items()
+    }
 
 
 def _without_name(name: str) -> ConfigValue:
@@ -206,7 +208,8 @@ def _without_name(name: str) -> ConfigValue:
     return definition.default
 
 
-def _defaults(release: str) -> dict[str, ConfigValue]:
+@cache
+def _defaults(release: str) -> Mapping[str, ConfigValue]:
     defaults = {name: definition.default for name, definition in broker_definitions(release).items()}
     return defaults | {name: definition.default for name, definition in SIMULATOR_DEFINITIONS.items()}
 
@@ -222,10 +225,13 @@ _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
     "replica.fetch.response.max.bytes": 2**31 - 1,  # each partition had its own limit alone (KIP-74)
 }
 
-_ATTRIBUTES: Final = tuple(field.name for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES)
+_ATTRIBUTES: Final = {
+    field.name: field.name.replace("_", ".") for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES
+}
+"""The configuration of each attribute."""
 
 # Read by name, or through the topic configurations that they give their defaults.
-_ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + list(SIMULATOR_DEFINITIONS)) | {
+_ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *SIMULATOR_DEFINITIONS]) | {
     "compression.gzip.level",
     "compression.lz4.level",
     "compression.type",
