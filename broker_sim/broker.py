@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from broker_sim.apis.broker_view import ZooKeeperOffsets
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.broker_listeners import BrokerListeners
@@ -63,6 +64,8 @@ class Broker:
 
     active_controller_id: int | None = None
     """The broker that is the controller, as this broker knows it; None with KRaft, where no broker is."""
+    zookeeper_offsets: ZooKeeperOffsets | None = None
+    """The offsets that groups commit to ZooKeeper; None with KRaft."""
 
     def __init__(
         self,

@@ -22,10 +22,22 @@ if TYPE_CHECKING:
     from broker_sim.quotas.quota_managers import QuotaManagers
     from broker_sim.replication.replica_manager import ReplicaManager
     from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
+    from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.error_codes import ErrorCode
     from protocol_specs.releases import Release
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["BrokerView"]
+__all__ = ["BrokerView", "ZooKeeperOffsets"]
+
+
+class ZooKeeperOffsets(Protocol):
+    """The offsets that groups commit to ZooKeeper."""
+
+    async def commit(self, group_id: str, partition: TopicPartition, offset: int) -> ErrorCode:
+        """Write the offset of a partition."""
+
+    async def fetch(self, group_id: str, partition: TopicPartition) -> tuple[int | None, ErrorCode]:
+        """Return the committed offset of a partition, None without one, and the error."""
 
 
 class BrokerView(Protocol):
@@ -48,6 +60,8 @@ class BrokerView(Protocol):
     apis: KafkaApis
     producer_ids: ProducerIdManager
     active_controller_id: int | None
+    zookeeper_offsets: ZooKeeperOffsets | None
+    """None in KRaft mode."""
 
     def random(self, part: str) -> Random:
         """Return the random stream of one of the broker's parts."""

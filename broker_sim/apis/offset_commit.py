@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from twisted.internet.defer import Deferred
+
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
-from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
+from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit, metadata_is_too_long
+from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.offset_commit import (
     OffsetCommitRequestPartition,
@@ -24,6 +27,7 @@ from protocol_specs.messages.offset_commit import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
@@ -41,7 +45,9 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
     if not commits:
         return _response(known.errors)
     if context.api_version < GROUPS_SINCE:
-        return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
+        if context.broker.zookeeper_offsets is None:
+            return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
+        return Deferred.fromCoroutine(_commit_to_zookeeper(request.group_id, known, context.broker))
     in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
     if in_maps:
         commits = in_map_order(commits, _index)
@@ -67,8 +73,28 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
     return deferred.addCallbacks(respond, lambda failure: respond(refused(failure)))
 
 
+async def _commit_to_zookeeper(
+    group_id: str, known: KnownPartitions[OffsetCommitRequestPartition], broker: BrokerView
+) -> Message:
+    """Write the offsets one after another. Mirrors KafkaApis.commitOffsetsToZookeeper."""
+    offsets = broker.zookeeper_offsets
+    assert offsets is not None, "the caller has checked it"
+    max_bytes = broker.config["offset.metadata.max.bytes"]
+    assert isinstance(max_bytes, int)
+    commits = known.flat()
+    errors = []
+    for (topic, _), partition in commits:
+        if metadata_is_too_long(partition.committed_metadata, max_bytes):
+            errors.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+        else:
+            key = TopicPartition(topic, partition.partition_index)
+            errors.append(await offsets.commit(group_id, key, partition.committed_offset))
+    return _response(known.merged(by_topic(commits, errors, _index)))
+
+
 def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartitions[OffsetCommitRequestPartition]:
     image = context.broker.metadata_cache.image
+    any_partition = context.broker.config.behaviour.commits_check_topics_alone
     known: KnownPartitions[OffsetCommitRequestPartition] = KnownPartitions()
     for topic in request.topics:
         if context.api_version < TOPIC_IDS_SINCE:
@@ -80,7 +106,7 @@ def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartit
                 known.refuse_topic(("", topic.topic_id), map(_index, topic.partitions), ErrorCode.UNKNOWN_TOPIC_ID)
                 continue
             named = (by_id.name, topic.topic_id)
-        known.add_topic(named, topic.partitions, _index, image)
+        known.add_topic(named, topic.partitions, _index, image, any_partition=any_partition)
     return known
 
 

@@ -37,6 +37,7 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.groups.group_shard import GroupShard
@@ -53,7 +54,9 @@ TOPIC_IDS_SINCE: Final = 10
 def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResult:
     """Return the offsets of each group."""
     if context.api_version < GROUPS_SINCE:
-        return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
+        if context.broker.zookeeper_offsets is None:
+            return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
+        return Deferred.fromCoroutine(_fetch_from_zookeeper(request, context.broker))
     groups = _groups(request, context)
     if not groups and context.broker.config.behaviour.offset_fetch_of_no_groups_hangs:
         return NoResponse.STAY_MUTED
@@ -67,6 +70,35 @@ def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResul
         return _response(groups, context)
 
     return gathered.addCallback(respond)
+
+
+async def _fetch_from_zookeeper(request: OffsetFetchRequest, broker: BrokerView) -> Message:
+    """Read the offsets one after another. Mirrors KafkaApis.handleOffsetFetchRequestFromZookeeper."""
+    offsets = broker.zookeeper_offsets
+    assert offsets is not None, "the caller has checked it"
+    image = broker.metadata_cache.image
+    any_partition = broker.config.behaviour.commits_check_topics_alone
+    results: dict[TopicPartition, OffsetFetchResponsePartition] = {}
+    for topic in request.topics or ():
+        for index in topic.partition_indexes:
+            key = TopicPartition(topic.name, index)
+            offset, error_code = None, ErrorCode.NONE
+            if image.partition(*key) is not None or (any_partition and topic.name in image.topics):
+                offset, error_code = await offsets.fetch(request.group_id, key)
+            if offset is None:
+                error_code = error_code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                results[key] = _single(_error_partition(index, error_code))
+            else:
+                results[key] = OffsetFetchResponsePartition(
+                    partition_index=index, committed_offset=offset, metadata="", error_code=ErrorCode.NONE
+                )
+    keys = immutable_order(list(results), partition_hash)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(name=name, partitions=[results[key] for key in keys if key.topic == name])
+            for name in hash_order(dict.fromkeys(key.topic for key in keys))
+        ]
+    )
 
 
 def _groups(request: OffsetFetchRequest, context: RequestContext) -> list[OffsetFetchRequestGroup]:

@@ -41,14 +41,23 @@ class KnownPartitions(Generic[P]):
         self.topics: list[tuple[Named, list[P]]] = []
 
     def add_topic(
-        self, topic: Named, partitions: Sequence[P], index_of: Callable[[P], int], image: MetadataImage
+        self,
+        topic: Named,
+        partitions: Sequence[P],
+        index_of: Callable[[P], int],
+        image: MetadataImage,
+        *,
+        any_partition: bool = False,
     ) -> None:
-        """Add a topic of the request; partitions that do not exist are refused with UNKNOWN_TOPIC_OR_PARTITION."""
+        """Add a topic of the request; partitions that do not exist are refused with UNKNOWN_TOPIC_OR_PARTITION.
+
+        With `any_partition` an existing topic has every partition.
+        """
         known = image.topics.get(topic[0])
         count = 0 if known is None else len(known.partitions)
         valid = []
         for partition in partitions:
-            if 0 <= index_of(partition) < count:
+            if 0 <= index_of(partition) < count or (any_partition and known is not None):
                 valid.append(partition)
             else:
                 self._refuse(topic, [index_of(partition)], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

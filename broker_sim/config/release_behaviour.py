@@ -163,6 +163,8 @@ class ReleaseBehaviour:
     """OffsetCommit with a generation of an unknown group is 22 in every version (else 69 from v9 on)."""
     commits_in_flight_are_unstable: bool = _until("4.0")
     """OffsetFetch of stable offsets is 88 for a commit that is not replicated yet (else it waits for it)."""
+    commits_check_topics_alone: bool = _until("2.0")
+    """An offset can be committed for a partition that an existing topic does not have (else 3)."""
     commits_are_kept_in_maps: bool = _until("4.0")
     """OffsetCommit and OffsetFetch list partitions as Scala's maps do (else as the request does)."""
     offset_fetch_loses_errors: bool = _since("3.5", "4.1")

@@ -19,6 +19,7 @@ from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.admin import ZkAdminManager
+from broker_sim.zookeeper.consumer_offsets import ConsumerOffsets
 from broker_sim.zookeeper.control_requests import ControlRequests
 from broker_sim.zookeeper.isr_changes import AlterIsrManager, ZkIsrManager
 from broker_sim.zookeeper.kafka_controller import KafkaController
@@ -111,6 +112,7 @@ class ZooKeeperBroker(Broker):
             target_id=ZOOKEEPER_ID,
         )
         self.admin = ZkAdminManager(self, client)
+        self.zookeeper_offsets = ConsumerOffsets(client)
         self.link_transport = _LinksAndWatches(self)
 
     def _isr_manager(self, behaviour: ZooKeeperBehaviour, client: ZooKeeperClient) -> IsrManager:

@@ -32,6 +32,7 @@ from broker_sim.zookeeper.messages import (
     ZooKeeperResponse,
 )
 from broker_sim.zookeeper.sessions import Session, Sessions
+from broker_sim.zookeeper.znodes import Znode
 from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour, id_of_name
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsResponse
 
@@ -65,6 +66,7 @@ class StoredState:
     reassignments: Mapping[TopicPartition, tuple[int, ...]]
     preferred_elections: tuple[TopicPartition, ...]
     next_producer_id: int
+    consumer_offsets: Mapping[str, Znode]
     decided_in: Callable[[TopicPartition], int]
 
 
@@ -100,6 +102,7 @@ class ZooKeeper(Controller):
         self._reassignments: dict[TopicPartition, tuple[int, ...]] = {}
         self._preferred_elections: dict[TopicPartition, None] = {}
         self._next_producer_id = 0
+        self._consumer_offsets: dict[str, Znode] = {}
         self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
         self.changed: Callable[[], None] = _no_listener
         """Called when the result of `stored_state` has changed."""
@@ -139,6 +142,7 @@ class ZooKeeper(Controller):
             reassignments=dict(self._reassignments),
             preferred_elections=tuple(self._preferred_elections),
             next_producer_id=self._next_producer_id,
+            consumer_offsets=dict(self._consumer_offsets),
             decided_in=lambda each: self._decided_in.get(each, self.controller_epoch),
         )
 
@@ -152,6 +156,7 @@ class ZooKeeper(Controller):
         reassignments: Mapping[TopicPartition, tuple[int, ...]],
         preferred_elections: Iterable[TopicPartition],
         next_producer_id: int,
+        consumer_offsets: Mapping[str, Znode],
     ) -> None:
         """Load the state of an earlier cluster, before `bootstrap` adds brokers and topics."""
         self.image = image
@@ -162,6 +167,7 @@ class ZooKeeper(Controller):
         self._reassignments = dict(reassignments)
         self._preferred_elections = dict.fromkeys(preferred_elections)
         self._next_producer_id = next_producer_id
+        self._consumer_offsets = dict(consumer_offsets)
 
     def adopted_controller(self) -> ControllerInfo:
         """The controller of a cluster that starts as a whole."""
@@ -358,6 +364,19 @@ class ZooKeeper(Controller):
         """Return the brokers that have reported a failed directory, and remove them."""
         failures, self._log_dir_failures = self._log_dir_failures, {}
         return tuple(failures)
+
+    # The offsets of groups.
+
+    def write_consumer_offset(self, path: str, offset: int) -> None:
+        """Set the offset that a group has committed, and make its znode with the first one."""
+        known = self._consumer_offsets.get(path)
+        self._consumer_offsets[path] = Znode(str(offset), 0 if known is None else known.version + 1)
+        self.changed()
+
+    def consumer_offset(self, path: str) -> int | None:
+        """Return a committed offset; None for an unknown path."""
+        known = self._consumer_offsets.get(path)
+        return None if known is None else int(known.data)
 
     # The admin nodes.
 

@@ -52,6 +52,8 @@ class Code(Enum):
     SESSION_EXPIRED = auto()
     CONTROLLER_MOVED = auto()
     """The controller epoch's znode has another version than the request names."""
+    BAD_ARGUMENTS = auto()
+    """The path is invalid."""
 
 
 class ZooKeeperError(Exception):

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.consumer_offsets import CONSUMERS
 from broker_sim.zookeeper.znodes import (
     CLUSTER_ID,
     CONFIGS,
@@ -168,6 +169,7 @@ class ZnodeFiles:
                 reassignments={} if wanted is None else read_partitions(wanted),
                 preferred_elections=[] if elections is None else list(read_partitions(elections)),
                 next_producer_id=0 if block is None else int(json.loads(block.data)["block_end"]) + 1,
+                consumer_offsets={path: self._tree[path] for path in self._tree if path.startswith(f"{CONSUMERS}/")},
             )
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
@@ -245,6 +247,8 @@ class ZnodeFiles:
         changes.append((PREFERRED_ELECTION, elections))
         if state.next_producer_id:
             changes.append((PRODUCER_IDS, _block(state.next_producer_id)))
+        if old is None or state.consumer_offsets != old.consumer_offsets:
+            changes += state.consumer_offsets.items()  # none is ever removed
         return changes
 
     def _change_folder(self, changes: list[tuple[str, Znode | None]], folder: str, znodes: Mapping[str, Znode]) -> None:

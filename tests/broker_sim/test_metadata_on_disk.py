@@ -226,6 +226,18 @@ def test_producer_ids_are_not_given_again(disk: VirtualDisk) -> None:
     assert given == [0, 1000, 2000]
 
 
+def test_the_offsets_of_groups_outlive_the_cluster(disk: VirtualDisk) -> None:
+    path = "/consumers/g/offsets/t/0"
+    for offset in range(3):
+        made = Replicas(disk=disk, release="2.8")
+        assert ensemble(made).consumer_offset(path) == (None if offset == 0 else offset - 1)
+        ensemble(made).write_consumer_offset(path, offset)
+        close(made)
+    lines = [json.loads(line) for line in disk.read(ZNODES).splitlines()]
+    [last] = [(line["data"], line["version"]) for line in lines if line["path"] == path][-1:]
+    assert last == ("2", 2)
+
+
 def test_a_deletion_that_was_not_over_goes_on(disk: VirtualDisk) -> None:
     made = Replicas(disk=disk, release="2.8")
     made.cluster.kill(3)

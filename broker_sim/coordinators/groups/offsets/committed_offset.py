@@ -15,7 +15,15 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from protocol_specs.message import Message
 
-__all__ = ["ARRIVAL", "NO_EXPIRATION", "CommittedOffset", "OffsetCommit", "commit_record", "tombstone"]
+__all__ = [
+    "ARRIVAL",
+    "NO_EXPIRATION",
+    "CommittedOffset",
+    "OffsetCommit",
+    "commit_record",
+    "metadata_is_too_long",
+    "tombstone",
+]
 
 NO_EXPIRATION: Final = -1
 NO_LEADER_EPOCH: Final = -1
@@ -35,6 +43,11 @@ class OffsetCommit(NamedTuple):
     metadata: str | None
     timestamp_ms: int = ARRIVAL
     """The time that the request states (OffsetCommit v1); ARRIVAL for the time of its arrival."""
+
+
+def metadata_is_too_long(metadata: str | None, max_bytes: int) -> bool:
+    """Compare with `offset.metadata.max.bytes`, as Java does: it counts UTF-16 units."""
+    return metadata is not None and len(metadata.encode("utf-16-be", "surrogatepass")) // 2 > max_bytes
 
 
 class CommittedOffset(NamedTuple):

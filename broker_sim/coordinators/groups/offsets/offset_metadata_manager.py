@@ -18,6 +18,7 @@ from broker_sim.coordinators.groups.offsets.committed_offset import (
     NO_EXPIRATION,
     CommittedOffset,
     commit_record,
+    metadata_is_too_long,
     tombstone,
 )
 from broker_sim.coordinators.groups.offsets.offset_store import OffsetStore
@@ -180,7 +181,7 @@ class OffsetMetadataManager:
         results: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         for commit in commits:
-            if commit.metadata is not None and _utf16_units(commit.metadata) > max_bytes:
+            if metadata_is_too_long(commit.metadata, max_bytes):
                 results.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
             if check is not None:
@@ -452,8 +453,3 @@ class OffsetMetadataManager:
 def _wrapped(value: int) -> int:
     """Return a sum as Java's 64 bits hold it."""
     return (value + 2**63) % 2**64 - 2**63
-
-
-def _utf16_units(text: str) -> int:
-    """Return the length of a text as Java counts it."""
-    return len(text.encode("utf-16-be", "surrogatepass")) // 2
