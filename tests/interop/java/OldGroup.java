@@ -13,6 +13,7 @@ import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -118,11 +119,16 @@ public class OldGroup {
                 consumer.subscribe(Collections.singletonList(arguments[1]));
                 while (!leaving) {
                     ConsumerRecords<byte[], byte[]> records = poll(consumer);
+                    Map<TopicPartition, OffsetAndMetadata> next = new HashMap<>();
+                    for (ConsumerRecord<byte[], byte[]> record : records) {
+                        next.put(new TopicPartition(record.topic(), record.partition()), new OffsetAndMetadata(record.offset() + 1));
+                    }
+                    if (!next.isEmpty()) {
+                        // Without offsets, 2.4 leaves out the positions that it is validating at that moment.
+                        consumer.commitSync(next);
+                    }
                     for (ConsumerRecord<byte[], byte[]> record : records) {
                         READ.add(new String(record.value(), StandardCharsets.UTF_8));
-                    }
-                    if (!records.isEmpty()) {
-                        consumer.commitSync();
                     }
                     owned = new HashSet<>(consumer.assignment());
                 }
