@@ -27,10 +27,11 @@ from protocol_specs.messages.offset_commit import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.apis.broker_view import ZooKeeperOffsets
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.config.broker_config import BrokerConfig
     from protocol_specs.message import Message
     from protocol_specs.messages.offset_commit import OffsetCommitRequest
 
@@ -45,9 +46,10 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
     if not commits:
         return _response(known.errors)
     if context.api_version < GROUPS_SINCE:
-        if context.broker.zookeeper_offsets is None:
+        offsets = context.broker.zookeeper_offsets
+        if offsets is None:
             return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
-        return Deferred.fromCoroutine(_commit_to_zookeeper(request.group_id, known, context.broker))
+        return Deferred.fromCoroutine(_commit_to_zookeeper(request.group_id, known, offsets, context.broker.config))
     in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
     if in_maps:
         commits = in_map_order(commits, _index)
@@ -74,12 +76,13 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
 
 
 async def _commit_to_zookeeper(
-    group_id: str, known: KnownPartitions[OffsetCommitRequestPartition], broker: BrokerView
+    group_id: str,
+    known: KnownPartitions[OffsetCommitRequestPartition],
+    offsets: ZooKeeperOffsets,
+    config: BrokerConfig,
 ) -> Message:
     """Write the offsets one after another. Mirrors KafkaApis.commitOffsetsToZookeeper."""
-    offsets = broker.zookeeper_offsets
-    assert offsets is not None, "the caller has checked it"
-    max_bytes = broker.config["offset.metadata.max.bytes"]
+    max_bytes = config["offset.metadata.max.bytes"]
     assert isinstance(max_bytes, int)
     commits = known.flat()
     errors = []

@@ -35,9 +35,9 @@ from protocol_specs.messages.offset_fetch import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.apis.broker_view import BrokerView, ZooKeeperOffsets
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.groups.group_shard import GroupShard
@@ -54,9 +54,10 @@ TOPIC_IDS_SINCE: Final = 10
 def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResult:
     """Return the offsets of each group."""
     if context.api_version < GROUPS_SINCE:
-        if context.broker.zookeeper_offsets is None:
+        offsets = context.broker.zookeeper_offsets
+        if offsets is None:
             return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
-        return Deferred.fromCoroutine(_fetch_from_zookeeper(request, context.broker))
+        return Deferred.fromCoroutine(_fetch_from_zookeeper(request, offsets, context.broker))
     groups = _groups(request, context)
     if not groups and context.broker.config.behaviour.offset_fetch_of_no_groups_hangs:
         return NoResponse.STAY_MUTED
@@ -72,10 +73,8 @@ def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResul
     return gathered.addCallback(respond)
 
 
-async def _fetch_from_zookeeper(request: OffsetFetchRequest, broker: BrokerView) -> Message:
+async def _fetch_from_zookeeper(request: OffsetFetchRequest, offsets: ZooKeeperOffsets, broker: BrokerView) -> Message:
     """Read the offsets one after another. Mirrors KafkaApis.handleOffsetFetchRequestFromZookeeper."""
-    offsets = broker.zookeeper_offsets
-    assert offsets is not None, "the caller has checked it"
     image = broker.metadata_cache.image
     any_partition = broker.config.behaviour.commits_check_topics_alone
     results: dict[TopicPartition, OffsetFetchResponsePartition] = {}
@@ -92,13 +91,7 @@ async def _fetch_from_zookeeper(request: OffsetFetchRequest, broker: BrokerView)
                 results[key] = OffsetFetchResponsePartition(
                     partition_index=index, committed_offset=offset, metadata="", error_code=ErrorCode.NONE
                 )
-    keys = immutable_order(list(results), partition_hash)
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(name=name, partitions=[results[key] for key in keys if key.topic == name])
-            for name in hash_order(dict.fromkeys(key.topic for key in keys))
-        ]
-    )
+    return _hashed_response(results, immutable_order(list(results), partition_hash))
 
 
 def _groups(request: OffsetFetchRequest, context: RequestContext) -> list[OffsetFetchRequestGroup]:
@@ -279,15 +272,22 @@ def error_response(request: OffsetFetchRequest, context: RequestContext, error_c
             [OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=error_code) for group in groups],
             context,
         )
-    partitions = {(topic.name, index): None for topic in request.topics or () for index in topic.partition_indexes}
-    keys = hash_order_by(partitions, partition_hash)
+    results = {
+        TopicPartition(topic.name, index): _single(_error_partition(index, error_code))
+        for topic in request.topics or ()
+        for index in topic.partition_indexes
+    }
+    return _hashed_response(results, hash_order_by(results, partition_hash))
+
+
+def _hashed_response(
+    results: Mapping[TopicPartition, OffsetFetchResponsePartition], order: Sequence[TopicPartition]
+) -> OffsetFetchResponse:
+    """Return the results of partitions in an order, by topics as Java's HashMap lists them."""
     return OffsetFetchResponse(
         topics=[
-            OffsetFetchResponseTopic(
-                name=name,
-                partitions=[_single(_error_partition(index, error_code)) for topic, index in keys if topic == name],
-            )
-            for name in hash_order(dict.fromkeys(topic for topic, _ in keys))
+            OffsetFetchResponseTopic(name=name, partitions=[results[key] for key in order if key.topic == name])
+            for name in hash_order(dict.fromkeys(key.topic for key in order))
         ]
     )
 

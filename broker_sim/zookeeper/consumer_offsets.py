@@ -11,13 +11,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.zookeeper.messages import Code, ZooKeeperError
+from broker_sim.zookeeper.znodes import consumer_offset_path
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
     from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
-
-CONSUMERS: Final = "/consumers"
 
 
 class ConsumerOffsets:
@@ -51,7 +50,7 @@ class ConsumerOffsets:
 
 def _path(group_id: str, partition: TopicPartition) -> str:
     """Return the path of an offset; ZooKeeperError if the group id makes it invalid."""
-    path = f"{CONSUMERS}/{group_id}/offsets/{partition.topic}/{partition.partition}"
+    path = consumer_offset_path(group_id, partition)
     if _INVALID.search(path):
         raise ZooKeeperError(Code.BAD_ARGUMENTS)
     return path

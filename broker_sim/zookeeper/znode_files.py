@@ -16,10 +16,10 @@ from twisted.logger import Logger
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 from broker_sim.topic_partition import TopicPartition
-from broker_sim.zookeeper.consumer_offsets import CONSUMERS
 from broker_sim.zookeeper.znodes import (
     CLUSTER_ID,
     CONFIGS,
+    CONSUMERS,
     CONTROLLER_EPOCH,
     DELETE_TOPICS,
     NO_STATE,

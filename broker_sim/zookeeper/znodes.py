@@ -26,6 +26,7 @@ CLUSTER_ID: Final = "/cluster/id"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
 TOPICS: Final = "/brokers/topics"
 CONFIGS: Final = "/config"
+CONSUMERS: Final = "/consumers"
 DELETE_TOPICS: Final = "/admin/delete_topics"
 REASSIGN_PARTITIONS: Final = "/admin/reassign_partitions"
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
@@ -80,6 +81,11 @@ def state_znode(partition: PartitionRegistration, controller_epoch: int) -> Znod
 def state_path(topic: str, partition: int) -> str:
     """Return the path of a partition's state."""
     return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def consumer_offset_path(group_id: str, partition: TopicPartition) -> str:
+    """Return the path of an offset that a group has committed."""
+    return f"{CONSUMERS}/{group_id}/offsets/{partition.topic}/{partition.partition}"
 
 
 def config_znode(configs: Mapping[str, str]) -> Znode:
