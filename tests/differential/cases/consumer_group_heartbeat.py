@@ -237,7 +237,7 @@ def topics_that_come_and_grow(probe: Probe) -> None:
 
 @case(settings=AT_ONCE, releases=("4.3.1",))
 def regular_expressions(probe: Probe) -> None:
-    topics = [probe.topic(suffix) for suffix in ("aa", "ab", "b")]
+    topics = [known_topic(probe, suffix) for suffix in ("aa", "ab", "b")]
     group = group_of(probe)
     member = Consumer(probe, group, "m1", None, regex=f"{probe.name}-a.", version=1)
     member.join()

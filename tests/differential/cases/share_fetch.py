@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.requests import batch, fill
 from tests.differential.share_requests import (
@@ -33,7 +34,7 @@ def joined(
     probe: Probe, *members: str, batches: tuple[int, ...] = (5,), reset: str = "earliest"
 ) -> tuple[bytes, list[ShareConsumer]]:
     """Return the id of a topic of one partition with records, and members of a group that share it."""
-    topic = probe.topic()
+    topic = known_topic(probe)
     fill(probe, topic, *(batch(*(b"%d" % number for number in range(count))) for count in batches))
     group = share_group_of(probe, reset=reset)
     consumers = [ShareConsumer(probe, group, name, [topic]) for name in members]
@@ -46,7 +47,7 @@ def joined(
 @case(settings=SHARE, releases=ONLY_NEW)
 def records_are_acquired_and_acknowledged(probe: Probe) -> None:
     for version in (1, 2):
-        topic = probe.topic(f"t{version}")
+        topic = known_topic(probe, f"t{version}")
         fill(probe, topic, batch(b"a", b"b", b"c", b"d", b"e"))
         member = ShareConsumer(probe, share_group_of(probe, f"g{version}"), "m1", [topic])
         member.join()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from tests.differential.case import case
 from tests.differential.cases.groups_admin import offset_delete
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
     OFFSETS_TOPIC,
@@ -57,7 +58,7 @@ def requests_that_are_invalid(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def one_member(probe: Probe) -> None:
-    topic, other = probe.topic(partitions=2), probe.topic("u")
+    topic, other = known_topic(probe, partitions=2), known_topic(probe, "u")
     group = share_group_of(probe)
     member = ShareConsumer(probe, group, "m1", [topic])
     member.join()
@@ -106,7 +107,7 @@ def several_members(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def members_that_change_their_topics(probe: Probe) -> None:
-    topic, other, third = (probe.topic(suffix) for suffix in ("t", "u", "v"))
+    topic, other, third = (known_topic(probe, suffix) for suffix in ("t", "u", "v"))
     group = share_group_of(probe)
     first, second = ShareConsumer(probe, group, "m1", [topic]), ShareConsumer(probe, group, "m2", [topic, other])
     first.join()
@@ -124,7 +125,7 @@ def members_that_change_their_topics(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def groups_of_another_type(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     ids = {topic: probe.topic_id(topic)}
     classic, share, consumer = group_of(probe, "classic"), share_group_of(probe, "share"), group_of(probe, "consumer")
     stable_one(probe, classic)
@@ -155,7 +156,7 @@ def groups_of_another_type(probe: Probe) -> None:
 
 @case(settings=(*SHARE, ("group.share.max.size", "1")), releases=ONLY_NEW)
 def groups_that_are_full(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     group = share_group_of(probe)
     ShareConsumer(probe, group, "m1", [topic]).join()
     ShareConsumer(probe, group, "m2", [topic]).join()

@@ -26,6 +26,7 @@ from protocol_specs.messages.describe_share_group_offsets import (
 )
 from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.group_requests import commit, group_of, list_own_groups
 from tests.differential.requests import batch, fill
@@ -210,7 +211,7 @@ def partitions_that_do_not_exist(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def offsets_of_a_group(probe: Probe) -> None:
-    topic, other = probe.topic(partitions=2), probe.topic("u")
+    topic, other = known_topic(probe, partitions=2), known_topic(probe, "u")
     for partition in (0, 1):
         fill(probe, topic, batch(b"a", b"b", b"c"), partition=partition)
     group = share_group_of(probe)

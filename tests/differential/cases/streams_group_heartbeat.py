@@ -20,6 +20,7 @@ from protocol_specs.messages.streams_group_heartbeat import (
 )
 from tests.differential.case import case
 from tests.differential.cases.groups_admin import offset_delete
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
     NO_DELAY,
@@ -168,7 +169,7 @@ class StreamsMember:
 
 @case(settings=STREAMS, releases=ONLY_NEW)
 def requests_that_are_invalid(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     group = group_of(probe)
     shape = topology(subtopology("0", topic))
     tasked = [TaskIds(subtopology_id="0", partitions=[0])]
@@ -205,7 +206,7 @@ def requests_that_are_invalid(probe: Probe) -> None:
 
 @case(settings=STREAMS, releases=ONLY_NEW)
 def topologies_that_are_invalid(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     for number, shape in enumerate(
         (
             topology(),
@@ -236,7 +237,7 @@ def topologies_that_are_invalid(probe: Probe) -> None:
 
 @case(settings=STREAMS, releases=ONLY_NEW)
 def one_member(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     changelog = f"{group}-store-changelog"
     shape = topology(subtopology("0", topic, changelogs=[internal(changelog, cleanup_policy="compact")]))
@@ -269,7 +270,7 @@ def one_member(probe: Probe) -> None:
 
 @case(settings=STREAMS, releases=ONLY_NEW)
 def two_members(probe: Probe) -> None:
-    topic = probe.topic(partitions=4)
+    topic = known_topic(probe, partitions=4)
     group = group_of(probe)
     shape = topology(subtopology("0", topic))
     first, second = (StreamsMember(probe, group, f"m{number}", shape, process=f"p{number}") for number in (1, 2))
@@ -293,7 +294,7 @@ def two_members(probe: Probe) -> None:
 
 @case(settings=(*STREAMS, ("group.streams.num.standby.replicas", "1")), releases=ONLY_NEW)
 def standby_tasks(probe: Probe) -> None:
-    topic = probe.topic(partitions=2)
+    topic = known_topic(probe, partitions=2)
     group = group_of(probe)
     changelog = f"{group}-store-changelog"
     shape = topology(subtopology("0", topic, changelogs=[internal(changelog)]))
@@ -311,20 +312,20 @@ def standby_tasks(probe: Probe) -> None:
 @case(settings=STREAMS, releases=ONLY_NEW)
 def topics_that_are_missing(probe: Probe) -> None:
     group = group_of(probe)
-    name, other = f"{probe.name}-late", probe.topic("other", partitions=3)
+    name, other = f"{probe.name}-late", known_topic(probe, "other", partitions=3)
     pair = CopartitionGroup(source_topics=[0, 1], source_topic_regex=[], repartition_source_topics=[])
     shape = topology(subtopology("0", name, other, together=[pair]))
     member = StreamsMember(probe, group, "m1", shape)
     member.join(note="a source topic is missing")
     probe.exchange(streams_describe(group), 0)
-    probe.topic("late", partitions=2)
+    known_topic(probe, "late", partitions=2)
     member.beat(note="it is there, with another number of partitions")
     probe.exchange(streams_describe(group), 0)
 
 
 @case(settings=STREAMS, releases=ONLY_NEW)
 def topics_for_repartition(probe: Probe) -> None:
-    topic = probe.topic(partitions=3)
+    topic = known_topic(probe, partitions=3)
     group = group_of(probe)
     between = f"{group}-by-key-repartition"
     shape = topology(
@@ -342,7 +343,7 @@ def topics_for_repartition(probe: Probe) -> None:
 
 @case(settings=STREAMS, releases=ONLY_NEW)
 def groups_of_another_type(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     ids = {topic: probe.topic_id(topic)}
     classic, streams, consumer = (group_of(probe, suffix) for suffix in ("classic", "streams", "consumer"))
     shape = topology(subtopology("0", topic))
