@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import delete_share_group_state as deletes
 from protocol_specs.messages import initialize_share_group_state as initializes
 from protocol_specs.messages import read_share_group_state as reads
@@ -29,6 +30,7 @@ from tests.differential.case import case
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.group_requests import commit, group_of, list_own_groups
+from tests.differential.probe import attempts
 from tests.differential.requests import batch, fill
 from tests.differential.share_requests import (
     ACCEPT,
@@ -150,10 +152,19 @@ def delete_offsets(group: str, *topics: str) -> DeleteShareGroupOffsetsRequest:
     )
 
 
+def await_share_coordinator(probe: Probe, group: str, topic_id: bytes) -> None:
+    """Wait until the share coordinator of a group's partition 0 knows the topic, later than the broker's metadata."""
+    for _ in attempts(f"the share coordinator of {group} to know the topic"):
+        response: Any = probe.quiet(summarize(group, topic_id), 0)
+        if response.results[0].partitions[0].error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return
+
+
 @case(settings=SHARE, releases=ONLY_NEW)
 def state_of_a_partition(probe: Probe) -> None:
     topic_id = probe.topic_id(probe.topic())
     group = share_group_of(probe)
+    await_share_coordinator(probe, group, topic_id)
     probe.exchange(read(group, topic_id), 0, note="nothing is there")
     for version in (0, 1):
         probe.exchange(summarize(group, topic_id), version, note="nothing is there")
@@ -246,8 +257,9 @@ def offsets_of_a_group(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def offsets_of_groups_that_are_unknown(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     new, classic = share_group_of(probe, "new"), group_of(probe, "classic")
+    await_share_coordinator(probe, new, probe.topic_id(topic))
     probe.exchange(commit(classic, (topic, {0: 1})), 9)
     for group in ("", "unknown", classic):
         probe.exchange(delete_offsets(group, topic), 0, note=group[-7:])
