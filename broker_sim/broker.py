@@ -38,7 +38,6 @@ from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.replica_manager import ReplicaManager
 from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.rpc.rpc_server import RpcServer
-from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.interception import Faults
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.power_loss import UnflushedTails
+    from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
@@ -151,8 +151,8 @@ class Broker:
         )
         self.dynamic_config.subscribe(self.replica_manager.replication_quotas.reconfigure)
         self.coordinators = Coordinators(self)
-        self.share_partitions = SharePartitionManager(self)
-        self.replica_manager.roles.leadership_listeners = [self.coordinators, self.share_partitions]
+        self._share_partitions: SharePartitionManager | None = None
+        self.replica_manager.roles.leadership_listeners = [self.coordinators]
         self._log_manager = LogManager(
             reactor=self.reactor,
             config=self.config,
@@ -238,6 +238,16 @@ class Broker:
     def metadata_version(self) -> int:
         """The version of the newest image; it is applied, unless the broker is still catching up."""
         return (self._unpublished or self.metadata_cache.image).version
+
+    @property
+    def share_partitions(self) -> SharePartitionManager:
+        """The share partitions of this incarnation; imported with the first share group, which few tests have."""
+        if self._share_partitions is None:
+            from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
+
+            self._share_partitions = SharePartitionManager(self)
+            self.replica_manager.roles.leadership_listeners.append(self._share_partitions)
+        return self._share_partitions
 
     @property
     def delayed_admin_operations(self) -> list[tuple[str, int]]:
@@ -352,7 +362,8 @@ class Broker:
         self._loader.stop()
         self._log_manager.stop()
         self.coordinators.stop()
-        self.share_partitions.stop()
+        if self._share_partitions is not None:
+            self._share_partitions.stop()
         self.replica_manager.stop()
         self.log_dir_failures.stop()
         self.storage.close(self.now_ms(), clean_epoch=None if abort else self.broker_epoch)
@@ -403,7 +414,8 @@ class Broker:
         self.dynamic_config.apply(image)
         self.replica_manager.apply_image(old, image)
         self.coordinators.apply_image(old, image)
-        self.share_partitions.apply_image(image)
+        if self._share_partitions is not None:
+            self._share_partitions.apply_image(image)
         if image.client_quotas is not old.client_quotas:
             self.quotas.apply(image.client_quotas)
             if self.socket_server is not None:

@@ -74,6 +74,7 @@ class BrokerLifecycle:
 
     def __init__(self, *, host: LifecycleHost, incarnation: bytes, previous_epoch: int, random: random.Random) -> None:
         self._host = host
+        self._heartbeat_version = controller_version(host.release, ApiKey.BROKER_HEARTBEAT)
         self.incarnation = incarnation
         self.epoch = NO_EPOCH
         self.state = BrokerState.NOT_RUNNING
@@ -159,7 +160,8 @@ class BrokerLifecycle:
             registration = registration_request(
                 host, incarnation_id=self.incarnation, previous_broker_epoch=self._previous_epoch
             )
-            registered: Deferred[BrokerRegistrationResponse] = self._send(registration, ApiKey.BROKER_REGISTRATION)
+            version = controller_version(host.release, ApiKey.BROKER_REGISTRATION)
+            registered: Deferred[BrokerRegistrationResponse] = self._send(registration, version)
             registered.addCallbacks(self._registered, self._failed)
             return
         heartbeat = BrokerHeartbeatRequest(
@@ -171,17 +173,16 @@ class BrokerLifecycle:
             offline_log_dirs=list(self._offline_log_dirs),
             cordoned_log_dirs=self._cordoned_log_dirs(),
         )
-        responded: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, ApiKey.BROKER_HEARTBEAT)
+        responded: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, self._heartbeat_version)
         responded.addCallbacks(self._heartbeat_succeeded, self._failed, callbackArgs=(self._offline_log_dirs,))
 
     def _cordoned_log_dirs(self) -> list[bytes] | None:
         """Return the field of every heartbeat of a release with cordoned directories (KIP-1066), else None."""
-        has_field = controller_version(self._host.release, ApiKey.BROKER_HEARTBEAT) >= FIRST_WITH_CORDONED_DIRECTORIES
+        has_field = self._heartbeat_version >= FIRST_WITH_CORDONED_DIRECTORIES
         return list(self._host.cordoned_log_dirs) if has_field else None
 
-    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, api_key: ApiKey) -> Deferred[Any]:
+    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, version: int) -> Deferred[Any]:
         host = self._host
-        version = controller_version(host.release, api_key)
         # The session has expired when a later response arrives.
         timeout_ms = host.config.broker_session_timeout_ms
         return host.links.send(host.id, CONTROLLER_ID, request, version=version, timeout_ms=timeout_ms)
@@ -236,14 +237,14 @@ class BrokerLifecycle:
 
     def _event_of(self, response: BrokerHeartbeatResponse) -> BrokerEvent | None:
         """Return the change that the controller grants; None for no change."""
-        granted = {
-            BrokerState.STARTING: BrokerEvent.CAUGHT_UP if response.is_caught_up else None,
-            BrokerState.RECOVERY: None if response.is_fenced else BrokerEvent.UNFENCED,
-            BrokerState.PENDING_CONTROLLED_SHUTDOWN: (
-                BrokerEvent.SHUTDOWN_APPROVED if response.should_shut_down else None
-            ),
-        }
-        return granted.get(self.state)
+        state = self.state
+        if state is BrokerState.STARTING and response.is_caught_up:
+            return BrokerEvent.CAUGHT_UP
+        if state is BrokerState.RECOVERY and not response.is_fenced:
+            return BrokerEvent.UNFENCED
+        if state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and response.should_shut_down:
+            return BrokerEvent.SHUTDOWN_APPROVED
+        return None
 
     def _heartbeat_delay_ms(self, event: BrokerEvent | None) -> int:
         """Return the time until the next heartbeat; a broker that waits for the controller sends it sooner."""

@@ -52,6 +52,8 @@ def groups_of(request: Message | None) -> list[str]:
         return []
     if request.API_KEY is ApiKey.FIND_COORDINATOR:
         return _found_groups(request)
+    if not any(_entity_plan(type(request), GROUP_ID)):  # type: ignore[arg-type]
+        return []
     return [group for group in entity_values(request, GROUP_ID) if group]
 
 

@@ -55,13 +55,16 @@ class BrokerView(Protocol):
     replica_manager: ReplicaManager
     storage: ReplicaStorage
     coordinators: Coordinators
-    share_partitions: SharePartitionManager
     quotas: QuotaManagers
     apis: KafkaApis
     producer_ids: ProducerIdManager
     active_controller_id: int | None
     zookeeper_offsets: ZooKeeperOffsets | None
     """None in KRaft mode."""
+
+    @property
+    def share_partitions(self) -> SharePartitionManager:
+        """The share partitions of this incarnation."""
 
     def random(self, part: str) -> Random:
         """Return the random stream of one of the broker's parts."""

@@ -6,6 +6,7 @@ this folder. One that brokers only forward to the controller (KIP-590) needs no 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import HandlerTable
@@ -14,10 +15,13 @@ from broker_sim.apis.fetch_sessions import FetchSessionCache
 from broker_sim.apis.forwarding import forwarding_handler
 from broker_sim.apis.node_apis import NodeApis
 from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
+from protocol_specs import releases
 from protocol_specs.api_key import ApiKey, Served
 from protocol_specs.version_range import VersionRange
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.apis.broker_view import BrokerView
 
 __all__ = ["HANDLERS", "KafkaApis"]
@@ -32,17 +36,13 @@ class KafkaApis(NodeApis):
 
     def __init__(self, broker: BrokerView) -> None:
         behaviour = broker.config.behaviour
-        versions = broker.release.api_versions
-        advertised = {key: versions[key] for key in HANDLERS.served if key in versions}
-        if broker.config[TELEMETRY_RECEIVER] and behaviour.telemetry_served_unlisted:
-            telemetry = {key: VersionRange(served[0], served[-1]) for key, served in UNLISTED.items()}
-            advertised = dict(sorted({**advertised, **telemetry}.items()))
-        lowest_produce = behaviour.produce_lowest_served
-        enabled = {
-            # 4.x lists more versions of Produce than it accepts.
-            key: range(max(item.lowest, lowest_produce if key is ApiKey.PRODUCE else 0), item.highest + 1)
-            for key, item in advertised.items()
-        } | (UNLISTED if behaviour.telemetry_served_unlisted else {})
+        advertised, enabled = _versions(
+            broker.release.name,
+            broker.release.mode,
+            lowest_produce=behaviour.produce_lowest_served,
+            telemetry_unlisted=behaviour.telemetry_served_unlisted,
+            telemetry_received=bool(broker.config[TELEMETRY_RECEIVER]),
+        )
         super().__init__(
             handlers=HANDLERS,
             advertised=advertised,
@@ -56,3 +56,21 @@ class KafkaApis(NodeApis):
             shards=behaviour.fetch_session_shards,
             zero_ids_fail=behaviour.fetch_session_zero_ids_fail,
         )
+
+
+@cache
+def _versions(
+    release: str, mode: releases.Mode, *, lowest_produce: int, telemetry_unlisted: bool, telemetry_received: bool
+) -> tuple[Mapping[ApiKey, VersionRange], Mapping[ApiKey, range]]:
+    """Return the versions that all brokers of a kind list, and those that they serve."""
+    versions = releases.get(release, mode).api_versions
+    advertised = {key: versions[key] for key in HANDLERS.served if key in versions}
+    if telemetry_received and telemetry_unlisted:
+        telemetry = {key: VersionRange(served[0], served[-1]) for key, served in UNLISTED.items()}
+        advertised = dict(sorted({**advertised, **telemetry}.items()))
+    enabled = {
+        # 4.x lists more versions of Produce than it accepts.
+        key: range(max(item.lowest, lowest_produce if key is ApiKey.PRODUCE else 0), item.highest + 1)
+        for key, item in advertised.items()
+    }
+    return advertised, enabled | (UNLISTED if telemetry_unlisted else {})

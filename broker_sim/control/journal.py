@@ -73,7 +73,7 @@ class Journal:
         self._cluster: deque[tuple[int, Event]] = deque(maxlen=limit_events)
         self._counts: dict[type[Event], int] = {}
         self._api_counts: dict[tuple[type[Event], str], int] = {}
-        self._subscribers: dict[Callable[[Event], None], None] = {}
+        self._subscribers: tuple[Callable[[Event], None], ...] = ()
         self.sink: Callable[[int, Event], None] | None = None
         """Receives each event with its number, before any subscriber can cause another one: a file."""
 
@@ -105,7 +105,7 @@ class Journal:
             self._notify(event)
 
     def _notify(self, event: Event) -> None:
-        for subscriber in list(self._subscribers):
+        for subscriber in self._subscribers:
             subscriber(event)
 
     @property
@@ -134,8 +134,12 @@ class Journal:
 
     def subscribe(self, subscriber: Callable[[Event], None]) -> Callable[[], None]:
         """Call `subscriber` with each event from now on; returns the function that ends this."""
-        self._subscribers[subscriber] = None
-        return lambda: self._subscribers.pop(subscriber, None)
+        self._subscribers = (*self._subscribers, subscriber)
+
+        def unsubscribe() -> None:
+            self._subscribers = tuple(other for other in self._subscribers if other is not subscriber)
+
+        return unsubscribe
 
     def to_rows(self, *kinds: type[Event]) -> list[Row]:
         """Return the events that are kept as rows with the columns ROW_COLUMNS (for Arrow); lists become `1,2,3`."""

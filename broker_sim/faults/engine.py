@@ -20,7 +20,6 @@ from broker_sim.faults.action_context import Firing
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.progress import Progress
 from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, NoEffect, RuleError, Self
-from broker_sim.faults.rule_checks import check_parts, check_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -130,6 +129,9 @@ class FaultEngine:
             RuleError: the name is taken, the parts of the rule do not fit together, or it names a broker, topic or
                 partition that the cluster does not have. The rule is not added then.
         """
+        # Imported with the first rule: every action comes along, and many a cluster has no rule.
+        from broker_sim.faults.rule_checks import check_parts, check_targets
+
         if rule.name in self._rules:
             raise RuleError(("name",), f"{rule.name!r} is the name of an earlier rule")
         check_parts(rule)

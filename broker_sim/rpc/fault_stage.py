@@ -14,7 +14,6 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
 from broker_sim.log.append_results import PartitionAppend
-from broker_sim.rpc.mutated_response import mutated_response
 from broker_sim.rpc.stage import Stage
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -178,6 +177,9 @@ class FaultStage(Stage):
             context.cut_bytes = interception.cut_bytes
             self._mark()
         elif outcome is Outcome.MUTATE:
+            # Imported with the first mutation, which few processes need.
+            from broker_sim.rpc.mutated_response import mutated_response
+
             try:
                 return mutated_response(context, response, interception.mutations)
             except ProtocolError as error:

@@ -75,19 +75,18 @@ class JournalStage(Stage):
         )
 
     def _record_refusal(self, context: RequestContext, result: Response | NoResponse) -> Response | NoResponse:
-        if isinstance(result, Message):
-            self._record_errors(context, result)
+        if isinstance(result, Message) and (groups := groups_of(context.request)):
+            self._record_errors(context, result, groups[0])
         return result
 
-    def _record_errors(self, context: RequestContext, response: Message) -> None:
-        groups = groups_of(context.request)
-        errors = [code for code in named_values(response, _ERROR_CODE) if code in REFUSALS] if groups else []
+    def _record_errors(self, context: RequestContext, response: Message, group: str) -> None:
+        errors = [code for code in named_values(response, _ERROR_CODE) if code in REFUSALS]
         if errors:
             self._journal.append(
                 GroupRequestRefused(
                     time_us=self._journal.now_us(),
                     broker_id=self._node_id,
-                    group_id=groups[0],
+                    group_id=group,
                     member_id=next(iter(members_of(context.request)), ""),
                     api=context.api_key.api_name,
                     error=ErrorCode(errors[0]).name,

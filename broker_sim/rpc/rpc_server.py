@@ -8,7 +8,7 @@ RequestHandlerHelper.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
@@ -20,7 +20,7 @@ from broker_sim.rpc.journal_stage import JournalStage
 from broker_sim.rpc.quota_stage import QuotaStage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from broker_sim.apis.handler_result import HandlerResult, Response
     from broker_sim.apis.node_apis import NodeApis
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
 
 __all__ = ["RpcServer"]
-
-Hook = TypeVar("Hook")
 
 _log = Logger()
 
@@ -67,10 +65,10 @@ class RpcServer:
     def refresh(self) -> None:
         """Rebuild the lists of active hooks, after a stage has become active or idle."""
         stages = self.stages
-        self.on_arrival = _active(stage.on_arrival for stage in stages)
-        self._before_handler = _active(stage.before_handler for stage in stages)
-        self._on_response = _active(stage.on_response for stage in reversed(stages))
-        self.on_sent = _active(stage.on_sent for stage in stages)
+        self.on_arrival = tuple(filter(None, [stage.on_arrival for stage in stages]))
+        self._before_handler = tuple(filter(None, [stage.before_handler for stage in stages]))
+        self._on_response = tuple(filter(None, [stage.on_response for stage in reversed(stages)]))
+        self.on_sent = tuple(filter(None, [stage.on_sent for stage in stages]))
         self.on_frame = self._faults.on_frame
         self.handle = self._handle_by_stages if self._before_handler else self.apis.serve
 
@@ -186,7 +184,3 @@ class RpcServer:
     def _failed_to_respond(self, failure: Failure, context: RequestContext) -> None:
         _log.failure("Unexpected error responding to {context!r}", failure=failure, context=context)
         context.transport.fail(context)
-
-
-def _active(hooks: Iterable[Hook | None]) -> tuple[Hook, ...]:
-    return tuple(hook for hook in hooks if hook is not None)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
-from broker_sim.coordinators.runtime.coordinator_record import Log
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
-from broker_sim.coordinators.runtime.shard_runner import NO_PRODUCER
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.compression import CompressionCodec
 
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from broker_sim.coordinators.groups.group_shard import GroupShard
+    from broker_sim.coordinators.runtime.coordinator_record import Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
-    from broker_sim.coordinators.runtime.shard_runner import Producer
     from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["GroupCoordinator"]

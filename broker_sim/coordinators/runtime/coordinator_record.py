@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol_specs.schemas.record_serde import Log, decode_key, decode_value, encode_key, encode_value
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message
 
-__all__ = ["CoordinatorRecord", "Log"]
+__all__ = ["NO_PRODUCER", "CoordinatorRecord", "Log", "Producer"]
+
+Producer = tuple[int, int]
+"""The producer id and epoch of transactional records."""
+NO_PRODUCER: Final[Producer] = (-1, -1)
 
 
 class CoordinatorRecord(NamedTuple):

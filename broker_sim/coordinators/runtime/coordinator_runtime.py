@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
 from broker_sim.coordinators.runtime.pending_writes import PendingWrite
-from broker_sim.coordinators.runtime.shard_runner import NO_PRODUCER, Producer, ShardRunner
 from broker_sim.coordinators.runtime.shard_states import ShardState
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.topic_partition import TopicPartition
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
-    from broker_sim.coordinators.runtime.coordinator_record import Log
+    from broker_sim.coordinators.runtime.coordinator_record import Log, Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard, ShardContext
+    from broker_sim.coordinators.runtime.shard_runner import ShardRunner
     from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["CoordinatorRuntime"]
@@ -126,7 +127,7 @@ class CoordinatorRuntime(Generic[S]):
 
     def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
         """Notify the shards of changed and deleted topics. Mirrors onNewMetadataImage."""
-        if self._stopped or new.topics is old.topics:
+        if not self._runners or new.topics is old.topics:
             return
         changed = frozenset(name for name, topic in new.topics.items() if old.topics.get(name) is not topic)
         deleted = frozenset(
@@ -139,6 +140,9 @@ class CoordinatorRuntime(Generic[S]):
                 self._runners[partition].image_changed(changed, deleted)
 
     def _runner(self, partition: int) -> ShardRunner[S]:
+        # Imported with the first shard, which many a test never has.
+        from broker_sim.coordinators.runtime.shard_runner import ShardRunner
+
         runner = self._runners.get(partition)
         if runner is None:
             runner = self._runners[partition] = ShardRunner(

@@ -14,6 +14,7 @@ from twisted.logger import Logger
 
 from broker_sim.control.events import CoordinatorLoaded, CoordinatorUnloaded
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
 from broker_sim.coordinators.runtime.coordinator_timers import RETRY_BACKOFF_MS, CoordinatorTimers
 from broker_sim.coordinators.runtime.log_replay import LogReplay
 from broker_sim.coordinators.runtime.open_batch import OpenBatch
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.coordinators.runtime.coordinator_record import Log
+    from broker_sim.coordinators.runtime.coordinator_record import Log, Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard
     from broker_sim.replication.partition import Partition
@@ -36,13 +37,10 @@ if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.records.compression import CompressionCodec
 
-__all__ = ["NO_PRODUCER", "Producer", "ShardRunner"]
+__all__ = ["ShardRunner"]
 
 S = TypeVar("S", bound="Shard")
 
-Producer = tuple[int, int]
-"""The producer id and epoch of transactional records."""
-NO_PRODUCER: Final[Producer] = (-1, -1)
 _UNKNOWN: Final = CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
 _log = Logger()
 

@@ -74,7 +74,7 @@ class ShareCoordinator:
 
     def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
         """Delete the state of deleted topics."""
-        if self._stopped or new.topics_by_id is old.topics_by_id:
+        if not self.runtime.active_partitions or new.topics_by_id is old.topics_by_id:
             return
         deleted = frozenset(topic_id for topic_id in old.topics_by_id if topic_id not in new.topics_by_id)
         if deleted:

@@ -26,9 +26,8 @@ class PendingClient:
 
 def test_a_broker_killed_during_its_controlled_shutdown_stays_dead() -> None:
     client: Any = PendingClient()
-    host: Any = SimpleNamespace(
-        reactor=Clock(), config=BrokerConfig.parse({"controlled.shutdown.max.retries": "1"}, release="2.8")
-    )
+    config = BrokerConfig.parse({"controlled.shutdown.max.retries": "1"}, release="2.8")
+    host: Any = SimpleNamespace(reactor=Clock(), config=config, release=config.release_table)
     lifecycle = ZooKeeperLifecycle(
         host=host,
         incarnation=b"",
