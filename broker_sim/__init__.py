@@ -18,7 +18,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from broker_sim.stored_records import StoredRecord
     from broker_sim.threaded_cluster import ThreadedCluster
     from broker_sim.topic_spec import TopicSpec
+
+    __version__: str
 
 __all__ = [
     "BrokerSimError",
@@ -42,11 +43,6 @@ __all__ = [
     "TopicSpec",
     "__version__",
 ]
-
-try:
-    __version__ = version("broker-sim")
-except PackageNotFoundError:  # a source tree that is not installed
-    __version__ = "0+unknown"
 
 _MODULES = {
     "BrokerSimError": "broker_sim.errors",
@@ -63,9 +59,21 @@ _MODULES = {
 
 def __getattr__(name: str) -> object:
     """Import a name of the API when it is first used: `broker-sim --help` and pytest start without the brokers."""
+    if name == "__version__":
+        return _version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
+
+
+def _version() -> str:
+    # The metadata of packages take as long to import as many modules, and few programs need them.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("broker-sim")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "0+unknown"
 
 
 def __dir__() -> list[str]:

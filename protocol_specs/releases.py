@@ -79,10 +79,7 @@ class Release:
 
 def get(name: str, mode: Mode | None = None) -> Release:
     """Return a release, by default in KRaft mode where it has both. Raises UnknownRelease."""
-    table = _by_name()
-    modes = table.get(name) or table.get(_newest_patch(name, list(table)))
-    if modes is None:
-        raise UnknownRelease(name, list(table))
+    modes = _modes(full_name(name))
     if mode is None:
         return modes.get(Mode.KRAFT) or modes[Mode.ZOOKEEPER]
     if mode not in modes:
@@ -90,14 +87,23 @@ def get(name: str, mode: Mode | None = None) -> Release:
     return modes[mode]
 
 
+def full_name(name: str) -> str:
+    """Return the full name of a release, without the tables that `get` builds. Raises UnknownRelease."""
+    known = _entries()
+    full = name if name in known else _newest_patch(name, list(known))
+    if full not in known:
+        raise UnknownRelease(name, list(known))
+    return full
+
+
 def modes(name: str) -> tuple[Release, ...]:
     """Return a release in each mode that it has, ZooKeeper first; raises UnknownRelease."""
-    return tuple(_by_name()[get(name).name].values())
+    return tuple(_modes(full_name(name)).values())
 
 
 def names() -> list[str]:
     """Return the full names of all releases, oldest first."""
-    return list(_by_name())
+    return list(_entries())
 
 
 _NO_FEATURES: Final = Features(supported={}, finalized={}, finalized_epoch_sent=False)
@@ -117,18 +123,28 @@ def _newest_patch(name: str, known: list[str]) -> str:
 
 
 @cache
-def _by_name() -> dict[str, dict[Mode, Release]]:
+def _entries() -> dict[str, list[dict[str, Any]]]:
+    """The entries of the table by release, one per mode."""
     text = files("protocol_specs").joinpath("data/releases.json").read_text("utf-8")
-    table: dict[str, dict[Mode, Release]] = {}
+    entries: dict[str, list[dict[str, Any]]] = {}
     for entry in json.loads(text):
-        release = Release(
-            name=entry["release"],
-            mode=Mode(entry["mode"]),
-            observed=entry["source"] == "observed",
-            listeners=MappingProxyType({name: _listener(raw) for name, raw in entry["listeners"].items()}),
-        )
-        table.setdefault(release.name, {})[release.mode] = release
-    return table
+        entries.setdefault(entry["release"], []).append(entry)
+    return entries
+
+
+@cache
+def _modes(name: str) -> dict[Mode, Release]:
+    """The modes of a release; a process uses one release or two of all that there are."""
+    return {Mode(entry["mode"]): _release(entry) for entry in _entries()[name]}
+
+
+def _release(entry: dict[str, Any]) -> Release:
+    return Release(
+        name=entry["release"],
+        mode=Mode(entry["mode"]),
+        observed=entry["source"] == "observed",
+        listeners=MappingProxyType({name: _listener(raw) for name, raw in entry["listeners"].items()}),
+    )
 
 
 def _listener(raw: dict[str, Any]) -> ListenerTable:

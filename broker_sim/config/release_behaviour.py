@@ -314,18 +314,18 @@ def behaviour_of(release: str) -> ReleaseBehaviour:
         ConfigError: No release has that name.
     """
     try:
-        table = releases.get(release)
+        name = releases.full_name(release)
     except UnknownRelease:
         known = releases.names()
         msg = f"release {release!r} is not emulated: known are {', '.join(known)}{nearest(release, known)}"
         raise ConfigError(msg) from None
-    return ReleaseBehaviour(release=table.name, **_switches(table.version))
+    return ReleaseBehaviour(release=name, **_switches(_numbers(name)))
 
 
 @cache
 def release_number(release: str) -> tuple[int, ...]:
     """Return a release as numbers that compare in the order of releases; a short name means its newest patch."""
-    return releases.get(release).version
+    return _numbers(releases.full_name(release))
 
 
 def _switches(version: tuple[int, ...]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -70,6 +69,22 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(EXIT_BAD_INPUT)
 
 
+class _ShowVersion(argparse.Action):
+    """Prints the version, which is looked up only then."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,  # noqa: ARG002 - the signature of an action
+        values: object,  # noqa: ARG002
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> NoReturn:
+        from broker_sim import __version__
+
+        print(f"broker-sim {__version__}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     from broker_scenarios.commands import configs, decode, encode, protocol, trace
     from broker_sim import serve
@@ -80,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"broker-sim {version('broker-sim')}")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show program's version number and exit")
     commands: argparse._SubParsersAction[argparse.ArgumentParser] = parser.add_subparsers(
         required=True, metavar="COMMAND"
     )
