@@ -220,7 +220,8 @@ class Broker:
     @property
     def cordoned_log_dirs(self) -> tuple[bytes, ...]:
         """The ids of the log directories that receive no new replicas (KIP-1066)."""
-        return tuple(self.storage.directory_id(name) for name in self.storage.directories.cordoned)
+        cordoned = self.storage.directories.cordoned
+        return tuple(map(self.storage.directory_id, cordoned)) if cordoned else ()
 
     @property
     def features(self) -> tuple[FeatureRange, ...]:

@@ -34,6 +34,7 @@ _KEY_OF_A_GROUP: Final = 0
 
 _Plan: TypeAlias = "tuple[tuple[str, ...], tuple[str, ...]]"
 """The names of the fields whose values are wanted, and of those whose structs have such fields."""
+_NO_FIELDS: Final[_Plan] = ((), ())
 
 
 def entity_values(message: Struct, entity: str) -> Iterator[Any]:
@@ -52,7 +53,7 @@ def groups_of(request: Message | None) -> list[str]:
         return []
     if request.API_KEY is ApiKey.FIND_COORDINATOR:
         return _found_groups(request)
-    if not any(_entity_plan(type(request), GROUP_ID)):  # type: ignore[arg-type]
+    if _entity_plan(type(request), GROUP_ID) == _NO_FIELDS:  # type: ignore[arg-type]
         return []
     return [group for group in entity_values(request, GROUP_ID) if group]
 

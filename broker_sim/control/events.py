@@ -6,7 +6,7 @@ run. `time_us` is the reactor's time; `broker_id` is the node of the event, -1 f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -34,7 +34,7 @@ class Detail(IntEnum):
     """The traffic too: connections, requests, batches, responses, high watermarks."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class Event:
     """The base of all events; `kind` is the name of the class."""
 
@@ -47,15 +47,27 @@ class Event:
         """The name of the event's class."""
         return type(self).__name__
 
+    # Written once: generated methods of every class would take half of the time of this module's import.
+    def __repr__(self) -> str:
+        values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+        return f"{self.kind}({values})"
 
-@dataclass(slots=True, kw_only=True)
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class TrafficEvent(Event):
     """An event that comes with a request or a batch: kept with `Detail.FULL` alone."""
 
     detail: ClassVar[Detail] = Detail.FULL
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ConnectionOpened(TrafficEvent):
     """A listener has accepted a client's connection."""
 
@@ -64,7 +76,7 @@ class ConnectionOpened(TrafficEvent):
     client_host: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ConnectionClosed(TrafficEvent):
     """A client's connection is gone; `reason` names the side that closed it and the cause."""
 
@@ -72,7 +84,7 @@ class ConnectionClosed(TrafficEvent):
     reason: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class RequestReceived(TrafficEvent):
     """A complete request has arrived; between brokers `connection_id` is the name of the link."""
 
@@ -87,7 +99,7 @@ class RequestReceived(TrafficEvent):
     """The correlation id that the client chose; -1 between brokers."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ResponseSent(TrafficEvent):
     """A response is written. The times are those of RequestMetrics, in microseconds."""
 
@@ -104,7 +116,7 @@ class ResponseSent(TrafficEvent):
     total_us: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BatchAppended(TrafficEvent):
     """A leader has appended a batch to its log."""
 
@@ -121,7 +133,7 @@ class BatchAppended(TrafficEvent):
     request_id: int = -1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BatchDeduplicated(TrafficEvent):
     """A leader has recognised a batch that it already holds; the offsets are those of the first append."""
 
@@ -133,7 +145,7 @@ class BatchDeduplicated(TrafficEvent):
     request_id: int = -1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ProduceCompleted(TrafficEvent):
     """A partition of a Produce request is complete, with the state of its leader and ISR at that time."""
 
@@ -149,7 +161,7 @@ class ProduceCompleted(TrafficEvent):
     request_id: int = -1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class HighWatermarkAdvanced(TrafficEvent):
     """A leader's high watermark has moved."""
 
@@ -159,7 +171,7 @@ class HighWatermarkAdvanced(TrafficEvent):
     leader_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class TelemetryReceived(TrafficEvent):
     """A client has pushed its metrics to a broker with a receiver; `metrics` as they came (KIP-714)."""
 
@@ -171,7 +183,7 @@ class TelemetryReceived(TrafficEvent):
     metrics: bytes
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class TopicCreated(Event):
     """A topic is committed in the metadata."""
 
@@ -180,7 +192,7 @@ class TopicCreated(Event):
     partitions: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class TopicDeleted(Event):
     """A topic has left the metadata."""
 
@@ -188,7 +200,7 @@ class TopicDeleted(Event):
     topic_id: bytes
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class MetadataCommitted(TrafficEvent):
     """A batch of the metadata log is committed; `records` counts each type: `TopicRecord 1, PartitionRecord 3`."""
 
@@ -198,7 +210,7 @@ class MetadataCommitted(TrafficEvent):
     records: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class LeaderElected(Event):
     """The controller has committed a new leader (`broker_id`); `unclean` when it was not in the ISR."""
 
@@ -210,7 +222,7 @@ class LeaderElected(Event):
     unclean: bool
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class IsrChanged(Event):
     """The controller has committed another ISR; `broker_id` is the leader."""
 
@@ -222,7 +234,7 @@ class IsrChanged(Event):
     partition_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class LogTruncated(Event):
     """A replica has removed [`from_offset`, `to_offset`) to follow `leader_id` at `leader_epoch`.
 
@@ -241,27 +253,27 @@ class LogTruncated(Event):
     batches: Sequence[RemovedBatch] = field(default=(), repr=False)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BrokerStarted(Event):
     """A broker runs; it is still fenced."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BrokerStopped(Event):
     """A broker has shut down in order, after it had moved its leaderships."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BrokerKilled(Event):
     """A broker was killed: connections reset, timers gone, logs kept."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class PowerLost(Event):
     """The machine of a broker has lost its power: unflushed data may be lost."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class TailLost(Event):
     """A broker that had lost its power does not find [`from_offset`, `to_offset`) of a log, which was never flushed.
 
@@ -275,7 +287,7 @@ class TailLost(Event):
     batches: Sequence[RemovedBatch] = field(default=(), repr=False)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class LogDirFailed(Event):
     """A log directory of a broker is offline, and the replicas in it (`topic-partition`) with it."""
 
@@ -283,45 +295,45 @@ class LogDirFailed(Event):
     partitions: tuple[str, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BrokerRegistered(Event):
     """The controller has given a broker a new epoch."""
 
     broker_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BrokerFenced(Event):
     """The controller has fenced a broker: it leads no partition and is in no ISR, except as the last member."""
 
     broker_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class BrokerUnfenced(Event):
     """The controller has unfenced a broker, which may serve."""
 
     broker_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ControllerElected(Event):
     """A node is the active controller now: with ZooKeeper a broker, else a voter of the quorum."""
 
     controller_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ControllerKilled(Event):
     """A controller was killed; its log and its votes are kept."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ControllerStarted(Event):
     """A controller has started again, on the log that it had."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class CoordinatorLoaded(Event):
     """A broker coordinates the keys of a partition of an internal topic: it has replayed the partition's records."""
 
@@ -331,7 +343,7 @@ class CoordinatorLoaded(Event):
     leader_epoch: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class CoordinatorUnloaded(Event):
     """A broker does not coordinate the keys of a partition of an internal topic any more."""
 
@@ -339,7 +351,7 @@ class CoordinatorUnloaded(Event):
     partition: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class GroupStateChanged(Event):
     """A group has another state; `generation` is its generation or epoch, `group_type` is that of ListGroups."""
 
@@ -352,7 +364,7 @@ class GroupStateChanged(Event):
     reason: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class GroupMemberJoined(Event):
     """A group has a new member; a static one has an instance id."""
 
@@ -363,7 +375,7 @@ class GroupMemberJoined(Event):
     group_instance_id: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class GroupMemberRemoved(Event):
     """A group has lost a member; `reason`: it left, its session or rebalance time-out ended, ..."""
 
@@ -372,7 +384,7 @@ class GroupMemberRemoved(Event):
     reason: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class GroupMemberAssigned(Event):
     """A member has got an assignment: `orders-0, orders-3`, or an opaque size where the broker cannot read it."""
 
@@ -382,7 +394,7 @@ class GroupMemberAssigned(Event):
     assignment: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class GroupRequestRefused(Event):
     """A member's request is refused: it is fenced, unknown, or of another generation."""
 
@@ -392,7 +404,7 @@ class GroupRequestRefused(Event):
     error: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class OffsetCommitted(TrafficEvent):
     """A group has committed the offset of a partition: the record is replicated."""
 
@@ -404,7 +416,7 @@ class OffsetCommitted(TrafficEvent):
     offset: int
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class OffsetRemoved(Event):
     """The committed offset of a partition is gone; `reason`: expired, deleted, or its topic or group is deleted."""
 
@@ -414,12 +426,12 @@ class OffsetRemoved(Event):
     reason: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ZooKeeperSessionExpired(Event):
     """A broker's session at ZooKeeper has ended, and its registration is gone."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class LinkChanged(Event):
     """A link between two nodes was held, released, cut, restored or slowed; `broker_id` is its source."""
 
@@ -428,7 +440,7 @@ class LinkChanged(Event):
     delay_ms: float
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class RuleFired(Event):
     """A fault rule has fired."""
 
@@ -441,7 +453,7 @@ class RuleFired(Event):
     request_id: int = -1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class RuleReleased(Event):
     """The requests that a fault rule held go on."""
 

@@ -84,27 +84,21 @@ class Journal:
         """
         kind = type(event)
         detail = kind.detail
-        if detail > self.detail:
-            self._notify(event)
-            return
-        self._sequence += 1
-        kept = self._traffic if detail else self._cluster
-        if len(kept) == self.limit_events:
-            self.dropped += 1
-        kept.append((self._sequence, event))
-        self._counts[kind] = self._counts.get(kind, 0) + 1
-        api = getattr(event, "api", None)
-        if api is not None:
-            self._api_counts[kind, api] = self._api_counts.get((kind, api), 0) + 1
-        if self.digest is not None:
-            values = _VALUES[kind](event)
-            self.digest.update(kind.__name__, *(_flat(values) if kind in _WITH_LISTS else values))
-        if self.sink is not None:
-            self.sink(self._sequence, event)
-        if self._subscribers:
-            self._notify(event)
-
-    def _notify(self, event: Event) -> None:
+        if detail <= self.detail:
+            self._sequence += 1
+            kept = self._traffic if detail else self._cluster
+            if len(kept) == self.limit_events:
+                self.dropped += 1
+            kept.append((self._sequence, event))
+            self._counts[kind] = self._counts.get(kind, 0) + 1
+            api = getattr(event, "api", None)
+            if api is not None:
+                self._api_counts[kind, api] = self._api_counts.get((kind, api), 0) + 1
+            if self.digest is not None:
+                values = _VALUES[kind](event)
+                self.digest.update(kind.__name__, *(_flat(values) if kind in _WITH_LISTS else values))
+            if self.sink is not None:
+                self.sink(self._sequence, event)
         for subscriber in self._subscribers:
             subscriber(event)
 
