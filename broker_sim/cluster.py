@@ -89,7 +89,16 @@ class Cluster:
         data_dir: str | None = None,
         disk: Disk | None = None,
     ) -> None:
-        check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
+        check_shape(
+            brokers=brokers,
+            controllers=controllers,
+            ports=ports,
+            controller_ports=controller_ports,
+            release=release,
+            host=host,
+            data_dir=data_dir,
+            journal_detail=journal_detail,
+        )
         specs = topic_specs(topics)
         given = config_texts({} if config is None else config)
         self.reactor = reactor

@@ -6,8 +6,10 @@ Every refusal names the argument, the value and what was expected, in one line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Final, TypeAlias
 
+from broker_sim.control.events import Detail
 from broker_sim.errors import BrokerSimError, ConfigError
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_spec import TopicSpec
@@ -24,12 +26,27 @@ TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSp
 """Topics as texts (`orders:6:3`) or specs, or numbers of partitions by name."""
 
 
-def check_shape(*, brokers: object, ports: object, controller_ports: object, release: object, host: object) -> None:
+def check_shape(
+    *,
+    brokers: int,
+    controllers: object,
+    ports: object,
+    controller_ports: object,
+    release: object,
+    host: object,
+    data_dir: object,
+    journal_detail: object,
+) -> None:
     """Check what is no configuration. Raises BrokerSimError or ConfigError."""
-    if isinstance(brokers, bool) or not isinstance(brokers, int):
-        raise BrokerSimError(f"brokers: {brokers!r} is no whole number; expected 1 to {BROKERS_MAX}, such as brokers=3")
-    if not 1 <= brokers <= BROKERS_MAX:
-        raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
+    _check_number("brokers", brokers)
+    _check_number("controllers", controllers)
+    if not isinstance(host, str) and not callable(host):
+        raise ConfigError(f"host: {host!r} is no text; expected an address such as '127.0.0.1'")
+    if data_dir is not None and not isinstance(data_dir, str | PathLike):
+        raise BrokerSimError(f"data_dir: {data_dir!r} is no path; expected a folder's, or None for logs in memory")
+    if not isinstance(journal_detail, Detail):
+        expected = "expected Detail.CLUSTER or Detail.FULL of broker_sim.control.events"
+        raise BrokerSimError(f"journal_detail: {journal_detail!r} is no Detail; {expected}")
     if not isinstance(release, str):
         raise ConfigError(f"release: {release!r} is no text; expected a release such as '{release}' or '4.3.1'")
     if host == META_ADDRESS:
@@ -45,6 +62,13 @@ def check_shape(*, brokers: object, ports: object, controller_ports: object, rel
             raise BrokerSimError(f"ports: {len(ports)} were given for {brokers} brokers")
     if controller_ports is not None:
         _check_ports("controller_ports", controller_ports)
+
+
+def _check_number(name: str, number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise BrokerSimError(f"{name}: {number!r} is no whole number; expected 1 to {BROKERS_MAX}, such as {name}=3")
+    if not 1 <= number <= BROKERS_MAX:
+        raise BrokerSimError(f"{name}: {number} is not between 1 and {BROKERS_MAX}")
 
 
 def _check_ports(name: str, ports: object) -> None:

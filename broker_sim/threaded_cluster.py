@@ -119,6 +119,8 @@ class ThreadedCluster:
         quick_failover: bool = False,
         quick_groups: bool = False,
     ) -> None:
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
+            raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as {TIMEOUT_S}")
         self.timeout_s = timeout_s
         if (quick_failover or quick_groups) and isinstance(release, str):
             quick = {**(QUICK_FAILOVER if quick_failover else {}), **(QUICK_GROUPS if quick_groups else {})}

@@ -17,6 +17,13 @@ from broker_sim.cluster_input import config_texts, topic_specs
         ({"brokers": "3"}, "brokers: '3' is no whole number; expected 1 to 1000"),
         ({"brokers": 3.5}, "brokers: 3.5 is no whole number"),
         ({"brokers": 0}, "brokers: 0 is not between 1 and 1000"),
+        ({"controllers": "3"}, "controllers: '3' is no whole number; expected 1 to 1000, such as controllers=3"),
+        ({"controllers": 0}, "controllers: 0 is not between 1 and 1000"),
+        ({"host": 3}, "host: 3 is no text; expected an address such as '127.0.0.1'"),
+        ({"data_dir": 3}, "data_dir: 3 is no path; expected a folder's, or None for logs in memory"),
+        ({"journal_detail": "full"}, "journal_detail: 'full' is no Detail; expected Detail.CLUSTER or Detail.FULL"),
+        ({"timeout_s": "10"}, "timeout_s: '10' is no time; expected seconds above 0, such as "),
+        ({"timeout_s": -1}, "timeout_s: -1 is no time"),
         ({"release": 3.7}, "release: 3.7 is no text; expected a release such as '3.7'"),
         ({"brokers": 1, "ports": [70000]}, "ports: 70000 (number 1) is no port; expected 0 to 65535"),
         (
