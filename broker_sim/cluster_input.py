@@ -14,7 +14,7 @@ from broker_sim.errors import BrokerSimError, ConfigError
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_spec import TopicSpec
 
-__all__ = ["ConfigInput", "TopicsInput", "check_shape", "config_texts", "topic_spec", "topic_specs"]
+__all__ = ["ConfigInput", "TopicsInput", "check_shape", "check_timeout", "config_texts", "topic_spec", "topic_specs"]
 
 BROKERS_MAX: Final = 1000
 PORT_MAX: Final = 65_535
@@ -62,6 +62,12 @@ def check_shape(
             raise BrokerSimError(f"ports: {len(ports)} were given for {brokers} brokers")
     if controller_ports is not None:
         _check_ports("controller_ports", controller_ports)
+
+
+def check_timeout(timeout_s: object) -> None:
+    """Check the deadline of the calls to a cluster. Raises BrokerSimError."""
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
+        raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as timeout_s=30")
 
 
 def _check_number(name: str, number: object) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
 from broker_sim.cluster import Cluster
+from broker_sim.cluster_input import check_timeout
 from broker_sim.config.definitions import broker_definitions
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.control.events import RequestReceived
@@ -119,8 +120,7 @@ class ThreadedCluster:
         quick_failover: bool = False,
         quick_groups: bool = False,
     ) -> None:
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
-            raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as {TIMEOUT_S}")
+        check_timeout(timeout_s)
         self.timeout_s = timeout_s
         if (quick_failover or quick_groups) and isinstance(release, str):
             quick = {**(QUICK_FAILOVER if quick_failover else {}), **(QUICK_GROUPS if quick_groups else {})}
