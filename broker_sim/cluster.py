@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, succeed
 from broker_sim.apis.auto_topic_creation import offsets_topic
 from broker_sim.broker import Broker
 from broker_sim.clock import microseconds_of
-from broker_sim.cluster_input import check_shape, config_texts, topic_spec, topic_specs
+from broker_sim.cluster_input import check_options, check_shape, config_texts, topic_spec, topic_specs
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
@@ -89,16 +89,8 @@ class Cluster:
         data_dir: str | None = None,
         disk: Disk | None = None,
     ) -> None:
-        check_shape(
-            brokers=brokers,
-            controllers=controllers,
-            ports=ports,
-            controller_ports=controller_ports,
-            release=release,
-            host=host,
-            data_dir=data_dir,
-            journal_detail=journal_detail,
-        )
+        check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
+        check_options(controllers=controllers, data_dir=data_dir, journal_detail=journal_detail)
         specs = topic_specs(topics)
         given = config_texts({} if config is None else config)
         self.reactor = reactor
@@ -107,8 +99,7 @@ class Cluster:
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
-        now_us = microseconds_of(reactor)
-        self.journal = Journal(now_us, detail=journal_detail, digest=digest, **limits)
+        self.journal = Journal(microseconds_of(reactor), detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self._data = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
         streams = self.streams
@@ -145,7 +136,7 @@ class Cluster:
         )
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
-        self.started_us = now_us()
+        self.started_us = self.journal.now_us()
 
     def _set_up_data(self, data_dir: str, disk: Disk | None, controllers: int) -> ClusterData:
         from broker_sim.cluster_data import set_up_data

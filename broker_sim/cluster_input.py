@@ -14,7 +14,16 @@ from broker_sim.errors import BrokerSimError, ConfigError
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_spec import TopicSpec
 
-__all__ = ["ConfigInput", "TopicsInput", "check_shape", "check_timeout", "config_texts", "topic_spec", "topic_specs"]
+__all__ = [
+    "ConfigInput",
+    "TopicsInput",
+    "check_options",
+    "check_shape",
+    "check_timeout",
+    "config_texts",
+    "topic_spec",
+    "topic_specs",
+]
 
 BROKERS_MAX: Final = 1000
 PORT_MAX: Final = 65_535
@@ -26,27 +35,14 @@ TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSp
 """Topics as texts (`orders:6:3`) or specs, or numbers of partitions by name."""
 
 
-def check_shape(
-    *,
-    brokers: int,
-    controllers: object,
-    ports: object,
-    controller_ports: object,
-    release: object,
-    host: object,
-    data_dir: object,
-    journal_detail: object,
-) -> None:
+def check_shape(*, brokers: object, ports: object, controller_ports: object, release: object, host: object) -> None:
     """Check what is no configuration. Raises BrokerSimError or ConfigError."""
-    _check_number("brokers", brokers)
-    _check_number("controllers", controllers)
+    _check_whole_number("brokers", brokers)
+    assert isinstance(brokers, int)
+    if not 1 <= brokers <= BROKERS_MAX:
+        raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
     if not isinstance(host, str) and not callable(host):
         raise ConfigError(f"host: {host!r} is no text; expected an address such as '127.0.0.1'")
-    if data_dir is not None and not isinstance(data_dir, str | PathLike):
-        raise BrokerSimError(f"data_dir: {data_dir!r} is no path; expected a folder's, or None for logs in memory")
-    if not isinstance(journal_detail, Detail):
-        expected = "expected Detail.CLUSTER or Detail.FULL of broker_sim.control.events"
-        raise BrokerSimError(f"journal_detail: {journal_detail!r} is no Detail; {expected}")
     if not isinstance(release, str):
         raise ConfigError(f"release: {release!r} is no text; expected a release such as '{release}' or '4.3.1'")
     if host == META_ADDRESS:
@@ -64,17 +60,25 @@ def check_shape(
         _check_ports("controller_ports", controller_ports)
 
 
+def check_options(*, controllers: object, data_dir: object, journal_detail: object) -> None:
+    """Check the kinds of further arguments. Raises BrokerSimError."""
+    _check_whole_number("controllers", controllers)
+    if data_dir is not None and not isinstance(data_dir, str | PathLike):
+        raise BrokerSimError(f"data_dir: {data_dir!r} is no path; expected a folder's, or None for logs in memory")
+    if not isinstance(journal_detail, Detail):
+        expected = "expected Detail.CLUSTER or Detail.FULL of broker_sim.control.events"
+        raise BrokerSimError(f"journal_detail: {journal_detail!r} is no Detail; {expected}")
+
+
 def check_timeout(timeout_s: object) -> None:
     """Check the deadline of the calls to a cluster. Raises BrokerSimError."""
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
         raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as timeout_s=30")
 
 
-def _check_number(name: str, number: object) -> None:
+def _check_whole_number(name: str, number: object) -> None:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise BrokerSimError(f"{name}: {number!r} is no whole number; expected 1 to {BROKERS_MAX}, such as {name}=3")
-    if not 1 <= number <= BROKERS_MAX:
-        raise BrokerSimError(f"{name}: {number} is not between 1 and {BROKERS_MAX}")
+        raise BrokerSimError(f"{name}: {number!r} is no whole number; expected one above 0, such as {name}=3")
 
 
 def _check_ports(name: str, ports: object) -> None:

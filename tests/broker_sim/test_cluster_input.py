@@ -14,11 +14,11 @@ from broker_sim.cluster_input import config_texts, topic_specs
 @pytest.mark.parametrize(
     ("shape", "problem"),
     [
-        ({"brokers": "3"}, "brokers: '3' is no whole number; expected 1 to 1000"),
+        ({"brokers": "3"}, "brokers: '3' is no whole number; expected one above 0, such as brokers=3"),
         ({"brokers": 3.5}, "brokers: 3.5 is no whole number"),
         ({"brokers": 0}, "brokers: 0 is not between 1 and 1000"),
-        ({"controllers": "3"}, "controllers: '3' is no whole number; expected 1 to 1000, such as controllers=3"),
-        ({"controllers": 0}, "controllers: 0 is not between 1 and 1000"),
+        ({"controllers": "3"}, "controllers: '3' is no whole number; expected one above 0, such as controllers=3"),
+        ({"controllers": 0}, "controllers: 0 is not between 1 and 9"),
         ({"host": 3}, "host: 3 is no text; expected an address such as '127.0.0.1'"),
         ({"data_dir": 3}, "data_dir: 3 is no path; expected a folder's, or None for logs in memory"),
         ({"journal_detail": "full"}, "journal_detail: 'full' is no Detail; expected Detail.CLUSTER or Detail.FULL"),
