@@ -37,9 +37,7 @@ TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSp
 
 def check_shape(*, brokers: object, ports: object, controller_ports: object, release: object, host: object) -> None:
     """Check what is no configuration. Raises BrokerSimError or ConfigError."""
-    _check_whole_number("brokers", brokers)
-    assert isinstance(brokers, int)
-    if not 1 <= brokers <= BROKERS_MAX:
+    if not 1 <= _whole_number("brokers", brokers) <= BROKERS_MAX:
         raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
     if not isinstance(host, str) and not callable(host):
         raise ConfigError(f"host: {host!r} is no text; expected an address such as '127.0.0.1'")
@@ -62,7 +60,7 @@ def check_shape(*, brokers: object, ports: object, controller_ports: object, rel
 
 def check_options(*, controllers: object, data_dir: object, journal_detail: object) -> None:
     """Check the kinds of further arguments. Raises BrokerSimError."""
-    _check_whole_number("controllers", controllers)
+    _whole_number("controllers", controllers)
     if data_dir is not None and not isinstance(data_dir, str | PathLike):
         raise BrokerSimError(f"data_dir: {data_dir!r} is no path; expected a folder's, or None for logs in memory")
     if not isinstance(journal_detail, Detail):
@@ -76,9 +74,10 @@ def check_timeout(timeout_s: object) -> None:
         raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as timeout_s=30")
 
 
-def _check_whole_number(name: str, number: object) -> None:
+def _whole_number(name: str, number: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise BrokerSimError(f"{name}: {number!r} is no whole number; expected one above 0, such as {name}=3")
+    return number
 
 
 def _check_ports(name: str, ports: object) -> None:

@@ -49,7 +49,7 @@ class Event:
 
     # Written once: generated methods of every class would take half of the time of this module's import.
     def __repr__(self) -> str:
-        values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+        values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
         return f"{self.kind}({values})"
 
     def __eq__(self, other: object) -> bool:

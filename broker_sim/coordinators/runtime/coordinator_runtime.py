@@ -140,11 +140,11 @@ class CoordinatorRuntime(Generic[S]):
                 self._runners[partition].image_changed(changed, deleted)
 
     def _runner(self, partition: int) -> ShardRunner[S]:
-        # Imported with the first shard, which many a test never has.
-        from broker_sim.coordinators.runtime.shard_runner import ShardRunner
-
         runner = self._runners.get(partition)
         if runner is None:
+            # Imported with the first shard, which many a test never has.
+            from broker_sim.coordinators.runtime.shard_runner import ShardRunner
+
             runner = self._runners[partition] = ShardRunner(
                 TopicPartition(self._topic, partition),
                 log=self._log,
