@@ -47,8 +47,11 @@ class Coordinators:
         """Notify the shards of changed and deleted topics."""
         for runtime in self._runtimes.values():
             runtime.apply_image(old, new)
-        self.groups.apply_image(old, new)
-        self.share.apply_image(old, new)
+        if new.topics_by_id is not old.topics_by_id:
+            deleted = frozenset(old.topics_by_id.keys() - new.topics_by_id.keys())
+            if deleted:
+                self.groups.topics_deleted(deleted)
+                self.share.topics_deleted(deleted)
 
     def stop(self) -> None:
         """End with the process."""

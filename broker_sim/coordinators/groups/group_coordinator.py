@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_record import Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
-    from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["GroupCoordinator"]
 
@@ -61,12 +60,8 @@ class GroupCoordinator:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
         return partition_for(group_id, partitions)
 
-    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
+    def topics_deleted(self, topic_ids: frozenset[bytes]) -> None:
         """Have the share groups forget the share partitions of deleted topics."""
-        deleted = old.topics_by_id.keys() - new.topics_by_id.keys() if old.topics_by_id is not new.topics_by_id else ()
-        if not deleted:
-            return
-        topic_ids = frozenset(deleted)
         for write in self.runtime.write_everywhere(
             "maybe-cleanup-share-group-state", lambda shard: shard.share.delete_topics(topic_ids)
         ):

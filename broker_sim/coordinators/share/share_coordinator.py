@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
     from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
     from broker_sim.coordinators.share.share_shard import ShareShard
-    from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["ShareCoordinator"]
 
@@ -72,13 +71,9 @@ class ShareCoordinator:
         partitions = self.runtime.partitions
         return self.runtime.write(partition_for(key.text, partitions) if partitions else -1, name, operation)
 
-    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
-        """Delete the state of deleted topics."""
-        if not self.runtime.active_partitions or new.topics_by_id is old.topics_by_id:
-            return
-        deleted = frozenset(topic_id for topic_id in old.topics_by_id if topic_id not in new.topics_by_id)
-        if deleted:
-            self._write_everywhere("on-topics-deleted", lambda shard: shard.delete_topics(deleted))
+    def topics_deleted(self, topic_ids: frozenset[bytes]) -> None:
+        """Delete the state of deleted topics. Mirrors onTopicsDeleted."""
+        self._write_everywhere("on-topics-deleted", lambda shard: shard.delete_topics(topic_ids))
 
     def _write_everywhere(self, name: str, operation: Callable[[ShareShard], CoordinatorResult[None]]) -> None:
         for deferred in self.runtime.write_everywhere(name, operation):

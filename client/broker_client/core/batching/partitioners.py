@@ -55,7 +55,7 @@ class KeyHashes:
 
 
 class StickyPartition:
-    """The partition that records without a key go to for now, and what it got since it was chosen."""
+    """The partition of records without a key until the next switch, and the bytes produced to it so far."""
 
     __slots__ = ("partition", "produced_bytes")
 
@@ -103,7 +103,7 @@ class BuiltInPartitioner:
         self.sticky_batch_size = max(sticky_batch_size, 1)
         self._random = random
         self.sticky: StickyPartition | None = None
-        """The one for now; None before the first record."""
+        """The partition until the next switch; None before the first record."""
         self._load_stats: _LoadStats | None = None
 
     @property
