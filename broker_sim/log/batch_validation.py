@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin
+from broker_sim.log.received_batch import ReceivedBatch, place_in_request
 from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, target_codec
 from broker_sim.log.stored_batch import LOG_FIELDS, NO_TIMESTAMP, StoredBatch
 from protocol_specs.errors import RecordBatchError
@@ -31,6 +32,8 @@ from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_sim.config.topic_config import TopicConfig
     from protocol_specs.records.batch_walk import RecordsWalk
 
@@ -74,8 +77,16 @@ def stored_as_it_is(
         or (producer_id >= 0 and base_sequence < 0)
     ):
         return None
-    data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
-    walk = _walk(data, records_count, codec)
+    make: Callable[..., StoredBatch] = StoredBatch
+    data: bytes | memoryview
+    place = None if codec else place_in_request(records)
+    if place is None:
+        data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
+        walk = _walk(data, RECORD_BATCH_OVERHEAD, length, records_count, codec)
+    else:
+        make, data = ReceivedBatch, memoryview(records)
+        request, position = place
+        walk = _walk(request, position + RECORD_BATCH_OVERHEAD, position + length, records_count, codec)
     if walk is None:
         return None
     newest = base_timestamp + walk.max_timestamp_delta
@@ -95,7 +106,7 @@ def stored_as_it_is(
         newest = NO_TIMESTAMP
     if newest != max_timestamp or timestamp_type:
         data = with_offset_and_epoch(records, offset, leader_epoch, max_timestamp=newest, timestamp_type=timestamp_type)
-    return StoredBatch(
+    return make(
         data,
         offset,
         offset + last_offset_delta,
@@ -110,11 +121,11 @@ def stored_as_it_is(
     )
 
 
-def _walk(data: bytes, records_count: int, codec: int) -> RecordsWalk | None:
+def _walk(data: bytes, start: int, end: int, records_count: int, codec: int) -> RecordsWalk | None:
     """Walk over the records; None if one is malformed or their offsets must be corrected."""
     try:
         if not codec:
-            return walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
+            return walk_records(data, records_count, start=start, end=end)
         section = records_section(data, peek_header(data), limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
         walk = walk_records(section, records_count, reading=RecordReading.PARTIAL)
     except RecordBatchError:

@@ -86,10 +86,12 @@ def walk_records(
     *,
     reading: RecordReading = _BUFFER,
     start: int = 0,
+    end: int | None = None,
 ) -> RecordsWalk:
     """Walk `count` records of a decompressed section; an offset delta is right when it is the record's index.
 
-    The section begins at `start`, which errors count from, and ends with the bytes. A view is copied first.
+    The section begins at `start`, which errors count from, and ends at `end` or else with the bytes; records that go
+    beyond `end` are refused, though not always with the text that they have without it. A view is copied first.
     Raises InvalidRecord (Kafka's 87) for the first malformed record, for bytes after the last one and for a negative
     count; MalformedVarint (Kafka's -1) in a BUFFER for a record length that does not end after five bytes.
     """
@@ -98,17 +100,19 @@ def walk_records(
     if count == 0:
         return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
-    if count == 1:
+    if end is None:
+        end = len(data)
+    if count == 1 and end == len(data):
         lone = walk_lone(data, start)
         if lone is not None:
             return lone
     if reading is not _PARTIAL:
-        return _walk(data, count, reading, start)
+        return _walk(data, count, reading, start, end)
     try:
         # The partial reader accepts every record of the strict one, with the same result.
-        return _walk(data, count, RecordReading.STREAM, start)
+        return _walk(data, count, RecordReading.STREAM, start, end)
     except InvalidRecord:
-        return _walk_partially(data, count, start)
+        return _walk_partially(data, count, start, end)
 
 
 def walk_lone(data: bytes, start: int) -> RecordsWalk | None:
@@ -176,7 +180,7 @@ def _sized(size: int) -> bytes | None:
     return None
 
 
-def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> RecordsWalk:  # noqa: PLR0915
+def _walk(data: bytes, count: int, reading: RecordReading, start: int, end: int) -> RecordsWalk:  # noqa: PLR0915
     """The loop of the strict readers; its state is in local variables."""
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
@@ -243,8 +247,8 @@ def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> Record
                 next_try, pause = index + pause, pause * _PAUSE_FACTOR
             else:
                 next_try, pause = index + 1, _WORTH_RECORDS
-    if position != len(data):
-        raise _bytes_left(count, position, start, len(data))
+    if position != end:
+        raise _bytes_left(count, position, start, end)
     return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
 
@@ -270,7 +274,7 @@ def _skip_ahead(
     return index, position, low, high
 
 
-def _walk_partially(data: bytes, count: int, start: int) -> RecordsWalk:
+def _walk_partially(data: bytes, count: int, start: int, end: int) -> RecordsWalk:
     reader = _RecordReader(data, _PARTIAL, start)
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
@@ -282,8 +286,8 @@ def _walk_partially(data: bytes, count: int, start: int) -> RecordsWalk:
         if key and first_null_key < 0:
             first_null_key = index
         low, high = min(low, delta), max(high, delta)
-    if position != len(data):
-        raise _bytes_left(count, position, start, len(data))
+    if position != end:
+        raise _bytes_left(count, position, start, end)
     return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
 

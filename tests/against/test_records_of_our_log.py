@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
+from broker_sim.log import received_batch
 from broker_sim.log.append_results import AppendOrigin, RecordsRefused
 from broker_sim.log.batch_validation import stored_as_it_is
 from broker_sim.log.lone_record import lone_record_as_it_is
@@ -62,10 +64,11 @@ def produced_batches(draw: st.DrawFn) -> bytes:
     st.sampled_from(["CreateTime", "LogAppendTime"]),
     st.booleans(),
     st.sampled_from(["100", "5000000000"]),
+    st.booleans(),
 )
 @settings(max_examples=200)
 def test_both_store_the_same_bytes_or_refuse_with_the_same_code(
-    data: bytes, compression_type: str, timestamp_type: str, compact: bool, difference: str
+    data: bytes, compression_type: str, timestamp_type: str, compact: bool, difference: str, large: bool
 ) -> None:
     overrides = {
         "compression.type": compression_type,
@@ -74,7 +77,9 @@ def test_both_store_the_same_bytes_or_refuse_with_the_same_code(
         "cleanup.policy": "compact" if compact else "delete",
     }
     config = TopicConfig.resolve(overrides, BROKER_CONFIG)
-    assert in_the_log(data, config) == in_every_format(data, config)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(received_batch, "LARGE_BATCH_BYTES", 0 if large else 1 << 20)
+        assert in_the_log(data, config) == in_every_format(data, config)
 
 
 def in_the_log(data: bytes, config: TopicConfig) -> object:

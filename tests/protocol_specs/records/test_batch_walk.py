@@ -363,6 +363,20 @@ def test_broken_records_are_read_and_walked_alike(section: bytes, count: int) ->
             assert walk.records_count == count
 
 
+@given(broken_bytes(st.one_of(records(max_size=40), varied()).map(section_of)), st.integers(0, 200), st.binary())
+def test_a_section_inside_other_bytes_is_walked_as_it_is_alone(section: bytes, count: int, after: bytes) -> None:
+    whole = b"before" + section + after
+    try:
+        inside = walk_records(whole, count, start=6, end=6 + len(section))
+    except RecordBatchError:
+        inside = None
+    try:
+        alone = walk_records(section, count)
+    except RecordBatchError:
+        alone = None
+    assert inside == alone
+
+
 @given(st.binary(max_size=120), st.integers(-2, 2**31 - 1), st.sampled_from(RecordReading))
 @example(section=b"\x00" * 50, count=3, reading=RecordReading.PARTIAL)
 def test_garbage_raises_batch_errors_only(section: bytes, count: int, reading: RecordReading) -> None:
