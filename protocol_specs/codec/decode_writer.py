@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct as struct_module
 from itertools import repeat, starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from protocol_specs.codec.alike_elements import SMALL_BYTES_MAX, alike_fields, alike_reader
+from protocol_specs.codec.alike_elements import alike_fields, alike_reader
 from protocol_specs.codec.runtime import (
     FAULTS,
     INT32_MAX,
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     from protocol_specs.fields import FieldType
     from protocol_specs.message import Buffer, DecodeFunction, Field, Message, Struct
+
+
+COPIED_BYTES_MAX: Final = 512
+"""Longer records are slices of one view of the data, which cost less than copies."""
 
 
 class DecodeWriter(SourceWriter):
@@ -69,9 +73,12 @@ class DecodeWriter(SourceWriter):
         self.line("start, end = pos, len(data)")
         self.line("try:")
         self.depth += 1
+        first = len(self.lines)
         target = self.fresh("o")
         self.line(f"{target} = new({self.class_name(self.cls)})")
         self.struct(self.cls, target)
+        if any("view :=" in line for line in self.lines):
+            self.lines.insert(first, "        view = None")
         self.line(f"return {target}, pos")
         self.depth -= 1
         if self.strict:
@@ -208,8 +215,9 @@ class DecodeWriter(SourceWriter):
     def slice_of(self, field_type: SizedType, start: str, stop: str) -> str:
         """The source of a stretch of the data: a copy of bytes and of short records, a view of longer ones."""
         if field_type.name == "records":
-            view = f"memoryview(data)[{start}:{stop}]"
-            short = f"data[{start}:{stop}] if {stop} - {start} <= {SMALL_BYTES_MAX} else "
+            # The slices of a message share one view. Most messages with one partition need none.
+            view = f"(view if view is not None else (view := memoryview(data)))[{start}:{stop}]"
+            short = f"data[{start}:{stop}] if {stop} - {start} <= {COPIED_BYTES_MAX} else "
             return short + view if self.strict else view
         return f"data[{start}:{stop}]" if self.strict else f"bytes(data[{start}:{stop}])"
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol_specs.codec.alike_elements import ELEMENTS_MAX, SMALL_BYTES_MAX
+from protocol_specs.codec.decode_writer import COPIED_BYTES_MAX
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -41,7 +42,7 @@ def test_long_bytes_are_views(sizes: list[int]) -> None:
     assert {type(p.records) for p in read(request(partitions_of(sizes)))} == {memoryview}
 
 
-@pytest.mark.parametrize("sizes", [[1024], [SHORTEST - 1] * 3, [200] * (ELEMENTS_MAX + 1)])
+@pytest.mark.parametrize("sizes", [[COPIED_BYTES_MAX], [SHORTEST - 1] * 3, [200] * (ELEMENTS_MAX + 1)])
 def test_a_single_few_short_and_many_elements_are_read_one_by_one(sizes: list[int]) -> None:
     assert {type(p.records) for p in read(request(partitions_of(sizes)))} == {bytes}
 
