@@ -11,16 +11,16 @@ from twisted.internet.defer import Deferred
 from broker_sim.broker_state import TABLE, BrokerEvent, BrokerState
 from broker_sim.controller.broker_registration import RegisteredBroker, registration_request
 from broker_sim.links.controller_versions import controller_version
-from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
+from broker_sim.links.node_links import CONTROLLER_ID
 from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from sim_runtime.backoff import ExponentialBackoff
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
     from twisted.internet.interfaces import IDelayedCall
-    from twisted.python.failure import Failure
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.links.node_links import NodeLinks
@@ -161,8 +161,7 @@ class BrokerLifecycle:
                 host, incarnation_id=self.incarnation, previous_broker_epoch=self._previous_epoch
             )
             version = controller_version(host.release, ApiKey.BROKER_REGISTRATION)
-            registered: Deferred[BrokerRegistrationResponse] = self._send(registration, version)
-            registered.addCallbacks(self._registered, self._failed)
+            self._send(registration, version, self._registered)
             return
         heartbeat = BrokerHeartbeatRequest(
             broker_id=host.id,
@@ -173,22 +172,27 @@ class BrokerLifecycle:
             offline_log_dirs=list(self._offline_log_dirs),
             cordoned_log_dirs=self._cordoned_log_dirs(),
         )
-        responded: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, self._heartbeat_version)
-        responded.addCallbacks(self._heartbeat_succeeded, self._failed, callbackArgs=(self._offline_log_dirs,))
+        self._send(heartbeat, self._heartbeat_version, self._heartbeat_succeeded)
 
     def _cordoned_log_dirs(self) -> list[bytes] | None:
         """Return the field of every heartbeat of a release with cordoned directories (KIP-1066), else None."""
         has_field = self._heartbeat_version >= FIRST_WITH_CORDONED_DIRECTORIES
         return list(self._host.cordoned_log_dirs) if has_field else None
 
-    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, version: int) -> Deferred[Any]:
+    def _send(
+        self,
+        request: BrokerRegistrationRequest | BrokerHeartbeatRequest,
+        version: int,
+        on_response: Callable[[Any, int], None],
+    ) -> None:
+        """Send a request; the number of the call is that of the failed log directories when it was sent."""
         host = self._host
+        number = len(self._offline_log_dirs)
         # The session has expired when a later response arrives.
         timeout_ms = host.config.broker_session_timeout_ms
-        return host.links.send(host.id, CONTROLLER_ID, request, version=version, timeout_ms=timeout_ms)
+        host.links.call(host.id, CONTROLLER_ID, request, on_response, self._failed, version, number, timeout_ms)
 
-    def _failed(self, failure: Failure) -> None:
-        failure.trap(LinkFailure)
+    def _failed(self, _link_failure: Exception, _number: int) -> None:
         self._in_flight = False
         if self.state is not BrokerState.NOT_RUNNING:
             self._retry()
@@ -199,7 +203,7 @@ class BrokerLifecycle:
         self._due_at_once = False
         self._schedule(delay_ms)
 
-    def _registered(self, response: BrokerRegistrationResponse) -> None:
+    def _registered(self, response: BrokerRegistrationResponse, _number: int) -> None:
         self._in_flight = False
         if self.state is BrokerState.NOT_RUNNING:
             return
@@ -211,7 +215,7 @@ class BrokerLifecycle:
         self._host.registered(self.epoch)
         self._schedule(0)
 
-    def _heartbeat_succeeded(self, response: BrokerHeartbeatResponse, reported_offline: tuple[bytes, ...]) -> None:
+    def _heartbeat_succeeded(self, response: BrokerHeartbeatResponse, reported_offline: int) -> None:
         self._in_flight = False
         if self.state is BrokerState.NOT_RUNNING:
             return
@@ -219,7 +223,7 @@ class BrokerLifecycle:
             self._retry()
             return
         self._failures = 0
-        if self._log_dir_deadline is not None and reported_offline == self._offline_log_dirs:
+        if self._log_dir_deadline is not None and reported_offline == len(self._offline_log_dirs):
             self._log_dir_deadline.cancel()
             self._log_dir_deadline = None
         event = self._event_of(response)

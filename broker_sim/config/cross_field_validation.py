@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ASSIGNORS: Final = ("group.consumer.assignors", "group.share.assignors")
 _GROUP_KINDS: Final = ("consumer", "share", "streams")
 _GROUP_TIMES: Final = ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
+_GROUP_PREFIX: Final = "group."
 _SHARE_LIMITS: Final = ("delivery.count.limit", "partition.max.record.locks", "record.lock.duration.ms")
 _COMPRESSION_TYPES: Final = range(5)
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
@@ -47,9 +48,11 @@ def check_together(config: BrokerConfig) -> None:
     """Raise ConfigError, with Kafka's text, for the first rule across fields that the values break."""
     _check_assignors(config)
     _check_compression_type(config, "offsets.topic.compression.codec")
-    for kind in _GROUP_KINDS:
-        _check_group_times(config, kind)
-    _check_share_limits(config)
+    # The defaults of a release fit each other, and most brokers keep those of groups.
+    if any(name.startswith(_GROUP_PREFIX) for name in config.overrides):
+        for kind in _GROUP_KINDS:
+            _check_group_times(config, kind)
+        _check_share_limits(config)
     _check_compression_type(config, "share.coordinator.state.topic.compression.codec")
     _check_protocols(config)
     _check_migration(config)

@@ -7,7 +7,7 @@ its time is up. It sends them Fetch requests for that; the broker's own Fetch of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
@@ -16,6 +16,8 @@ from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from broker_sim.quorum.raft_log import OffsetAndEpoch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
@@ -30,12 +32,6 @@ UUID_BYTES: Final = 16
 NO_NODE: Final = -1
 
 
-class _Send(Protocol):
-    def __call__(
-        self, source: int, target: int, request: Any, /, *, version: int = 0, timeout_ms: int = ...
-    ) -> Deferred[Any]: ...
-
-
 class _Call:
     __slots__ = ("deadline_s", "deferred", "request", "timer", "version")
 
@@ -48,13 +44,13 @@ class _Call:
 
 
 class ControllerChannel:
-    """The requests of one run of broker `broker_id`; `send` brings one to a node."""
+    """The requests of one run of broker `broker_id`; `call`, that of NodeLinks, sends one to a node."""
 
-    def __init__(self, group: ControllerGroup, broker_id: int, *, send: _Send) -> None:
+    def __init__(self, group: ControllerGroup, broker_id: int, *, call: Callable[..., None]) -> None:
         self._group = group
         self._reactor = group.reactor
         self._broker_id = broker_id
-        self._send = send
+        self._call = call
         random = group.streams.stream(f"broker {broker_id} controller channel")
         self._messages = group.messages_of(broker_id, random.randbytes(UUID_BYTES))
         self._next_voter = random.randrange(len(group.node_ids))
@@ -89,10 +85,23 @@ class ControllerChannel:
             return
         remaining_ms = max(1, round((call.deadline_s - self._reactor.seconds()) * 1000))
         leader_id = self._leader_id
-        response = self._send(self._broker_id, leader_id, call.request, version=call.version, timeout_ms=remaining_ms)
+        response = self._send(leader_id, call.request, version=call.version, timeout_ms=remaining_ms)
         response.addCallbacks(
             self._responded, self._failed, callbackArgs=(call, leader_id), errbackArgs=(call, leader_id)
         )
+
+    def _send(self, node_id: int, request: Any, *, version: int, timeout_ms: int) -> Deferred[Any]:
+        responded: Deferred[Any] = Deferred()
+        self._call(
+            self._broker_id,
+            node_id,
+            request,
+            lambda response, _: responded.callback(response),
+            lambda failure, _: responded.errback(failure),
+            version=version,
+            timeout_ms=timeout_ms,
+        )
+        return responded
 
     def _responded(self, response: Any, call: _Call, leader_id: int) -> None:
         if is_not_controller(response):
@@ -152,7 +161,6 @@ class ControllerChannel:
             epoch=self._epoch, log_end=OffsetAndEpoch(0, 0), high_watermark=-1, max_wait_ms=0
         )
         requested = self._send(
-            self._broker_id,
             voter,
             request,
             version=self._messages.versions[request.API_KEY],

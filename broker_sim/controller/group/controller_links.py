@@ -10,7 +10,7 @@ from broker_sim.links.node_links import CONTROLLER_ID, REQUEST_TIMEOUT_MS, NodeL
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
 
 if TYPE_CHECKING:
-    from twisted.internet.defer import Deferred
+    from collections.abc import Callable
 
     from broker_sim.control.journal import Journal
     from broker_sim.controller.group.controller_group import ControllerGroup
@@ -30,21 +30,32 @@ class ControllerLinks(NodeLinks):
         self._group = group
         self._channels: dict[int, ControllerChannel] = {}
 
-    def send(
-        self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
-    ) -> Deferred[Any]:
-        """As NodeLinks.send, except for requests of brokers to the controller."""
+    def call(
+        self,
+        source: int,
+        target: int,
+        request: Any,
+        on_response: Callable[[Any, int], object],
+        on_failure: Callable[[Exception, int], object],
+        version: int = 0,
+        number: int = 0,
+        timeout_ms: int = REQUEST_TIMEOUT_MS,
+    ) -> None:
+        """As NodeLinks.call, except for requests of brokers to the controller."""
         if target != CONTROLLER_ID or source in self._group.nodes:
-            return super().send(source, target, request, version=version, timeout_ms=timeout_ms)
+            super().call(source, target, request, on_response, on_failure, version, number, timeout_ms)
+            return
         channel = self._channels.get(source)
         if channel is None:
-            channel = self._channels[source] = ControllerChannel(self._group, source, send=super().send)
+            channel = self._channels[source] = ControllerChannel(self._group, source, call=super().call)
         if isinstance(request, BrokerHeartbeatRequest):
             # Half a session, so that a second try can come in time (KAFKA-14392).
             timeout_ms //= 2
         elif isinstance(request, ForwardedRequest):
             timeout_ms = max(timeout_ms, FORWARDING_RETRY_TIMEOUT_MS)
-        return channel.send(request, version=version, timeout_ms=timeout_ms)
+        channel.send(request, version=version, timeout_ms=timeout_ms).addCallbacks(
+            lambda response: on_response(response, number), lambda failure: on_failure(failure.value, number)
+        )
 
     def detach(self, node_id: int) -> None:
         """Drop the requests of a node whose process has ended."""
