@@ -60,10 +60,10 @@ def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> H
                     partition.error_code, partition.error_message = result.error_code, result.error_message
         return AlterShareGroupOffsetsResponse(responses=[*unknown, *alteration.responses])
 
-    deferred: Any = groups.write(
+    written = groups.write(
         request.group_id, "share-group-offsets-alter", lambda shard: shard.share.offsets.alter(request.group_id, known)
     )
-    return deferred.addCallback(run).addErrback(refused(_refusal))  # type: ignore[no-any-return]
+    return written.deferred.addCallback(run).addErrback(refused(_refusal))
 
 
 def _unknown(topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffsetsResponseTopic:

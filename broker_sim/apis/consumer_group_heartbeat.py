@@ -18,7 +18,7 @@ from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.consumer.availability import serves_consumer_groups
 from broker_sim.coordinators.groups.consumer.consumer_config import supported_assignors
 from broker_sim.coordinators.groups.consumer.heartbeat_checks import check_heartbeat
-from broker_sim.coordinators.operation_errors import refused
+from broker_sim.coordinators.operation_errors import refusal
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 
@@ -43,7 +43,7 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
     except CoordinatorError as error:
         return _refusal(error.error_code, error.message)
     client = client_info(context)
-    deferred = broker.coordinators.groups.write(
+    written = broker.coordinators.groups.write(
         request.group_id,
         "consumer-group-heartbeat",
         lambda shard: shard.consumer.heartbeat(request, client),
@@ -53,8 +53,8 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
     def refuse(error_code: ErrorCode, message: str | None) -> ConsumerGroupHeartbeatResponse:
         return _refusal(error_code, default_message(error_code) if sends_texts and message is None else message)
 
-    deferred.addErrback(refused(refuse))
-    return deferred
+    result: HandlerResult = written.then(lambda response: response, refusal(refuse))
+    return result
 
 
 def _refusal(error_code: ErrorCode, message: str | None) -> ConsumerGroupHeartbeatResponse:

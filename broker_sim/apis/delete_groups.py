@@ -59,7 +59,7 @@ def _delete(
     """Delete the state of share groups first: a group whose state cannot be deleted stays."""
     write = runtime.write(
         partition, "delete-share-groups", lambda shard: shard.share.offsets.begin_group_deletions(group_ids)
-    )
+    ).deferred
     write.addCallback(_delete_share_state, persister)
     write.addCallback(_delete_others, runtime, partition, group_ids)
     return write.addErrback(refused(lambda error_code, _: _failed(group_ids, error_code)))
@@ -97,7 +97,7 @@ def _delete_others(
     if not others:
         return results
     write = runtime.write(partition, "delete-groups", lambda shard: shard.deletion.delete(others))
-    return write.addCallback(lambda deleted: [*results, *deleted])
+    return write.deferred.addCallback(lambda deleted: [*results, *deleted])
 
 
 def error_response(

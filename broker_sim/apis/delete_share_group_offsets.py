@@ -60,21 +60,21 @@ def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> 
                     error_message=errors[0].error_message,
                 )
             )
-        written: Any = groups.write(
+        written = groups.write(
             request.group_id,
             "complete-delete-share-group-offsets",
             lambda shard: shard.share.offsets.complete_delete(request.group_id, done),
-        )
+        ).deferred
         return written.addCallback(lambda topics: DeleteShareGroupOffsetsResponse(responses=[*topics, *failed]))
 
-    deferred: Any = groups.write(
+    begun = groups.write(
         request.group_id,
         "initiate-delete-share-group-offsets",
         lambda shard: shard.share.offsets.begin_delete(
             request.group_id, [topic.topic_name for topic in request.topics]
         ),
     )
-    return deferred.addCallback(run).addErrback(refused(_refusal))  # type: ignore[no-any-return]
+    return begun.deferred.addCallback(run).addErrback(refused(_refusal))
 
 
 def _refusal(error_code: ErrorCode, message: str | None) -> DeleteShareGroupOffsetsResponse:

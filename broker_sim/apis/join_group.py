@@ -16,7 +16,7 @@ from broker_sim.coordinators.groups.classic.group_limits import UNLIMITED, group
 from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
 from broker_sim.coordinators.groups.classic.responses import as_version, join_refusal
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
-from broker_sim.coordinators.operation_errors import client_error, refused
+from broker_sim.coordinators.operation_errors import client_error, refusal
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def handle(request: JoinGroupRequest, context: RequestContext) -> HandlerResult:
     written = context.broker.coordinators.groups.write(
         request.group_id, "classic-group-join", lambda shard: shard.classic.join(request, client, parked)
     )
-    written.addErrback(refused(lambda error_code, _: parked.complete(join_refusal(error_code, member_id))))
+    written.then(lambda _: None, refusal(lambda error_code, _: parked.complete(join_refusal(error_code, member_id))))
     parked.deferred.addCallback(lambda response: _finished(response, context))
     return parked.deferred
 

@@ -5,16 +5,14 @@ Versions: v3 several members, each with a result of its own (KIP-345). v5 reason
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.coordinators.operation_errors import refused
+from broker_sim.coordinators.operation_errors import refusal
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.leave_group import LeaveGroupResponse, MemberIdentity, MemberResponse
 
 if TYPE_CHECKING:
-    from twisted.internet.defer import Deferred
-
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.leave_group import LeaveGroupRequest
@@ -29,7 +27,7 @@ def handle(request: LeaveGroupRequest, context: RequestContext) -> HandlerResult
     listed = context.api_version >= MEMBERS_SINCE
     members = request.members if listed else [MemberIdentity(member_id=request.member_id)]
 
-    def refusal(error_code: ErrorCode, message: str | None) -> LeaveGroupResponse:  # noqa: ARG001
+    def refused_members(error_code: ErrorCode, message: str | None) -> LeaveGroupResponse:  # noqa: ARG001
         if error_code != ErrorCode.UNKNOWN_MEMBER_ID:
             return LeaveGroupResponse(error_code=error_code)
         # The group does not exist.
@@ -42,13 +40,12 @@ def handle(request: LeaveGroupRequest, context: RequestContext) -> HandlerResult
             ]
         )
 
-    written: Deferred[Any] = context.broker.coordinators.groups.write(
+    written = context.broker.coordinators.groups.write(
         request.group_id, "classic-group-leave", lambda shard: shard.classic.leave(request.group_id, members)
     )
-    written.addErrback(refused(refusal))
-    if not listed:
-        written.addCallback(_single)
-    return written
+    single = (lambda response: response) if listed else _single
+    result: HandlerResult = written.then(single, lambda error: single(refusal(refused_members)(error)))
+    return result
 
 
 def _single(response: LeaveGroupResponse) -> LeaveGroupResponse:

@@ -58,7 +58,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
         results = by_topic(commits, errors, _index) if in_maps else known.results(errors, _index)
         return _response(known.merged(results))
 
-    deferred = context.broker.coordinators.groups.write(
+    written = context.broker.coordinators.groups.write(
         request.group_id,
         "commit-offset",
         lambda shard: shard.offsets.commit(
@@ -71,8 +71,8 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
             api_version=context.api_version,
         ),
     )
-    refused = refused_commits(len(commits), context)
-    return deferred.addCallbacks(respond, lambda failure: respond(refused(failure)))
+    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, len(commits), context)))
+    return result
 
 
 async def _commit_to_zookeeper(

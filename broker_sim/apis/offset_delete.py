@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic
 from broker_sim.apis.partition_order import immutable_order, partition_hash
-from broker_sim.coordinators.operation_errors import refused
+from broker_sim.coordinators.operation_errors import refusal
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.offset_delete import (
@@ -50,16 +50,15 @@ def handle(request: OffsetDeleteRequest, context: RequestContext) -> HandlerResu
         results = _in_map_order(partitions, errors) if in_maps else known.results(errors, _index)
         return _response(known.merged(results))
 
-    deferred = context.broker.coordinators.groups.write(
+    written = context.broker.coordinators.groups.write(
         request.group_id,
         "delete-offsets",
         lambda shard: shard.offsets.delete(
             request.group_id, [TopicPartition(name, _index(partition)) for (name, _), partition in partitions]
         ),
     )
-    deferred.addCallback(respond)
-    deferred.addErrback(refused(lambda code, _: OffsetDeleteResponse(error_code=code)))
-    return deferred
+    result: HandlerResult = written.then(respond, refusal(lambda code, _: OffsetDeleteResponse(error_code=code)))
+    return result
 
 
 def _in_map_order(

@@ -17,7 +17,7 @@ from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
-from broker_sim.coordinators.operation_errors import client_error, refused
+from broker_sim.coordinators.operation_errors import client_error, refusal
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -137,11 +137,13 @@ def _fetch(
         return _group_response(group.group_id, fetched, topics, unknown, context)
 
     if require_stable and not behaviour.commits_in_flight_are_unstable:
-        deferred = groups.write(
+        written = groups.write(
             group.group_id, "fetch-offsets", lambda shard: CoordinatorResult([], offsets(shard, LATEST))
         )
-        deferred.addCallback(respond)
-        return deferred.addErrback(refused(lambda code, _: _group_error(group, _fetch_error(code), context)))
+        result: OffsetFetchResponseGroup | Deferred[OffsetFetchResponseGroup] = written.then(
+            respond, refusal(lambda code, _: _group_error(group, _fetch_error(code), context))
+        )
+        return result
     try:
         return respond(groups.read(group.group_id, offsets))
     except CoordinatorError as error:

@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash_with_id
-from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.operation_errors import client_error
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from twisted.python.failure import Failure
-
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.coordinators.coordinator_error import CoordinatorError
     from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["KnownPartitions", "Named", "PartitionErrors", "by_topic", "errors_of", "in_map_order", "refused_commits"]
@@ -130,16 +128,9 @@ def in_map_order(items: Sequence[tuple[Named, P]], index_of: Callable[[P], int])
     return [last[key] for key in keys]
 
 
-def refused_commits(count: int, context: RequestContext) -> Callable[[Failure], list[ErrorCode]]:
-    """Return an errback that gives each of `count` commits the error of their refusal."""
-
-    def respond(failure: Failure) -> list[ErrorCode]:
-        failure.trap(CoordinatorError)
-        error = failure.value
-        assert isinstance(error, CoordinatorError)
-        return [_commit_error(error.error_code, context)] * count
-
-    return respond
+def refused_commits(error: CoordinatorError, count: int, context: RequestContext) -> list[ErrorCode]:
+    """Return the errors of `count` refused commits."""
+    return [_commit_error(error.error_code, context)] * count
 
 
 def _commit_error(error_code: ErrorCode, context: RequestContext) -> ErrorCode:

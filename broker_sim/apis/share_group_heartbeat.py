@@ -7,14 +7,14 @@ Mirrors KafkaApis.handleShareGroupHeartbeat and GroupCoordinatorService.shareGro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.group_requests import client_info
 from broker_sim.apis.share_requests import is_valid_member
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.share.state_requests import initialize_after_heartbeat
-from broker_sim.coordinators.operation_errors import refused
+from broker_sim.coordinators.operation_errors import refusal
 from broker_sim.share_partitions.share_partition_manager import shares
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
@@ -46,12 +46,13 @@ def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> Hand
             )
         return heartbeat.response
 
-    deferred: Any = groups.write(
+    written = groups.write(
         request.group_id,
         "share-group-heartbeat",
         lambda shard: shard.share.heartbeat(request, client),
     )
-    return deferred.addCallbacks(respond, refused(_refusal))  # type: ignore[no-any-return]
+    result: HandlerResult = written.then(respond, refusal(_refusal))
+    return result
 
 
 def _invalid(request: ShareGroupHeartbeatRequest) -> str | None:

@@ -16,7 +16,7 @@ from broker_sim.apis.streams_internal_topics import create_internal_topics
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.streams.heartbeat_checks import check_heartbeat, check_topic_names
 from broker_sim.coordinators.groups.streams.streams_config import serves_streams_groups
-from broker_sim.coordinators.operation_errors import refused
+from broker_sim.coordinators.operation_errors import refusal
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbeatResponse
 
@@ -38,7 +38,7 @@ def handle(request: StreamsGroupHeartbeatRequest, context: RequestContext) -> Ha
     except CoordinatorError as error:
         return _refusal(error.error_code, error.message)
     client = client_info(context)
-    deferred = broker.coordinators.groups.write(
+    written = broker.coordinators.groups.write(
         request.group_id, "streams-group-heartbeat", lambda shard: shard.streams.heartbeat(request, client)
     )
 
@@ -46,9 +46,8 @@ def handle(request: StreamsGroupHeartbeatRequest, context: RequestContext) -> Ha
         create_internal_topics(result, request.group_id, context)
         return result.response
 
-    deferred.addCallback(respond)
-    deferred.addErrback(refused(_refusal))
-    return deferred
+    result: HandlerResult = written.then(respond, refusal(_refusal))
+    return result
 
 
 def _refusal(error_code: ErrorCode, message: str | None) -> StreamsGroupHeartbeatResponse:

@@ -14,7 +14,7 @@ from broker_sim.apis.group_requests import client_info
 from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
 from broker_sim.coordinators.groups.classic.responses import sync_refusal
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
-from broker_sim.coordinators.operation_errors import refused
+from broker_sim.coordinators.operation_errors import refusal
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def handle(request: SyncGroupRequest, context: RequestContext) -> HandlerResult:
     written = context.broker.coordinators.groups.write(
         request.group_id, "classic-group-sync", lambda shard: shard.classic.sync(request, client, parked)
     )
-    written.addErrback(refused(refuse))
+    written.then(lambda _: None, refusal(refuse))
     return parked.deferred
 
 

@@ -68,14 +68,14 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
         return respond([ErrorCode.INVALID_GROUP_ID] * len(commits))
     if _verifies(context) and not in_maps and GROUP_METADATA_TOPIC_NAME not in image.topics:
         return respond([ErrorCode.COORDINATOR_NOT_AVAILABLE] * len(commits))
-    deferred = context.broker.coordinators.groups.write(
+    written = context.broker.coordinators.groups.write(
         request.group_id,
         "txn-commit-offset",
         lambda shard: _commit(shard, request, commits, context),
         producer=(request.producer_id, request.producer_epoch),
     )
-    deferred.addErrback(refused_commits(len(commits), context))
-    return deferred.addCallback(respond)
+    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, len(commits), context)))
+    return result
 
 
 def _commit(

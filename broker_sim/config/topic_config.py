@@ -120,7 +120,7 @@ class TopicConfig:
             delete="delete" in policies,
             magic=_magic(values.get("message.format.version"), broker),
             max_segment_ms=min(segment_ms, lag_ms) if compact else segment_ms,
-            plain_batch_bytes_max=0 if compact or append_time or named["compression_type"] != "producer" else limit,
+            plain_batch_bytes_max=0 if append_time or named["compression_type"] != "producer" else limit,
             timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
             **named,  # type: ignore[arg-type]
         )

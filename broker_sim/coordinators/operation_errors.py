@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from twisted.python.failure import Failure
 
-__all__ = ["client_error", "refused"]
+__all__ = ["client_error", "refusal", "refused"]
 
 T = TypeVar("T")
 
@@ -34,13 +34,18 @@ def client_error(error_code: ErrorCode) -> ErrorCode:
     return _OF_LOGS.get(error_code, error_code)
 
 
+def refusal(response_of: Callable[[ErrorCode, str | None], T]) -> Callable[[CoordinatorError], T]:
+    """Return a function that makes the response of a refused operation from its error and message."""
+    return lambda error: response_of(client_error(error.error_code), error.message)
+
+
 def refused(response_of: Callable[[ErrorCode, str | None], T]) -> Callable[[Failure], T]:
-    """Return an errback that makes the response of a refused operation from its error and message."""
+    """Return `refusal` as an errback."""
 
     def respond(failure: Failure) -> T:
         failure.trap(CoordinatorError)
         error = failure.value
         assert isinstance(error, CoordinatorError)
-        return response_of(client_error(error.error_code), error.message)
+        return refusal(response_of)(error)
 
     return respond

@@ -37,7 +37,7 @@ _new: Final = object.__new__
 def lone_record_as_it_is(
     records: bytes | memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int
 ) -> StoredBatch | None:
-    """Return a client's batch of one plain record as the log stores it at `offset`; None for any other batch."""
+    """Return a batch of one plain record as the log stores it at `offset`; None for any other batch."""
     length = len(records)
     if length <= RECORD_BATCH_OVERHEAD:
         return None
@@ -61,7 +61,8 @@ def lone_record_as_it_is(
     ):
         return None
     data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
-    if walk_lone(data, RECORD_BATCH_OVERHEAD) is None:
+    walk = walk_lone(data, RECORD_BATCH_OVERHEAD)
+    if walk is None or (config.compact and not walk.first_null_key_index):
         return None
     batch = _new(StoredBatch)
     batch.data = data

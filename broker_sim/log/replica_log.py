@@ -183,9 +183,7 @@ class ReplicaLog:
         config = self.config
         if config.magic != MAGIC_V2:
             return self._append_messages(records, now_ms=now_ms, origin=origin)
-        batch: StoredBatch | None = None
-        if origin is _CLIENT:
-            batch = lone_record_as_it_is(records, config, offset, leader_epoch, now_ms)
+        batch = lone_record_as_it_is(records, config, offset, leader_epoch, now_ms)
         if batch is None:
             batch = stored_as_it_is(records, config, offset, leader_epoch, now_ms, origin) or assign_offset(
                 memoryview(records),

@@ -108,8 +108,17 @@ def uvarint_bytes(value: int) -> bytes:
     return bytes(encoded)
 
 
+_ONE_TAG: Final = b"\1"
+
+
 def write_tags(write: Any, known: list[tuple[int, list[Any]]], unknown: Sequence[tuple[int, bytes]]) -> None:
     """Write a tag section: known and unknown tagged fields together, by ascending tag (KIP-482)."""
+    if len(known) == 1 and not unknown:
+        [(tag, parts)] = known
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        write(_ONE_TAG + uvarint_bytes(tag) + uvarint_bytes(len(data)))
+        write(data)
+        return
     tagged = [(tag, b"".join(parts)) for tag, parts in known]
     tagged.extend((tag, bytes(data)) for tag, data in unknown)
     tagged.sort(key=_tag_of)

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.coordinators.runtime.append_settings import settings_of
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from twisted.internet.defer import Deferred
-
     from broker_sim.coordinators.groups.group_shard import GroupShard
     from broker_sim.coordinators.runtime.coordinator_record import Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from broker_sim.coordinators.runtime.pending_writes import PendingWrite
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
 
 __all__ = ["GroupCoordinator"]
@@ -44,9 +43,7 @@ class GroupCoordinator:
             log=Log.CONSUMER_OFFSETS,
             host=host,
             make_shard=_make_shard,
-            linger_ms=lambda: _number(host, _LINGER),
-            write_timeout_ms=lambda: _number(host, _WRITE_TIMEOUT),
-            codec=lambda: CompressionCodec(_number(host, _CODEC)),
+            settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
         )
 
     def partition_for(self, group_id: str) -> int:
@@ -74,8 +71,8 @@ class GroupCoordinator:
         operation: Callable[[GroupShard], CoordinatorResult[Any]],
         *,
         producer: Producer = NO_PRODUCER,
-    ) -> Deferred[Any]:
-        """Run a write operation of a group; the Deferred fails with a CoordinatorError if it is refused."""
+    ) -> PendingWrite:
+        """Run a write operation of a group; it completes with a CoordinatorError if it is refused."""
         partitions = self.runtime.partitions
         partition = partition_for(group_id, partitions) if partitions else -1
         return self.runtime.write(partition, name, operation, producer=producer)
@@ -94,10 +91,3 @@ def _make_shard(context: ShardContext) -> GroupShard:
     from broker_sim.coordinators.groups.group_shard import GroupShard
 
     return GroupShard(context)
-
-
-def _number(host: CoordinatorHost, name: str) -> int:
-    """Return a configuration; 0 in a release that does not have it. 0.8.2 has the codec as text."""
-    value = host.config.values.get(name) or 0
-    assert isinstance(value, int | str)
-    return int(value)

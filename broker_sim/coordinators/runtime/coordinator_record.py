@@ -22,10 +22,13 @@ class CoordinatorRecord(NamedTuple):
     key: Message
     value: Message | None
     version: int = 0
+    encoded_key: bytes | None = None
+    """The bytes of the key where they are known already."""
 
     def encode(self) -> tuple[bytes, bytes | None]:
         """Return the bytes of key and value."""
-        return encode_key(self.key), None if self.value is None else encode_value(self.value, self.version)
+        key = self.encoded_key or encode_key(self.key)
+        return key, None if self.value is None else encode_value(self.value, self.version)
 
     @classmethod
     def decode(cls, log: Log, key: bytes, value: bytes | None) -> CoordinatorRecord:

@@ -11,13 +11,13 @@ from broker_sim.coordinators.runtime.shard_states import ShardState
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from twisted.internet.defer import Deferred
 
+    from broker_sim.coordinators.runtime.append_settings import AppendSettings
     from broker_sim.coordinators.runtime.coordinator_record import Log, Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard, ShardContext
@@ -32,8 +32,8 @@ S = TypeVar("S", bound="Shard")
 class CoordinatorRuntime(Generic[S]):
     """One shard per partition of `log`'s topic that the broker leads.
 
-    Operations are functions of a shard. A write returns a CoordinatorResult, and its Deferred fires when the records
-    are committed, or fails with a CoordinatorError. A read returns its result at once.
+    Operations are functions of a shard. A write returns a CoordinatorResult, and completes when the records are
+    committed, or with a CoordinatorError. A read returns its result at once.
     """
 
     def __init__(
@@ -42,17 +42,13 @@ class CoordinatorRuntime(Generic[S]):
         log: Log,
         host: CoordinatorHost,
         make_shard: Callable[[ShardContext], S],
-        linger_ms: Callable[[], int],
-        write_timeout_ms: Callable[[], int],
-        codec: Callable[[], CompressionCodec] = lambda: CompressionCodec.NONE,
+        settings: Callable[[], AppendSettings],
     ) -> None:
         self._log = log
         self._topic = log.value
         self._host = host
         self._make_shard = make_shard
-        self._linger_ms = linger_ms
-        self._write_timeout_ms = write_timeout_ms
-        self._codec = codec
+        self._settings = settings
         self._expirations = ExpirationQueue(host.reactor)
         self._runners: dict[int, ShardRunner[S]] = {}
         self._stopped = False
@@ -83,12 +79,12 @@ class CoordinatorRuntime(Generic[S]):
         *,
         producer: Producer = NO_PRODUCER,
         timeout_ms: int | None = None,
-    ) -> Deferred[Any]:
+    ) -> PendingWrite:
         """Run a write operation; `producer` is that of transactional records."""
         runner = self._runners.get(partition)
         if runner is None:
             return _refused()
-        return runner.write(name, operation, producer=producer, timeout_ms=timeout_ms).deferred
+        return runner.write(name, operation, producer, timeout_ms)
 
     def write_everywhere(self, name: str, operation: Callable[[S], CoordinatorResult[Any]]) -> list[Deferred[Any]]:
         """Run a write operation in every shard."""
@@ -98,7 +94,7 @@ class CoordinatorRuntime(Generic[S]):
         """Replay the end of a transaction and append `data`, its control batch."""
         runner = self._runners.get(partition)
         if runner is None:
-            return _refused()
+            return _refused().deferred
         return runner.end_transaction(producer, data, committed=committed).deferred
 
     def read(self, partition: int, operation: Callable[[S, int], Any]) -> Any:
@@ -151,9 +147,7 @@ class CoordinatorRuntime(Generic[S]):
                 host=self._host,
                 make_shard=self._make_shard,
                 expirations=self._expirations,
-                linger_ms=self._linger_ms,
-                write_timeout_ms=self._write_timeout_ms,
-                codec=self._codec,
+                settings=self._settings,
             )
         return runner
 
@@ -166,7 +160,7 @@ class CoordinatorRuntime(Generic[S]):
         self._runners.clear()
 
 
-def _refused() -> Deferred[Any]:
+def _refused() -> PendingWrite:
     write = PendingWrite()
     write.complete(CoordinatorError(ErrorCode.NOT_COORDINATOR))
-    return write.deferred
+    return write

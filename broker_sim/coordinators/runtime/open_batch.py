@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Encoded", "OpenBatch"]
 
 Encoded = tuple[bytes, bytes | None]
+RECORD_OVERHEAD_MAX = 64
+"""More bytes than a record has beside its key and value, in any format."""
 
 
 class OpenBatch:
@@ -56,13 +58,19 @@ class OpenBatch:
         else:
             self._builder = MessageSetBuilder(magic=magic, codec=codec)
 
-    def size_with(self, records: Sequence[Encoded]) -> int:
-        """Return the upper bound of the size of the batch with more records, in bytes."""
+    def fits(self, records: Sequence[Encoded], limit_bytes: int) -> bool:
+        """Return True if the batch with more records has at most `limit_bytes`, by the upper bound of its size."""
+        size = self._builder.size_in_bytes
+        coarse = size
+        for key, value in records:
+            coarse += len(key) + RECORD_OVERHEAD_MAX + (0 if value is None else len(value))
+        if coarse <= limit_bytes:
+            return True
         if self._magic == MAGIC_V2:
-            added = sum(record_size_upper_bound(*record) for record in records)
+            size += sum(record_size_upper_bound(*record) for record in records)
         else:
-            added = sum(message_size(self._magic, *record) for record in records)
-        return self._builder.size_in_bytes + added
+            size += sum(message_size(self._magic, *record) for record in records)
+        return size <= limit_bytes
 
     def append(self, records: Sequence[Encoded], now_ms: int) -> None:
         """Append records."""

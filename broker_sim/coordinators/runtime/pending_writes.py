@@ -21,29 +21,53 @@ _TIMED_OUT: Final = ErrorCode.REQUEST_TIMED_OUT
 
 
 class PendingWrite:
-    """One write operation: the Deferred of its response, which fires once."""
+    """One write operation, which completes once: with its response or with an error.
 
-    __slots__ = ("completed", "deferred", "on_committed", "response", "timeout_ms")
+    Most operations complete within the call that makes them: `then` needs no Deferred for those.
+    """
 
-    def __init__(self) -> None:
-        self.deferred: Deferred[Any] = Deferred()
+    __slots__ = ("_deferred", "completed", "error", "on_committed", "response", "timeout_ms")
+
+    def __init__(self, timeout_ms: int = 0) -> None:
+        self.timeout_ms = timeout_ms
+        self._deferred: Deferred[Any] | None = None
+        self.error: CoordinatorError | None = None
         self.response: Any = None
         self.on_committed: Callable[[CoordinatorError | None], None] | None = None
         self.completed = False
-        self.timeout_ms = 0
 
     def complete(self, error: CoordinatorError | None = None) -> None:
-        """Finish the change of state, then fire with the response or with an error; a second call does nothing."""
+        """Finish the change of state, then complete with the response or an error; a second call does nothing."""
         if self.completed:
             return
         self.completed = True
         on_committed, self.on_committed = self.on_committed, None
         if on_committed is not None:
             on_committed(error)
-        if error is None:
-            self.deferred.callback(self.response)
+        self.error = error
+        if self._deferred is not None:
+            self._fire(self._deferred)
+
+    def _fire(self, deferred: Deferred[Any]) -> None:
+        if self.error is None:
+            deferred.callback(self.response)
         else:
-            self.deferred.errback(error)
+            deferred.errback(self.error)
+
+    @property
+    def deferred(self) -> Deferred[Any]:
+        """Fires with the response, or fails with the CoordinatorError."""
+        if self._deferred is None:
+            self._deferred = Deferred()
+            if self.completed:
+                self._fire(self._deferred)
+        return self._deferred
+
+    def then(self, respond: Callable[[Any], Any], refuse: Callable[[CoordinatorError], Any]) -> Any:
+        """Return what `respond` makes of the response or `refuse` of the error; a Deferred of it if it is not there."""
+        if not self.completed:
+            return self.deferred.addCallbacks(respond, lambda failure: refuse(failure.value))
+        return respond(self.response) if self.error is None else refuse(self.error)
 
     def expire(self) -> None:
         """The write time-out has passed: the operation fails, although its records stay in the log."""

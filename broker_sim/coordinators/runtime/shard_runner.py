@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
+    from broker_sim.coordinators.runtime.append_settings import AppendSettings
     from broker_sim.coordinators.runtime.coordinator_record import Log, Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.purgatory import ExpirationQueue
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.records.compression import CompressionCodec
 
 __all__ = ["ShardRunner"]
 
@@ -63,9 +63,7 @@ class ShardRunner(Generic[S]):
         host: CoordinatorHost,
         make_shard: Callable[[ShardContext], S],
         expirations: ExpirationQueue,
-        linger_ms: Callable[[], int],
-        write_timeout_ms: Callable[[], int],
-        codec: Callable[[], CompressionCodec],
+        settings: Callable[[], AppendSettings],
     ) -> None:
         self.topic_partition = topic_partition
         self.state = ShardState.INITIAL
@@ -76,14 +74,14 @@ class ShardRunner(Generic[S]):
         self._log = log
         self._host = host
         self._make_shard = make_shard
-        self._linger_ms = linger_ms
-        self._write_timeout_ms = write_timeout_ms
-        self._codec = codec
+        self._settings = settings
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
         self._pending = PendingWrites(expirations)
         self._events: deque[Callable[[], object]] = deque()
         self._running = False
+        self._appending = False
+        """True while an append runs, which commits what the high watermark has passed when it ends."""
         self._batch: OpenBatch | None = None
         self._linger_call: IDelayedCall | None = None
         self._load_call: IDelayedCall | None = None
@@ -94,11 +92,12 @@ class ShardRunner(Generic[S]):
 
     def run(self, event: Callable[[], object]) -> None:
         """Run an event now, or after the one that is running."""
-        self._events.append(event)
         if self._running:
+            self._events.append(event)
             return
         self._running = True
         try:
+            event()
             while self._events:
                 self._events.popleft()()
         finally:
@@ -247,14 +246,12 @@ class ShardRunner(Generic[S]):
         self,
         name: str,
         operation: Callable[[S], CoordinatorResult[Any]],
-        *,
         producer: Producer = NO_PRODUCER,
         timeout_ms: int | None = None,
     ) -> PendingWrite:
-        """Run a write operation; the Deferred of the result fires with its response or a CoordinatorError."""
-        write = PendingWrite()
-        timeout = self._write_timeout_ms() if timeout_ms is None else timeout_ms
-        self.run(lambda: self._write(name, operation, write, producer, timeout))
+        """Run a write operation; the result completes with its response or a CoordinatorError."""
+        write = PendingWrite(self._settings().write_timeout_ms if timeout_ms is None else timeout_ms)
+        self.run(lambda: self._write(name, operation, write, producer))
         return write
 
     def _write(
@@ -263,7 +260,6 @@ class ShardRunner(Generic[S]):
         operation: Callable[[S], CoordinatorResult[Any]],
         write: PendingWrite,
         producer: Producer,
-        timeout_ms: int,
     ) -> None:
         try:
             result = operation(self.check_active())
@@ -276,7 +272,6 @@ class ShardRunner(Generic[S]):
             return
         write.response = result.response
         write.on_committed = result.on_committed
-        write.timeout_ms = timeout_ms
         if not result.records:
             self._complete_without_records(write)
             return
@@ -292,7 +287,7 @@ class ShardRunner(Generic[S]):
             self._revert(_UNKNOWN)
             write.complete(_UNKNOWN)
             return
-        linger_ms = self._linger_ms()
+        linger_ms = self._settings().linger_ms
         if producer != NO_PRODUCER or linger_ms <= 0:
             self.flush()
         elif self._linger_call is None:
@@ -319,13 +314,13 @@ class ShardRunner(Generic[S]):
         records = result.records
         for group in [records] if result.atomic else [[record] for record in records]:
             encoded = [record.encode() for record in group]
-            if self._batch is not None and self._batch.size_with(encoded) > limit:
+            if self._batch is not None and not self._batch.fits(encoded, limit):
                 error = self.flush()
                 if error is not None:
                     raise error
             if self._batch is None:
-                batch = OpenBatch(*producer, magic=self._partition.log.config.magic, codec=self._codec())
-                if batch.size_with(encoded) > limit:
+                batch = OpenBatch(*producer, magic=self._partition.log.config.magic, codec=self._settings().codec)
+                if not batch.fits(encoded, limit):
                     raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
                 self._batch = batch
             offset = self.last_written_offset + self._batch.records_count
@@ -358,7 +353,11 @@ class ShardRunner(Generic[S]):
 
     def _append(self, data: bytes, records_count: int, writes: list[PendingWrite]) -> CoordinatorError | None:
         base_offset = self.last_written_offset
-        appended = self._host.replica_manager.append_as_coordinator(self.topic_partition, data)
+        self._appending = True
+        try:
+            appended = self._host.replica_manager.append_as_coordinator(self.topic_partition, data)
+        finally:
+            self._appending = False
         if appended.error_code:
             return CoordinatorError(appended.error_code)
         if appended.base_offset != base_offset:
@@ -385,8 +384,7 @@ class ShardRunner(Generic[S]):
 
     def end_transaction(self, producer: Producer, data: bytes, *, committed: bool) -> PendingWrite:
         """Replay the end of a transaction, and append its control batch. Mirrors completeTransaction."""
-        write = PendingWrite()
-        write.timeout_ms = self._write_timeout_ms()
+        write = PendingWrite(self._settings().write_timeout_ms)
         self.run(lambda: self._end_transaction(producer, data, write, committed=committed))
         return write
 
@@ -406,7 +404,8 @@ class ShardRunner(Generic[S]):
     # Commits.
 
     def _high_watermark_moved(self, offset: int) -> None:
-        self.run(lambda: self._commit(offset))
+        if not self._appending:
+            self.run(lambda: self._commit(offset))
 
     def _commit(self, offset: int) -> None:
         offset = min(offset, self.last_written_offset)

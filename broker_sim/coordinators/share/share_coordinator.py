@@ -13,11 +13,11 @@ from twisted.logger import Logger
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.coordinators.runtime.append_settings import settings_of
 from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +53,7 @@ class ShareCoordinator:
             log=Log.SHARE_GROUP_STATE,
             host=host,
             make_shard=_make_shard,
-            linger_ms=lambda: self._number(_LINGER),
-            write_timeout_ms=lambda: self._number(_WRITE_TIMEOUT),
-            codec=lambda: CompressionCodec(self._number(_CODEC)),
+            settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
         )
 
     def _number(self, name: str) -> int:
@@ -69,7 +67,7 @@ class ShareCoordinator:
     ) -> Deferred[Any]:
         """Run an operation on a share partition; the Deferred fails with a CoordinatorError if no shard runs it."""
         partitions = self.runtime.partitions
-        return self.runtime.write(partition_for(key.text, partitions) if partitions else -1, name, operation)
+        return self.runtime.write(partition_for(key.text, partitions) if partitions else -1, name, operation).deferred
 
     def topics_deleted(self, topic_ids: frozenset[bytes]) -> None:
         """Delete the state of deleted topics. Mirrors onTopicsDeleted."""
@@ -103,12 +101,12 @@ class ShareCoordinator:
 
     def _prune(self) -> None:
         for partition in self.runtime.active_partitions:
-            deferred = self.runtime.write(
+            written = self.runtime.write(
                 partition,
                 "write-state-record-prune",
                 lambda shard: CoordinatorResult([], shard.redundant.last_redundant),
             )
-            deferred.addCallbacks(
+            written.deferred.addCallbacks(
                 self._delete_records, lambda failure: failure.trap(CoordinatorError), callbackArgs=(partition,)
             )
 

@@ -5,11 +5,13 @@ Record versions: key 0 before 0.9. Value v1 has an expiration time, v3 a leader 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
 from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
 from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
+from protocol_specs.schemas.record_serde import encode_key
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ NO_LEADER_EPOCH: Final = -1
 ARRIVAL: Final = -1
 LEGACY_VERSION: Final = 0
 WITH_EXPIRATION: Final = 1
+KEYS_MAX: Final = 10_000
+"""Most keys of commits that are kept with their bytes."""
 
 
 class OffsetCommit(NamedTuple):
@@ -47,7 +51,9 @@ class OffsetCommit(NamedTuple):
 
 def metadata_is_too_long(metadata: str | None, max_bytes: int) -> bool:
     """Compare with `offset.metadata.max.bytes`, as Java does: it counts UTF-16 units."""
-    return metadata is not None and len(metadata.encode("utf-16-be", "surrogatepass")) // 2 > max_bytes
+    if metadata is None or 2 * len(metadata) <= max_bytes:
+        return False  # a character has at most two units
+    return len(metadata.encode("utf-16-be", "surrogatepass")) // 2 > max_bytes
 
 
 class CommittedOffset(NamedTuple):
@@ -94,8 +100,9 @@ def commit_record(
             LegacyOffsetCommitValue(offset=commit.offset, metadata=metadata, commit_timestamp=timestamp_ms),
             version,
         )
+    key, encoded_key = _key(group_id, commit.topic, commit.partition)
     return CoordinatorRecord(
-        OffsetCommitKey(group=group_id, topic=commit.topic, partition=commit.partition),
+        key,
         OffsetCommitValue(
             offset=commit.offset,
             leader_epoch=commit.leader_epoch,
@@ -105,7 +112,15 @@ def commit_record(
             topic_id=commit.topic_id,
         ),
         version if expire_timestamp_ms == NO_EXPIRATION else WITH_EXPIRATION,
+        encoded_key,
     )
+
+
+@lru_cache(maxsize=KEYS_MAX)
+def _key(group_id: str, topic: str, partition: int) -> tuple[OffsetCommitKey, bytes]:
+    """Return the key of a partition's commits, which repeat it, and its bytes."""
+    key = OffsetCommitKey(group=group_id, topic=topic, partition=partition)
+    return key, encode_key(key)
 
 
 def tombstone(group_id: str, topic: str, partition: int, *, version: int) -> CoordinatorRecord:

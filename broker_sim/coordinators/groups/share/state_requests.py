@@ -117,4 +117,4 @@ def record_initialization(groups: GroupCoordinator, group_id: str, results: Resu
         failure.trap(CoordinatorError)
         _log.info("group {group_id}: {name} failed: {reason}", group_id=group_id, name=name, reason=failure.value)
 
-    return written.addErrback(failed)
+    return written.deferred.addErrback(failed)

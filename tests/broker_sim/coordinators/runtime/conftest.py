@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.cluster import Cluster
+from broker_sim.coordinators.runtime.append_settings import AppendSettings
 from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from broker_sim.topic_spec import TopicSpec
@@ -47,8 +48,7 @@ class RuntimeBench:
             log=Log.CONSUMER_OFFSETS,
             host=broker,
             make_shard=CountingShard,
-            linger_ms=lambda: linger_ms,
-            write_timeout_ms=lambda: write_timeout_ms,
+            settings=lambda: AppendSettings(linger_ms, write_timeout_ms),
         )
 
         class Listener:
@@ -85,8 +85,7 @@ class RuntimeBench:
     def write(self, operation: Callable[[CountingShard], Any]) -> list[Any]:
         """Run a write operation; the list gets its response or its CoordinatorError."""
         ended: list[Any] = []
-        deferred = self.runtime.write(0, "test", operation)
-        deferred.addCallbacks(ended.append, lambda failure: ended.append(failure.value))
+        self.runtime.write(0, "test", operation).then(ended.append, ended.append)
         return ended
 
     def settle(self, ms: int = 100) -> None:
