@@ -19,7 +19,7 @@ from protocol_specs.records.record_reader import (
 from protocol_specs.records.record_runs import timestamp_columns, zigzag_deltas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from protocol_specs.records.batch_peek import BatchHeader
     from protocol_specs.records.equal_records import Run
@@ -35,26 +35,33 @@ def read_rows(
     *,
     before: tuple[object, ...] = (),
     after: tuple[object, ...] = (),
+    make: Callable[[tuple[Any, ...]], Any] | None = None,
     limit_bytes: int = MAX_DECOMPRESSED_BYTES,
 ) -> list[Any]:
-    """Read the records of the batch at the start of the buffer; each row is `(*before, ..., *after)`.
+    """Read the records of the batch at the start of the buffer; each row is `make((*before, ..., *after))`.
 
-    Between them are offset, timestamp, key, value and headers. Raises the errors of read_records.
+    Between them are offset, timestamp, key, value and headers; without `make` a row is that tuple. Raises the errors of
+    read_records.
     """
     header = peek_header(batch)
     section = counted_section(batch, header, limit_bytes=limit_bytes)
     if header.records_count >= WORTH_RECORDS and begins_with_equal_sizes(section):
-        rows = _rows_of_runs(section, header, before, after)
+        rows = _rows_of_runs(section, header, before, after, make)
         if rows is not None:
             return rows
-    return [
+    tuples = [
         (*before, offset, timestamp, key, value, headers, *after)
         for offset, timestamp, key, value, headers, _ in read_section_rows(section, header)
     ]
+    return tuples if make is None else list(map(make, tuples))
 
 
 def _rows_of_runs(
-    section: bytes, header: BatchHeader, before: tuple[object, ...], after: tuple[object, ...]
+    section: bytes,
+    header: BatchHeader,
+    before: tuple[object, ...],
+    after: tuple[object, ...],
+    make: Callable[[tuple[Any, ...]], Any] | None,
 ) -> list[Any] | None:
     """Read records that are in runs; None if some are not."""
     if max(abs(header.base_offset), abs(header.base_timestamp)) >= SAFE_BASE_MAX:
@@ -77,7 +84,9 @@ def _rows_of_runs(
         keys = _strings(section, run, run.key, run.key_size)
         values = _strings(section, run, run.value, run.value_size)
         offsets = range(offset, offset + run.count)
-        rows += zip(*map(repeat, before), offsets, times, keys, values, repeat(()), *map(repeat, after), strict=False)
+        tuples = zip(*map(repeat, before), offsets, times, keys, values, repeat(()), *map(repeat, after), strict=False)
+        # zip uses one tuple again and again while `make` copies it.
+        rows += tuples if make is None else map(make, tuples)
         offset += run.count
     return rows
 

@@ -101,3 +101,12 @@ def test_rows_have_what_is_given_before_and_after(sizes: list[int]) -> None:
         builder.append(1_000, b"k", b"v" * size)
     batch = builder.build()
     assert read_rows(batch, before=("t", 3), after=(9,)) == [("t", 3, *row, 9) for row in expected(batch)]
+
+
+@pytest.mark.parametrize("sizes", [[8] * 40, [1, 2, 3, 4, 5, 6, 7, 8], [300, 70_000]])
+def test_rows_are_made_by_the_given_function(sizes: list[int]) -> None:
+    builder = RecordBatchBuilder()
+    for size in sizes:
+        builder.append(1_000, None, b"v" * size)
+    batch = builder.build()
+    assert read_rows(batch, make=list) == [list(row) for row in expected(batch)]

@@ -62,13 +62,12 @@ class FetchedBatch:
         """Return its records from the position on."""
         before, after = tuple(self.topic_partition), (self.leader_epoch, None)
         if self.batch[MAGIC_OFFSET] == MAGIC_V2:
-            rows = read_rows(self.batch, before=before, after=after)
+            records = read_rows(self.batch, before=before, after=after, make=_NEW_RECORD)
         else:
-            rows = [
-                (*before, one.offset, one.timestamp, one.key, one.value, one.headers, *after)
+            records = [
+                _NEW_RECORD((*before, one.offset, one.timestamp, one.key, one.value, one.headers, *after))
                 for one in read_any(self.batch)
             ]
-        records = list(map(_NEW_RECORD, rows))
         if records and records[0].offset < self.position:
             return [record for record in records if record.offset >= self.position]
         return records
