@@ -223,15 +223,15 @@ def _trie_order(places: list[int], hashes: list[int], shift: int) -> list[int]:
     return alone + [place for branch in below for place in _trie_order(branch, hashes, shift + _BRANCH_BITS)]
 
 
-def timeline_order(hashes: Iterable[int], *, replaced: bool = False) -> list[int]:
+def timeline_order(hashes: Iterable[int], *, replaced: bool = False, most: int = 0) -> list[int]:
     """Return the indexes of elements in the order of a TimelineHashMap into which they were put one by one.
 
     Mirrors BaseHashTable and SnapshottableHashTable.CurrentIterator: the elements of a slot come the newest first. A
-    replacement (`replaced`) makes the table grow as a new element does.
+    replacement (`replaced`) makes the table grow as a new element does; it never shrinks from the `most` that it had.
     """
     given = list(hashes)
     slots: list[list[int]] = [[], []]
-    for place in range(len(given) + replaced):
+    for place in range(max(len(given) + replaced, most)):
         if (place + 1) * _LOAD_FACTOR > len(slots):
             slots = _slotted((each for slot in slots for each in slot), given, 2 * len(slots))
         if place < len(given):

@@ -11,7 +11,7 @@ from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinat
 from broker_sim.coordinators.groups.groups_by_partition import groups_by_partition
 from broker_sim.coordinators.groups.share.state_requests import delete_state
 from broker_sim.coordinators.operation_errors import refused
-from protocol_specs.java_hash import hash_order, hash_set_order, string_hash
+from protocol_specs.java_hash import hash_order, hash_set_order, immutable_set_order, string_hash
 from protocol_specs.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ def handle(request: DeleteGroupsRequest, context: RequestContext) -> HandlerResu
     runtime = context.broker.coordinators.groups.runtime
     config = context.broker.config
     persister = context.broker.share_partitions.persister
+    old_coordinator = uses_old_coordinator(config)
     group_ids = list(dict.fromkeys(request.groups_names))
+    if old_coordinator:
+        group_ids = [group_ids[place] for place in immutable_set_order(map(string_hash, group_ids))]
     writes: list[Deferred[Any]] = []
     for partition, of_shard in groups_by_partition(group_ids, runtime.partitions).items():
         ordered = hash_order(of_shard) if config.behaviour.deleted_groups_are_a_set else of_shard
         writes.append(_delete(runtime, partition, ordered, persister))
-    old_coordinator = uses_old_coordinator(config)
 
     def respond(results: list[list[DeletableGroupResult]]) -> DeleteGroupsResponse:
         found = [result for of_shard in results for result in of_shard]

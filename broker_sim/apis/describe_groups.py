@@ -54,8 +54,8 @@ def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeG
         except CoordinatorError as error:
             described += _failed(group_ids, client_error(error.error_code))
     if old_coordinator:
-        places = {group_id: place for place, group_id in reversed(list(enumerate(request.groups)))}
-        described.sort(key=lambda group: places[group.group_id])
+        by_id = {group.group_id: group for group in described}
+        described = [by_id[group_id] for group_id in request.groups]
     if request.include_authorized_operations and context.api_version >= OPERATIONS_SINCE:
         for group in described:
             if not group.error_code:

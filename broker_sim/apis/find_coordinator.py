@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import create_in_background
+from broker_sim.config.values import TRIMMED, parse_integer
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
@@ -117,16 +118,21 @@ _TOPICS: Final = {
 
 
 def is_share_partition_key(key: str) -> bool:
-    """Return True for a key `group:topic id:partition`. Mirrors SharePartitionKey.validate."""
-    parts = key.rsplit(":", 2)
-    if len(parts) != 3 or not parts[0]:
+    """Return True for a key `group:topic id:partition`. Mirrors SharePartitionKey.validate.
+
+    As Java's split, it ignores colons at the end; a group id has colons, but not blanks alone.
+    """
+    parts = key.rstrip(":").rsplit(":", 2)
+    if len(parts) != 3:
         return False
-    _, topic_id, partition = parts
+    group_id, topic_id, partition = parts
+    if not group_id.strip(TRIMMED) or partition != partition.strip(TRIMMED) or parse_integer(partition, 32) is None:
+        return False
     try:
         uuids.from_text(topic_id)
-        return -(2**31) <= int(partition) < 2**31
     except ValueError:
         return False
+    return True
 
 
 HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -12,12 +12,15 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.operation_errors import client_error
+from broker_sim.coordinators.runtime.coordinator_record import Log
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import concurrent_order, string_hash, topic_partition_hash
 from protocol_specs.messages.list_groups import ListedGroup, ListGroupsResponse
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.groups.group_shard import GroupShard
+    from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
     from protocol_specs.messages.list_groups import ListGroupsRequest
 
 
@@ -47,16 +50,32 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
         ]
 
     response = ListGroupsResponse()
-    for partition in runtime.active_partitions:
+    for partition in _as_listed(runtime.active_partitions):
         try:
             response.groups += runtime.read(partition, read)
         except CoordinatorError as error:
             if error.error_code == ErrorCode.NOT_COORDINATOR:
                 continue
             response.error_code = client_error(error.error_code)
-    if response.error_code and not old_coordinator:
+    if old_coordinator:
+        response.groups = _in_one_map(response.groups, runtime)
+    elif response.error_code:
         response.groups = []
     return response
+
+
+def _as_listed(partitions: list[int]) -> list[int]:
+    """Return partitions in the order of the ConcurrentHashMap of a runtime's shards."""
+    hashes = [topic_partition_hash(Log.CONSUMER_OFFSETS.value, partition) for partition in partitions]
+    return [partitions[place] for place in concurrent_order(hashes, count=len(partitions))]
+
+
+def _in_one_map(groups: list[ListedGroup], runtime: CoordinatorRuntime[GroupShard]) -> list[ListedGroup]:
+    """Return groups in the order of the old coordinator's ConcurrentHashMap, which has those of all partitions."""
+    shards = [runtime.shard(partition) for partition in runtime.active_partitions]
+    count = sum(shard.groups.most for shard in shards if shard is not None)
+    order = concurrent_order((string_hash(group.group_id) for group in groups), count=count)
+    return [groups[place] for place in order]
 
 
 def _folded(state: str, *, any_case: bool) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.apis.partition_order import (
@@ -191,7 +192,7 @@ class ProducePartitions:
         if self.context.client_id == ADMIN_CLIENT_ID:
             return
         for key in list(self.entries):
-            if key.topic in INTERNAL_TOPICS:
+            if is_internal(key.topic, self.context.broker.config):
                 del self.entries[key]
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
                 self.failed.append(PartitionAppend(key, error_code=error))

@@ -27,6 +27,7 @@ _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\
 _JAVA_NOT_FINITE: Final = re.compile(r"[+-]?(NaN|Infinity)")
 TRIMMED: Final = "".join(map(chr, range(0x21)))
 """The characters that Java's String.trim removes."""
+_CHAR_MAX: Final = "\uffff"
 KAFKA_CLASSES: Final = ("org.apache.kafka.", "kafka.")
 _KNOWN_CLASSES: Final = (*KAFKA_CLASSES, "java.lang.", "java.util.")
 """Packages whose classes are assumed to exist: no other is on a broker's class path."""
@@ -111,7 +112,8 @@ def parse_integer(text: str, bits: int) -> int | None:
     """Parse as Java's parseInt (32 bits) or parseLong of a trimmed text; None for any other text."""
     trimmed = text.strip(TRIMMED)
     digits = trimmed[1:] if trimmed[:1] in {"-", "+"} else trimmed
-    if digits.isdecimal():  # of any script, as Character.digit reads them
+    # Digits of any script, as Character.digit reads a char: none beyond the basic plane.
+    if digits.isdecimal() and max(digits) <= _CHAR_MAX:
         value = int(trimmed)
         if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             return value

@@ -6,16 +6,28 @@ import struct
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.records.record_set import read_any
+from protocol_specs.records.record_set import iterate_any, read_any, read_any_record_set
 from tests.differential.probe import attempts
 from tests.differential.requests import fetch, metadata, wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.differential.probe import Probe
 
 FETCH_VERSION: Final = 12
 TOMBSTONE: Final = "-> None"
 SHARE_STATE_TOPIC: Final = "__share_group_state"
+HEADER_FIELDS: Final = (
+    "magic",
+    "attributes",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "last_offset_delta",
+    "records_count",
+)
 HASHES: Final = {3: slice(6, None), 11: slice(6, 14), 17: slice(6, 14)}
 """Type of record -> the bytes of its value with a hash of topic ids, behind the version and an epoch."""
 
@@ -32,6 +44,17 @@ def write_records(probe: Probe, topic: str, key: str, *, note: str = "", skipped
     probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=steady(records))
 
 
+def write_batches(probe: Probe, topic: str, key: str, *, note: str = "") -> None:
+    """Write down the batches of an internal topic with a record whose key has this text: headers, records in order."""
+    batches = []
+    for data in _read_all(probe, topic):
+        for header, view in iterate_any(data):
+            found = [_spell_record(probe, record) for record in read_any(bytes(view)) if _is_of(record, key.encode())]
+            if found:
+                batches.append({name: getattr(header, name) for name in HEADER_FIELDS} | {"records": found})
+    probe.write(note=f"batches of {topic}{', ' + note if note else ''}", response=batches)
+
+
 def await_tombstone(probe: Probe, topic: str, key: str) -> None:
     """Wait until the newest record of an internal topic whose key has this text is a tombstone.
 
@@ -45,11 +68,12 @@ def await_tombstone(probe: Probe, topic: str, key: str) -> None:
 
 def find_records(probe: Probe, topic: str, key: str) -> list[str]:
     """Return the records of an internal topic whose key has this text, by partition in the order of the log."""
-    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
-    records = []
-    for partition in described.topics[0].partitions:
-        records += _records_of(probe, topic, partition.partition_index, partition.leader_id, key.encode())
-    return records
+    return [
+        _spell_record(probe, record)
+        for data in _read_all(probe, topic)
+        for record in read_any_record_set(data)
+        if _is_of(record, key.encode())
+    ]
 
 
 def steady(records: list[str]) -> list[str]:
@@ -78,21 +102,31 @@ def _key_of(record: str) -> str:
     return record.partition(": ")[2].partition(" -> ")[0]
 
 
-def _records_of(probe: Probe, topic: str, partition: int, leader: int, key: bytes) -> list[str]:
-    found: list[str] = []
-    offset = 0
-    connection = probe.connect(leader)
-    while True:
-        request = fetch(topic, wanted(offset, partition=partition))
-        response: Any = probe.quiet(request, FETCH_VERSION, on=connection)
-        read = response.responses[0].partitions[0]
-        if offset >= read.high_watermark or read.error_code:
-            connection.close()
-            return found
-        for record in read_any(bytes(read.records)):
-            offset = record.offset + 1
-            if record.key is not None and key in bytes(record.key):
-                found.append(_spell(probe, bytes(record.key), None if record.value is None else bytes(record.value)))
+def _read_all(probe: Probe, topic: str) -> Iterator[bytes]:
+    """Yield the record sets of an internal topic, partition by partition."""
+    described: Any = probe.quiet(metadata(topic), FETCH_VERSION)
+    for partition in described.topics[0].partitions:
+        connection = probe.connect(partition.leader_id)
+        offset = 0
+        while True:
+            request = fetch(topic, wanted(offset, partition=partition.partition_index))
+            response: Any = probe.quiet(request, FETCH_VERSION, on=connection)
+            read = response.responses[0].partitions[0]
+            if offset >= read.high_watermark or read.error_code:
+                break
+            data = bytes(read.records)
+            for header, _ in iterate_any(data):
+                offset = header.last_offset + 1
+            yield data
+        connection.close()
+
+
+def _is_of(record: Any, key: bytes) -> bool:
+    return record.key is not None and key in bytes(record.key)
+
+
+def _spell_record(probe: Probe, record: Any) -> str:
+    return _spell(probe, bytes(record.key), None if record.value is None else bytes(record.value))
 
 
 def _spell(probe: Probe, key: bytes, value: bytes | None) -> str:

@@ -18,7 +18,10 @@ __all__ = ["GroupDeletion"]
 
 
 class GroupDeletion:
-    """Deletes the groups of one shard; `offset_tombstones` returns the records that delete a group's offsets."""
+    """Deletes the groups of one shard; `offset_tombstones` returns the records that delete a group's offsets.
+
+    The old coordinator writes a batch per group.
+    """
 
     def __init__(
         self,
@@ -34,6 +37,7 @@ class GroupDeletion:
     def delete(self, group_ids: Iterable[str]) -> CoordinatorResult[list[DeletableGroupResult]]:
         """Delete the groups that may be deleted, each with a result of its own."""
         records: list[CoordinatorRecord] = []
+        batch_starts = set()
         results = []
         for group_id in group_ids:
             result = DeletableGroupResult(group_id=group_id)
@@ -44,8 +48,11 @@ class GroupDeletion:
             except CoordinatorError as error:
                 result.error_code = error.error_code
                 continue
+            batch_starts.add(len(records))
             records += self._offset_tombstones(group_id)
             records += group.tombstones()
             if self._old_coordinator:
                 self._groups.remove(group_id)  # a group without generations has no tombstone that would remove it
+        if self._old_coordinator:
+            return CoordinatorResult(records, results, atomic=False, batch_starts=frozenset(batch_starts))
         return CoordinatorResult(records, results)

@@ -8,6 +8,7 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import Group
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import concurrent_order, string_hash, timeline_order
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
@@ -20,8 +21,11 @@ G = TypeVar("G", bound=Group)
 class GroupRegistry:
     """All groups, of all types: a group id has one group."""
 
-    def __init__(self, snapshots: SnapshotRegistry) -> None:
+    def __init__(self, snapshots: SnapshotRegistry, *, old_coordinator: bool = False) -> None:
         self._groups: TimelineDict[str, Group] = TimelineDict(snapshots)
+        self._old_coordinator = old_coordinator
+        self.most = 0
+        """The highest number of groups so far, by which Kafka's map has grown."""
 
     def get(self, group_id: str) -> Group | None:
         """Return the newest group of an id, None if there is none."""
@@ -59,22 +63,31 @@ class GroupRegistry:
     def add(self, group: Group) -> None:
         """Add a group, or replace that of the same id."""
         self._groups[group.group_id] = group
+        self.most = max(self.most, len(self._groups))
 
     def remove(self, group_id: str) -> None:
         """Remove a group; does nothing if there is none."""
         self._groups.pop(group_id)
 
     def all(self) -> list[Group]:
-        """Return the newest groups."""
-        return self._groups.values()
+        """Return the newest groups, as Kafka's map of groups lists them."""
+        return self._listed(self._groups.values())
 
     def all_of(self, group_type: type[G]) -> list[G]:
         """Return the newest groups of a type."""
         return [group for group in self._groups.values() if isinstance(group, group_type)]
 
     def all_at(self, committed_offset: int) -> list[Group]:
-        """Return the groups as of an offset."""
-        return list(self._groups.at(committed_offset).values())
+        """Return the groups as of an offset, as Kafka's map of groups lists them."""
+        return self._listed(list(self._groups.at(committed_offset).values()))
+
+    def _listed(self, groups: list[Group]) -> list[Group]:
+        hashes = [string_hash(group.group_id) for group in groups]
+        if self._old_coordinator:
+            order = concurrent_order(hashes, count=self.most)
+        else:
+            order = timeline_order(hashes, most=self.most)
+        return [groups[place] for place in order]
 
 
 def other_type(group_type: type[Group], group_id: str) -> CoordinatorError:

@@ -19,6 +19,8 @@ from broker_sim.coordinators.groups.offsets.offset_metadata_manager import Offse
 from broker_sim.coordinators.groups.share.share_groups import ShareGroups
 from broker_sim.coordinators.groups.streams.streams_groups import StreamsGroups
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
+from protocol_specs.records.batch_peek import NO_SEQUENCE
+from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,9 +70,10 @@ class GroupShard:
 
     def __init__(self, context: ShardContext) -> None:
         self.context = context
-        old_coordinator = uses_old_coordinator(context.config)
+        self._old_coordinator = old_coordinator = uses_old_coordinator(context.config)
         # The old coordinator keeps its groups when an append fails, and reads their newest state.
-        self.groups = GroupRegistry(SnapshotRegistry() if old_coordinator else context.snapshots)
+        snapshots = SnapshotRegistry() if old_coordinator else context.snapshots
+        self.groups = GroupRegistry(snapshots, old_coordinator=old_coordinator)
         self.classic = ClassicGroups(context, self.groups, old_coordinator=old_coordinator)
         self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
         self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
@@ -115,6 +118,11 @@ class GroupShard:
                 )
             else:
                 self._states.pop(group_id, None)
+
+    def base_sequence(self, record: CoordinatorRecord) -> int:
+        """Return 0 as the runtime of coordinators does; the old coordinator gives a sequence to commits alone."""
+        is_commit = isinstance(record.key, OffsetCommitKey) and record.value is not None
+        return 0 if is_commit or not self._old_coordinator else NO_SEQUENCE
 
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
         """Apply the end of a transaction."""

@@ -28,3 +28,5 @@ class CoordinatorResult(NamedTuple, Generic[T]):
     replay: bool = True
     atomic: bool = True
     """All records are in one batch; False for clean-ups, which may span batches."""
+    batch_starts: frozenset[int] = frozenset()
+    """The places in `records` at which another batch starts, if they are not atomic."""

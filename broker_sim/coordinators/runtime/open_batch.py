@@ -31,6 +31,7 @@ class OpenBatch:
         producer_id: int,
         producer_epoch: int,
         *,
+        base_sequence: int = NO_SEQUENCE,
         magic: int = MAGIC_V2,
         codec: CompressionCodec = CompressionCodec.NONE,
     ) -> None:
@@ -49,7 +50,7 @@ class OpenBatch:
             self._builder = RecordBatchBuilder(
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
-                base_sequence=0 if producer_id >= 0 else NO_SEQUENCE,
+                base_sequence=base_sequence,
                 is_transactional=producer_id >= 0,
                 codec=codec,
             )

@@ -65,6 +65,9 @@ class Shard(Protocol):
     def replay(self, offset: int, producer_id: int, producer_epoch: int, record: CoordinatorRecord) -> None:
         """Apply a record to the state; the producer id is -1 outside transactions."""
 
+    def base_sequence(self, record: CoordinatorRecord) -> int:
+        """Return the sequence number of a batch that begins with this record."""
+
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
         """Apply the control record that ends a transaction."""
 

@@ -312,14 +312,19 @@ class ShardRunner(Generic[S]):
         assert self._partition is not None
         limit = self._partition.log.config.max_message_bytes
         records = result.records
-        for group in [records] if result.atomic else [[record] for record in records]:
+        for place, group in enumerate([records] if result.atomic else [[record] for record in records]):
             encoded = [record.encode() for record in group]
-            if self._batch is not None and not self._batch.fits(encoded, limit):
+            if self._batch is not None and (place in result.batch_starts or not self._batch.fits(encoded, limit)):
                 error = self.flush()
                 if error is not None:
                     raise error
             if self._batch is None:
-                batch = OpenBatch(*producer, magic=self._partition.log.config.magic, codec=self._settings().codec)
+                batch = OpenBatch(
+                    *producer,
+                    base_sequence=self.shard.base_sequence(group[0]),
+                    magic=self._partition.log.config.magic,
+                    codec=self._settings().codec,
+                )
                 if not batch.fits(encoded, limit):
                     raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
                 self._batch = batch

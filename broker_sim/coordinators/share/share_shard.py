@@ -103,6 +103,10 @@ class ShareShard:
         self.states[key] = SharePartitionState.of_lone_update(value) if state is None else state.updated(value)
         self._updates[key] = (self._updates.get(key) or 0) + 1
 
+    def base_sequence(self, record: CoordinatorRecord) -> int:  # noqa: ARG002
+        """Return 0, with which the runtime of coordinators writes all batches."""
+        return 0
+
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
         """The topic has no transactions."""
 

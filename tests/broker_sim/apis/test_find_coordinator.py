@@ -85,6 +85,15 @@ def test_share_keys_need_v6_and_their_shape(bench: Callable[..., ApiBench]) -> N
         ("g:AAAAAAAAAAAAAAAAAAAAEg:x", False),
         ("g:xx:0", False),
         (":AAAAAAAAAAAAAAAAAAAAEg:0", False),
+        (" :AAAAAAAAAAAAAAAAAAAAEg:0", False),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg==:0", True),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg=:0", False),
+        ("g:AAAAAAAAAAAAAAAAAAA+/g:0", False),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg:0:", True),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg: 0", False),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg:1_0", False),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg:\u0663", True),
+        ("g:AAAAAAAAAAAAAAAAAAAAEg:\U0001d7d9", False),
     ],
 )
 def test_share_partition_keys(key: str, valid: bool) -> None:

@@ -38,6 +38,13 @@ def test_groups_of_all_shards_are_listed(api):
     assert listed(api(*names)) == names
 
 
+@pytest.mark.parametrize("release", ["3.7", "4.3.1"])
+def test_groups_are_in_the_order_of_a_hash_table(api, release):
+    names = [f"group-{number}" for number in range(9)]
+    groups = api(*names, release=release).exchange(ListGroupsRequest(), 4).groups
+    assert [group.group_id for group in groups] != names
+
+
 def test_a_listed_group_has_its_state_and_its_type(api):
     [group] = api("crew").exchange(ListGroupsRequest(), 5).groups
     assert (group.group_state, group.group_type, group.protocol_type) == ("Empty", "classic", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from tests.differential.case import case
@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+STATE_TOPIC: Final = (
+    ("share.coordinator.state.topic.replication.factor", "1"),
+    ("share.coordinator.state.topic.min.isr", "1"),
+)
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 
-def await_coordinator(probe: Probe, key_type: int) -> None:
+def await_coordinator(probe: Probe, key_type: int, key: str = "any") -> None:
     """Retry until the internal topic is there; learn its id."""
     for _ in attempts("a coordinator"):
-        response: Any = probe.quiet(FindCoordinatorRequest(key="any", key_type=key_type), 3)
-        if response.error_code == 0:
+        request = FindCoordinatorRequest(coordinator_keys=[key], key_type=key_type)
+        response: Any = probe.quiet(request, 6 if key_type == SHARE else 4)
+        if response.coordinators[0].error_code == 0:
             name = INTERNAL_TOPICS[key_type]
             described: Any = probe.quiet(metadata(name), 12)
             probe.normaliser.know_topic(name, described.topics[0].topic_id)
@@ -78,6 +83,20 @@ def share_keys_in_versions_that_cannot(probe: Probe) -> None:
 def share_keys_that_are_malformed(probe: Probe) -> None:
     for key in ("", "g", "g:t", "g:AAAAAAAAAAAAAAAAAAAAAA:x", "g:x:0", ":AAAAAAAAAAAAAAAAAAAAAA:0"):
         probe.exchange(FindCoordinatorRequest(coordinator_keys=[key], key_type=SHARE), 6, note=key)
+
+
+@case(releases=("4.3.1",), settings=STATE_TOPIC)
+def share_keys_as_java_reads_them(probe: Probe) -> None:
+    await_coordinator(probe, SHARE, key="g:AAAAAAAAAAAAAAAAAAAAAQ:0")
+    topic_id = "AAAAAAAAAAAAAAAAAAAAAQ"
+    groups = (" ", "\t", "\x1f ", "\u00a0", "\u2003", "a:b", ":a", " g")
+    ids = (f"{topic_id}=", f"{topic_id}==", f"{topic_id}===", f"{topic_id[:-1]}R", f"{topic_id[:20]}+/", f" {topic_id}")
+    partitions = ("-0", "+1", "1_0", " 1", "1\n", "\u0663", "\U0001d7d9", "2147483648", "0:", "0::", "")
+    keys = [f"{group}:{topic_id}:0" for group in groups]
+    keys += [f"g:{each}:0" for each in ids]
+    keys += [f"g:{topic_id}:{partition}" for partition in partitions]
+    for key in keys:
+        probe.exchange(FindCoordinatorRequest(coordinator_keys=[key], key_type=SHARE), 6, note=repr(key))
 
 
 @case()

@@ -46,6 +46,27 @@ def offset_delete(group: str, *topics: tuple[str, list[int]]) -> OffsetDeleteReq
 
 
 @case(settings=NO_DELAY)
+def groups_are_described_in_the_order_of_the_request(probe: Probe) -> None:
+    group_of(probe)
+    names = [f"{probe.name}-{number}" for number in (1, 2, 1, 3, 2, 4, 5, 1)]
+    probe.exchange(describe_groups(*names, "", names[0]), 5)
+
+
+@case(settings=(*NO_DELAY, ("group.max.size", "99")))
+def groups_are_listed_in_the_order_of_a_hash_table(probe: Probe) -> None:
+    """The cluster is the case's own: the size of the table depends on the number of groups."""
+    topic = probe.topic()
+    group_of(probe)
+    groups = [f"{probe.name}-{number}" for number in range(10)]
+    for count, group in enumerate(groups, 1):
+        probe.quiet(commit(group, (topic, {0: 1})), 8)
+        if count in {3, 7, 10}:
+            probe.exchange(ListGroupsRequest(), 4, note=f"{count} groups")
+    probe.exchange(DeleteGroupsRequest(groups_names=groups[3:9]), 2)
+    probe.exchange(ListGroupsRequest(), 4, note="after deletions")
+
+
+@case(settings=NO_DELAY)
 def groups_of_every_state_are_listed(probe: Probe) -> None:
     topic = probe.topic()
     group_of(probe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.coordinators.internal_partitions import partition_for
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
@@ -12,7 +13,7 @@ from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
 from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.config_requests import TOPIC
-from tests.differential.group_records import await_tombstone, find_records, write_records
+from tests.differential.group_records import await_tombstone, find_records, write_batches, write_records
 from tests.differential.group_requests import (
     NO_DELAY,
     OFFSETS_TOPIC,
@@ -22,6 +23,7 @@ from tests.differential.group_requests import (
     fetch_offsets,
     group_of,
     leave,
+    list_own_groups,
     offering,
     stable_one,
     stable_pair,
@@ -50,6 +52,7 @@ def the_offsets_topic_is_written_and_made_again(probe: Probe) -> None:
     probe.exchange(produce(OFFSETS_TOPIC, batch(b"x"), partition=9), 9, note="no such partition")
     probe.exchange(produce(OFFSETS_TOPIC, batch(b"x")), 9)
     probe.exchange(produce(OFFSETS_TOPIC, batch(b"x"), acks=1), 7)
+    probe.exchange(produce("__share_group_state", batch(b"x"), partition=77), 9, note="internal from 4.0 on")
     topic = CreatableTopic(name=OFFSETS_TOPIC, num_partitions=1, replication_factor=1)
     probe.exchange(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 5)
     probe.exchange(list_offsets(OFFSETS_TOPIC, -2), 5)
@@ -73,6 +76,96 @@ def records_of_one_member(probe: Probe) -> None:
     probe.exchange(offset_delete(group, (topic, [0])), 0)
     probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
     write_records(probe, OFFSETS_TOPIC, group, note="deleted")
+
+
+@case(settings=NO_DELAY)
+def batches_of_one_member(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    group = group_of(probe)
+    member = stable_one(probe, group)
+    member.commit((topic, {0: 3, 1: 4}), metadata_text="about it")
+    probe.exchange(commit(group, (topic, {0: 4}), retention_ms=-1, generation=1, member_id=member.id), 4)
+    member.leave()
+    write_batches(probe, OFFSETS_TOPIC, group, note="left")
+    probe.exchange(offset_delete(group, (topic, [0])), 0)
+    probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+    write_batches(probe, OFFSETS_TOPIC, group, note="deleted")
+
+
+@case(settings=NO_DELAY)
+def batches_of_many_offsets(probe: Probe) -> None:
+    topics = [probe.topic(suffix, partitions=count) for suffix, count in (("t", 8), ("u", 5), ("w", 2))]
+    group = group_of(probe)
+    first, second, third = topics
+    some = ((first, {0: 1, 5: 2, 3: 3, 1: 1}), (second, {4: 3, 0: 1}), (third, {1: 1}), (first, {7: 1}))
+    probe.exchange(commit(group, *some), 8)
+    probe.exchange(commit(group, (third, {1: 1, 0: 1}), ("nope", {5: 1, 0: 1, 3: 1}), (second, {3: 3, 9: 1, 1: 5})), 8)
+    probe.exchange(offset_delete(group, (second, [4, 0]), (first, [7, 6, 5, 1]), (third, [1]), ("nope", [0])), 0)
+    probe.exchange(offset_delete(group, (second, [1, 2]), (first, [3])), 0)
+    probe.exchange(commit(group, (first, {0: 1, 5: 2, 3: 3, 1: 1}), (second, {4: 3, 0: 1})), 8)
+    probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+    write_batches(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=NO_DELAY)
+def batches_of_groups_that_are_deleted(probe: Probe) -> None:
+    topic, other = probe.topic(partitions=2), probe.topic("u")
+    groups = _groups_of_one_partition(probe, 4)
+    for group in groups:
+        probe.exchange(commit(group, (topic, {1: 1, 0: 1}), (other, {0: 1})), 8)
+    member = stable_one(probe, groups[3])
+    member.leave()
+    requested = [groups[2], groups[0], f"{probe.name}-none", groups[3], groups[1], groups[0]]
+    probe.exchange(DeleteGroupsRequest(groups_names=requested), 2)
+    write_batches(probe, OFFSETS_TOPIC, probe.name)
+
+
+@case(settings=(*NO_DELAY, ("delete.topic.enable", "true")))
+def batches_of_topics_that_are_deleted(probe: Probe) -> None:
+    topic, other = probe.topic(partitions=6), probe.topic("u", partitions=2)
+    groups = _groups_of_one_partition(probe, 4)
+    for group in groups:
+        probe.exchange(commit(group, (topic, {1: 1, 0: 1, 5: 1, 3: 1}), (other, {1: 1, 0: 1})), 8)
+    member = stable_one(probe, groups[3])
+    member.leave()
+    for name, left in ((topic, 1), (other, 0)):
+        probe.quiet(DeleteTopicsRequest(topic_names=[name], timeout_ms=5_000), 5)
+        _await_offsets(probe, groups, left)
+        write_batches(probe, OFFSETS_TOPIC, probe.name, note=f"{left} topics are left")
+        list_own_groups(probe, 4)
+
+
+@case(settings=(*NO_DELAY, ("delete.topic.enable", "true")))
+def groups_without_offsets_when_a_topic_is_deleted(probe: Probe) -> None:
+    topic = probe.topic()
+    watched, empty, pending, live = (group_of(probe, suffix) for suffix in ("watched", "empty", "pending", "live"))
+    probe.exchange(commit(watched, (topic, {0: 1})), 8)
+    stable_one(probe, empty).leave()
+    waiting = Member(probe, pending)
+    waiting.learn_id()
+    member = stable_one(probe, live)
+    probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
+    _await_offsets(probe, [watched], 0)
+    list_own_groups(probe, 4)
+    waiting.join()
+    member.heartbeat()
+    write_batches(probe, OFFSETS_TOPIC, empty)
+
+
+def _groups_of_one_partition(probe: Probe, count: int) -> list[str]:
+    described: Any = probe.quiet(metadata(OFFSETS_TOPIC), 12) if group_of(probe) else None
+    partitions = len(described.topics[0].partitions)
+    names = [f"{probe.name}-{number}" for number in range(count * partitions * 4)]
+    return [name for name in names if partition_for(name, partitions) == 0][:count]
+
+
+def _await_offsets(probe: Probe, groups: list[str], topics: int) -> None:
+    """Wait until so many topics are left of the offsets of each group."""
+    for group in groups:
+        for _ in attempts(f"the offsets of {group} to be gone"):
+            found: Any = probe.quiet(fetch_offsets(group, everything=True), 7)
+            if len(found.topics) == topics:
+                break
 
 
 @case(settings=NO_DELAY)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import OffsetCommitted, OffsetRemoved
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.offsets.committed_offset import (
     ARRIVAL,
@@ -23,6 +24,7 @@ from broker_sim.coordinators.groups.offsets.committed_offset import (
 )
 from broker_sim.coordinators.groups.offsets.offset_store import OffsetStore
 from broker_sim.coordinators.groups.offsets.pending_offsets import PendingOffsets
+from broker_sim.coordinators.groups.offsets.scala_order import kept_order, removed_order
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -76,6 +78,7 @@ class OffsetMetadataManager:
         self._pending = PendingOffsets(context.snapshots)
         self._deleted_topics: dict[str, None] = {}
         self._version = context.config.behaviour.offset_commit_value_version
+        self._old_coordinator = uses_old_coordinator(context.config)
         self.replays: Mapping[type[Message], Callable[[Replayed], None]] = {
             LegacyOffsetCommitKey: self._replay,
             OffsetCommitKey: self._replay,
@@ -279,17 +282,12 @@ class OffsetMetadataManager:
         """
         group = self._groups.existing(group_id)
         group.check_offset_delete()
-        results: list[ErrorCode] = []
-        records: list[CoordinatorRecord] = []
-        events: list[Event] = []
-        for partition in partitions:
-            if group.is_subscribed_to(partition.topic):
-                results.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
-                continue
-            results.append(ErrorCode.NONE)
-            if self._offsets.get(group_id, partition) is not None or self._pending.has_offset(group_id, partition):
-                records.append(self._tombstone(group_id, partition))
-                events.append(self._removed(group_id, partition, "deleted"))
+        subscribed = [group.is_subscribed_to(partition.topic) for partition in partitions]
+        results = [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if each else ErrorCode.NONE for each in subscribed]
+        chosen = [partition for partition, refused in zip(partitions, subscribed, strict=True) if not refused]
+        removed_offsets = self._to_remove(group_id, chosen)
+        records = [self._tombstone(group_id, partition) for partition in removed_offsets]
+        events: list[Event] = [self._removed(group_id, partition, "deleted") for partition in removed_offsets]
         if self._context.config.behaviour.offset_deletion_ends_groups and ErrorCode.NONE in results:
             removed = dict.fromkeys(partitions)
             if not self._pending.has_transaction(group_id) and all(
@@ -298,13 +296,36 @@ class OffsetMetadataManager:
                 records += self._end_if_empty(group)
         return CoordinatorResult(records, results, self._when_committed(events))
 
+    def _to_remove(self, group_id: str, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """Return the partitions whose removal needs a record, in the order of the records.
+
+        The old coordinator drops pending offsets without one, and collects the partitions in a map.
+        """
+        if not self._old_coordinator:
+            return [
+                each
+                for each in partitions
+                if self._offsets.get(group_id, each) is not None or self._pending.has_offset(group_id, each)
+            ]
+        distinct = dict.fromkeys(partitions)
+        for each in distinct:
+            self._pending.remove(group_id, each)
+        return removed_order(each for each in distinct if self._offsets.get(group_id, each) is not None)
+
+    def _listed(self, group_id: str) -> list[tuple[TopicPartition, CommittedOffset]]:
+        """Return the newest offsets of a group in the order in which the coordinator iterates over them."""
+        if not self._old_coordinator:
+            return self._offsets.of_group_at(group_id, LATEST)
+        offsets = dict(self._offsets.of_group(group_id))
+        return [(partition, offsets[partition]) for partition in kept_order(offsets)]
+
     def delete_all_offsets(self, group_id: str) -> list[CoordinatorRecord]:
         """Return the tombstones of all offsets of a group, pending ones too. Mirrors deleteAllOffsets."""
-        committed = [partition for partition, _ in self._offsets.of_group(group_id)]
-        partitions = dict.fromkeys([*committed, *self._pending.partitions_of(group_id)])
+        committed = [partition for partition, _ in self._listed(group_id)]
         for partition in committed:
             self._journal.append(self._removed(group_id, partition, "its group is deleted"))
-        return [self._tombstone(group_id, partition) for partition in partitions]
+        partitions = dict.fromkeys([*committed, *self._pending.partitions_of(group_id)])
+        return [self._tombstone(group_id, partition) for partition in self._to_remove(group_id, list(partitions))]
 
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:  # noqa: ARG002
         """Delete the offsets of deleted topics. Mirrors onPartitionsDeleted."""
@@ -314,22 +335,56 @@ class OffsetMetadataManager:
 
     def _delete_offsets_of_topics(self) -> CoordinatorResult[None]:
         deleted, self._deleted_topics = self._deleted_topics, {}
-        topics = self._context.host.metadata_cache.image.topics
+        if self._old_coordinator:
+            return self._delete_in_each_group(deleted)
         records: dict[tuple[str, TopicPartition], CoordinatorRecord] = {}
         events: list[Event] = []
         for group_id in dict.fromkeys([*self._offsets.group_ids, *self._pending.group_ids]):
-            of_group = dict(self._offsets.of_group(group_id))
+            of_group = dict(self._listed(group_id))
             for partition in [*of_group, *self._pending.partitions_of(group_id)]:
-                if partition.topic not in deleted:
-                    continue
-                topic = topics.get(partition.topic)
                 committed = of_group.get(partition)
-                if topic is not None and committed is not None and committed.topic_id == topic.topic_id:
-                    continue  # committed for the new topic of the same name
+                if partition.topic not in deleted or self._is_of_present_topic(partition, committed):
+                    continue
                 if committed is not None:
                     events.append(self._removed(group_id, partition, "its topic is deleted"))
                 records[group_id, partition] = self._tombstone(group_id, partition)
         return CoordinatorResult(list(records.values()), None, self._when_committed(events), atomic=False)
+
+    def _is_of_present_topic(self, partition: TopicPartition, committed: CommittedOffset | None) -> bool:
+        """Return True if an offset was committed for a new topic with the name of the deleted one."""
+        topic = self._context.host.metadata_cache.image.topics.get(partition.topic)
+        return topic is not None and committed is not None and committed.topic_id == topic.topic_id
+
+    def _delete_in_each_group(self, deleted: Mapping[str, None]) -> CoordinatorResult[None]:
+        """Delete the offsets of topics, and every empty group that has none left.
+
+        Mirrors handleDeletedPartitions and cleanupGroupMetadata of the old coordinator.
+        """
+
+        def remove(group: Group, events: list[Event]) -> list[CoordinatorRecord]:
+            group_id = group.group_id
+            kept = [partition for partition, _ in self._listed(group_id)]
+            listed = sorted([*kept, *self._pending.partitions_of(group_id)])
+            chosen = [partition for name in deleted for partition in listed if partition.topic == name]
+            removed = self._to_remove(group_id, chosen)
+            events += [self._removed(group_id, partition, "its topic is deleted") for partition in removed]
+            records = [self._tombstone(group_id, partition) for partition in removed]
+            if len(removed) == len(kept) and not self._pending.has_transaction(group_id):
+                records += self._end_if_empty(group)
+            return records
+
+        return self._clean_up(remove)
+
+    def _clean_up(self, remove: Callable[[Group, list[Event]], list[CoordinatorRecord]]) -> CoordinatorResult[None]:
+        """Run `remove` for each group; the old coordinator writes a batch per group."""
+        records: list[CoordinatorRecord] = []
+        events: list[Event] = []
+        starts = set()
+        for group in self._groups.all():
+            starts.add(len(records))
+            records += remove(group, events)
+        batch_starts = frozenset(starts) if self._old_coordinator else frozenset[int]()
+        return CoordinatorResult(records, None, self._when_committed(events), atomic=False, batch_starts=batch_starts)
 
     def _tombstone(self, group_id: str, partition: TopicPartition) -> CoordinatorRecord:
         return tombstone(group_id, *partition, version=self._version)
@@ -347,25 +402,23 @@ class OffsetMetadataManager:
 
     def _expire(self) -> CoordinatorResult[None]:
         """Delete expired offsets, and empty groups without offsets. Mirrors cleanupGroupMetadata."""
-        records: list[CoordinatorRecord] = []
-        events: list[Event] = []
-        for group in self._groups.all():
-            if group.type is not GroupType.SHARE and self._expire_offsets(group, records, events):
-                records += self._end_if_empty(group)
         self._schedule_expiration()
-        return CoordinatorResult(records, None, self._when_committed(events), atomic=False)
+        return self._clean_up(self._expire_offsets)
 
-    def _expire_offsets(self, group: Group, records: list[CoordinatorRecord], events: list[Event]) -> bool:
-        """Add the tombstones and events of a group's expired offsets; return True if nothing is left."""
+    def _expire_offsets(self, group: Group, events: list[Event]) -> list[CoordinatorRecord]:
+        """Return the tombstones of a group's expired offsets, and its own if nothing is left."""
+        if group.type is GroupType.SHARE:
+            return []
         now_ms = self._context.now_ms()
-        all_expired = True
-        for partition, committed in self._offsets.of_group(group.group_id):
-            if self._is_expired(group, partition, committed, now_ms):
-                records.append(self._tombstone(group.group_id, partition))
-                events.append(self._removed(group.group_id, partition, "expired"))
-            else:
-                all_expired = False
-        return all_expired and not self._pending.has_transaction(group.group_id)
+        kept = self._listed(group.group_id)
+        expired = [each for each, committed in kept if self._is_expired(group, each, committed, now_ms)]
+        if self._old_coordinator:
+            expired = removed_order(expired)
+        events += [self._removed(group.group_id, partition, "expired") for partition in expired]
+        records = [self._tombstone(group.group_id, partition) for partition in expired]
+        if len(expired) == len(kept) and not self._pending.has_transaction(group.group_id):
+            records += self._end_if_empty(group)
+        return records
 
     def _is_expired(self, group: Group, partition: TopicPartition, committed: CommittedOffset, now_ms: int) -> bool:
         expire_ms = committed.expire_timestamp_ms

@@ -58,8 +58,9 @@ class OffsetStore:
 
     @property
     def group_ids(self) -> list[str]:
-        """The groups that have offsets."""
-        return self._groups.keys()
+        """The groups that have offsets, as Kafka's map lists them."""
+        ids = self._groups.keys()
+        return [ids[place] for place in timeline_order(map(string_hash, ids))]
 
     def put(self, group_id: str, partition: TopicPartition, offset: CommittedOffset) -> None:
         """Set the offset of a partition."""

@@ -47,6 +47,9 @@ class CountingShard:
         else:
             self.counts[record.key.group] = record.value.offset
 
+    def base_sequence(self, record: CoordinatorRecord) -> int:
+        return 0 if record.value is not None else -1
+
     def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
         self.transactions.append((producer_id, producer_epoch, committed))
 

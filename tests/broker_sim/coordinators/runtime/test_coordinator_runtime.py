@@ -7,6 +7,7 @@ import pytest
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import peek_header
 from tests.broker_sim.coordinators.runtime.counting_shard import record
 
 
@@ -89,6 +90,15 @@ def test_a_cleanup_spans_batches(bench):
     assert api.write(lambda _: many) == ["done"]
     assert len(api.shard.counts) == 12_000
     assert len(list(api.cluster.log_of(1, "__consumer_offsets", 0).batches())) == 2
+
+
+def test_a_cleanup_may_start_batches(bench):
+    api = bench()
+    records = [record("a", 1), record("b", 1), record("c", None)]
+    cleanup = CoordinatorResult(records, "done", atomic=False, batch_starts=frozenset({0, 2}))
+    assert api.write(lambda _: cleanup) == ["done"]
+    batches = [peek_header(batch.data) for batch in api.cluster.log_of(1, "__consumer_offsets", 0).batches()]
+    assert [(header.records_count, header.base_sequence) for header in batches] == [(2, 0), (1, -1)]
 
 
 def test_linger_joins_operations_in_one_batch(bench):

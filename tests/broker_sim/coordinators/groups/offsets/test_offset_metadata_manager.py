@@ -112,6 +112,27 @@ def test_the_offsets_of_a_deleted_topic_are_deleted(bench: Callable[..., Any]) -
     assert offset_records(api)[-1].value is None
 
 
+@pytest.mark.parametrize(("release", "left"), [("3.7.2", []), ("4.3.1", [GROUP])])
+def test_the_old_coordinator_ends_empty_groups_with_a_deleted_topic(
+    bench: Callable[..., Any], release: str, left: list[str]
+) -> None:
+    api = with_coordinator(bench, release=release)
+    commit(api, {("orders", 0): 1})
+    delete(api, {"payments": [0]})
+    api.cluster.delete_topic("orders")
+    api.reactor.run_for(ms=1_000)
+    assert [group.group_id for group in shard_of(api).groups.all()] == left
+
+
+def test_only_commits_of_the_old_coordinator_have_a_sequence(bench: Callable[..., Any]) -> None:
+    for release, sequences in (("3.7.2", [0, -1]), ("4.3.1", [0, 0])):
+        api = with_coordinator(bench, release=release)
+        commit(api, {("orders", 0): 1})
+        delete(api, {"orders": [0]})
+        log = api.cluster.log_of(1, OFFSETS_TOPIC, 0)
+        assert [peek_header(batch.data).base_sequence for batch in log.batches()] == sequences
+
+
 def test_offsets_are_the_same_after_the_coordinator_has_moved(bench: Callable[..., Any]) -> None:
     api = with_coordinator(bench, brokers=3, config={"offsets.topic.replication.factor": "3"})
     image = api.cluster.brokers[1].metadata_cache.image
