@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 def handle(request: DeleteGroupsRequest, context: RequestContext) -> HandlerResult:
     """Delete each group once, with one write per shard."""
-    runtime = context.broker.coordinators.groups.runtime
+    groups = context.broker.coordinators.groups
+    runtime = groups.runtime
     config = context.broker.config
     persister = context.broker.share_partitions.persister
     old_coordinator = uses_old_coordinator(config)
@@ -40,7 +41,7 @@ def handle(request: DeleteGroupsRequest, context: RequestContext) -> HandlerResu
     if old_coordinator:
         group_ids = [group_ids[place] for place in immutable_set_order(map(string_hash, group_ids))]
     writes: list[Deferred[Any]] = []
-    for partition, of_shard in groups_by_partition(group_ids, runtime.partitions).items():
+    for partition, of_shard in groups_by_partition(group_ids, groups.partitions).items():
         ordered = hash_order(of_shard) if config.behaviour.deleted_groups_are_a_set else of_shard
         writes.append(_delete(runtime, partition, ordered, persister))
 

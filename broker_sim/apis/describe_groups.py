@@ -33,7 +33,7 @@ def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeG
     groups = context.broker.coordinators.groups
     config = context.broker.config
     old_coordinator = uses_old_coordinator(config)
-    by_partition = groups_by_partition(request.groups, groups.runtime.partitions)
+    by_partition = groups_by_partition(request.groups, groups.partitions)
     described: list[DescribedGroup] = []
     for partition, group_ids in by_partition.items():
 

@@ -103,8 +103,10 @@ def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple
     if topic is None:
         create_in_background(broker, [name])
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
-    partition = topic.partitions[partition_for(key, len(topic.partitions))]
-    leader = image.nodes(context.listener_name).get(partition.leader)
+    index = partition_for(key, broker.coordinators.partitions.of(name))
+    if index >= len(topic.partitions):
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
+    leader = image.nodes(context.listener_name).get(topic.partitions[index].leader)
     if leader is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
     return ErrorCode.NONE, (leader.id, leader.host, leader.port)

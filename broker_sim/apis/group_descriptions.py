@@ -49,20 +49,20 @@ def described_groups(
 
     With `explains_coordinator_errors` a group whose coordinator is not available has the text of its error.
     """
-    runtime = context.broker.coordinators.groups.runtime
+    groups = context.broker.coordinators.groups
     described = [
         described_type(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
         for group_id in request.group_ids
         if not group_id
     ]
     named = [group_id for group_id in request.group_ids if group_id]
-    for partition, group_ids in groups_by_partition(named, runtime.partitions).items():
+    for partition, group_ids in groups_by_partition(named, groups.partitions).items():
 
         def describe(shard: GroupShard, committed_offset: int, group_ids: list[str] = group_ids) -> list[D]:
             return groups_of(shard).describe(group_ids, committed_offset)
 
         try:
-            described += runtime.read(partition, describe)
+            described += groups.runtime.read(partition, describe)
         except CoordinatorError as error:
             error_code = client_error(error.error_code)
             message = default_message(error_code) if explains_coordinator_errors else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.groups.group_coordinator import GroupCoordinator
+from broker_sim.coordinators.internal_partitions import InternalPartitions
 from broker_sim.coordinators.share.share_coordinator import ShareCoordinator
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ class Coordinators:
     """All coordinators of one run of a broker."""
 
     def __init__(self, host: CoordinatorHost) -> None:
-        self.groups = GroupCoordinator(host)
-        self.share = ShareCoordinator(host)
+        self.partitions = InternalPartitions(host.config)
+        self.groups = GroupCoordinator(host, self.partitions)
+        self.share = ShareCoordinator(host, self.partitions)
         self._runtimes: dict[str, CoordinatorRuntime[Any]] = {
             self.groups.topic: self.groups.runtime,
             self.share.topic: self.share.runtime,
@@ -44,7 +46,8 @@ class Coordinators:
             runtime.resigned(topic_partition.partition)
 
     def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
-        """Notify the shards of changed and deleted topics."""
+        """Notify the shards of changed and deleted topics. The first image starts the coordinators."""
+        self.partitions.count(new)
         for runtime in self._runtimes.values():
             runtime.apply_image(old, new)
         if new.topics_by_id is not old.topics_by_id:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.coordinators.groups.group_shard import GroupShard
+    from broker_sim.coordinators.internal_partitions import InternalPartitions
     from broker_sim.coordinators.runtime.coordinator_record import Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.pending_writes import PendingWrite
@@ -37,7 +38,8 @@ class GroupCoordinator:
 
     topic: Final = Log.CONSUMER_OFFSETS.value
 
-    def __init__(self, host: CoordinatorHost) -> None:
+    def __init__(self, host: CoordinatorHost, internal_partitions: InternalPartitions) -> None:
+        self._internal_partitions = internal_partitions
         self.internal_topics = InternalTopicCreations()
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             log=Log.CONSUMER_OFFSETS,
@@ -46,13 +48,18 @@ class GroupCoordinator:
             settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
         )
 
+    @property
+    def partitions(self) -> int:
+        """The number of partitions over which groups are spread, 0 before the coordinator starts."""
+        return self._internal_partitions.of(self.topic)
+
     def partition_for(self, group_id: str) -> int:
         """Return the partition of `__consumer_offsets` that has the group.
 
         Raises:
             CoordinatorError: The topic does not exist, so this broker does not coordinate the group.
         """
-        partitions = self.runtime.partitions
+        partitions = self.partitions
         if not partitions:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
         return partition_for(group_id, partitions)
@@ -73,7 +80,7 @@ class GroupCoordinator:
         producer: Producer = NO_PRODUCER,
     ) -> PendingWrite:
         """Run a write operation of a group; it completes with a CoordinatorError if it is refused."""
-        partitions = self.runtime.partitions
+        partitions = self.partitions
         partition = partition_for(group_id, partitions) if partitions else -1
         return self.runtime.write(partition, name, operation, producer=producer)
 

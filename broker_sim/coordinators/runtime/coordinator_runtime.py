@@ -54,12 +54,6 @@ class CoordinatorRuntime(Generic[S]):
         self._stopped = False
 
     @property
-    def partitions(self) -> int:
-        """The number of partitions of the topic; 0 while it does not exist."""
-        topic = self._host.metadata_cache.image.topics.get(self._topic)
-        return 0 if topic is None else len(topic.partitions)
-
-    @property
     def active_partitions(self) -> list[int]:
         """The partitions whose shards are here and not closed, in order."""
         return sorted(self._runners)

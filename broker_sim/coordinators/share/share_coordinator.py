@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IDelayedCall
 
+    from broker_sim.coordinators.internal_partitions import InternalPartitions
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
     from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
     from broker_sim.coordinators.share.share_shard import ShareShard
@@ -44,8 +45,9 @@ class ShareCoordinator:
 
     topic: Final = Log.SHARE_GROUP_STATE.value
 
-    def __init__(self, host: CoordinatorHost) -> None:
+    def __init__(self, host: CoordinatorHost, internal_partitions: InternalPartitions) -> None:
         self._host = host
+        self._internal_partitions = internal_partitions
         self._jobs: dict[str, IDelayedCall] = {}
         self._pruned: dict[int, int] = {}
         self._stopped = False
@@ -66,7 +68,7 @@ class ShareCoordinator:
         self, key: SharePartitionKey, name: str, operation: Callable[[ShareShard], CoordinatorResult[Any]]
     ) -> Deferred[Any]:
         """Run an operation on a share partition; the Deferred fails with a CoordinatorError if no shard runs it."""
-        partitions = self.runtime.partitions
+        partitions = self._internal_partitions.of(self.topic)
         return self.runtime.write(partition_for(key.text, partitions) if partitions else -1, name, operation).deferred
 
     def topics_deleted(self, topic_ids: frozenset[bytes]) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
+    from broker_sim.coordinators.coordinators import Coordinators
     from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_cache import MetadataCache
@@ -58,6 +59,7 @@ class PersisterHost(Protocol):
 
     id: int
     links: NodeLinks
+    coordinators: Coordinators
     metadata_cache: MetadataCache
     reactor: IReactor
     release: Release
@@ -191,7 +193,10 @@ class SharePersister:
         topic = image.topics.get(_TOPIC)
         if topic is None:
             return None
-        leader = topic.partitions[partition_for(key.text, len(topic.partitions))].leader
+        partition = partition_for(key.text, self._host.coordinators.partitions.of(_TOPIC))
+        if partition >= len(topic.partitions):
+            return None
+        leader = topic.partitions[partition].leader
         return leader if image.is_active(leader) else None
 
     def _find(self, operation: _Operation) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.internal_partitions import partition_for
+from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from protocol_specs.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
 from tests.differential.cases.groups_admin import offset_delete
@@ -20,8 +23,10 @@ from tests.differential.group_requests import (
     Member,
     await_state,
     commit,
+    describe_groups,
     fetch_offsets,
     group_of,
+    heartbeat,
     leave,
     list_own_groups,
     offering,
@@ -150,6 +155,48 @@ def groups_without_offsets_when_a_topic_is_deleted(probe: Probe) -> None:
     waiting.join()
     member.heartbeat()
     write_batches(probe, OFFSETS_TOPIC, empty)
+
+
+@case(settings=(*NO_DELAY, ("offsets.topic.num.partitions", "5")))
+def the_offsets_topic_has_another_number_of_partitions(probe: Probe) -> None:
+    """Groups are spread over the number of partitions with which the coordinator started."""
+    described_before = describe_groups(*(f"{probe.name}-{number}" for number in range(6)))
+    probe.exchange(described_before, 5, note="without the topic")
+    topic = probe.topic()
+    made = CreatableTopic(name=OFFSETS_TOPIC, num_partitions=2, replication_factor=1)
+    probe.quiet(CreateTopicsRequest(topics=[made], timeout_ms=5_000), 5)
+    probe.await_topic(OFFSETS_TOPIC, 2)
+    groups = [_group_of_partition(probe, partition, 5) for partition in range(5)]
+    _await_loaded(probe, groups[0])
+    _await_loaded(probe, groups[1])
+    _use_all(probe, groups, topic)
+    grown = CreatePartitionsTopic(name=OFFSETS_TOPIC, count=4, assignments=None)
+    probe.exchange(CreatePartitionsRequest(topics=[grown], timeout_ms=5_000), 2)
+    probe.await_topic(OFFSETS_TOPIC, 4)
+    _await_loaded(probe, groups[2])
+    _await_loaded(probe, groups[3])
+    _use_all(probe, groups, topic)
+
+
+def _use_all(probe: Probe, groups: list[str], topic: str) -> None:
+    probe.exchange(FindCoordinatorRequest(coordinator_keys=groups), 4)
+    for group in groups:
+        probe.exchange(commit(group, (topic, {0: 1})), 8)
+        probe.exchange(fetch_offsets(group, (topic, [0])), 7)
+        probe.exchange(describe_groups(group), 5)
+        probe.exchange(heartbeat(group, 1, "m"), 4)
+
+
+def _group_of_partition(probe: Probe, partition: int, partitions: int) -> str:
+    names = (f"{probe.name}-{number}" for number in count())
+    return next(name for name in names if partition_for(name, partitions) == partition)
+
+
+def _await_loaded(probe: Probe, group: str) -> None:
+    for _ in attempts(f"the coordinator of {group} to be loaded"):
+        loaded: Any = probe.quiet(fetch_offsets(group), 7)
+        if loaded.error_code == 0:
+            return
 
 
 def _groups_of_one_partition(probe: Probe, count: int) -> list[str]:
