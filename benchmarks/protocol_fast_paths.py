@@ -124,9 +124,9 @@ def reads() -> tuple[tuple[str, Callable[[bytes], Call], Slow, Batches], ...]:
         (
             "rows by run",
             lambda data: lambda: read_rows(data),
-            lambda: patch.object(record_rows, "_rows_of_runs", lambda *_: None),
+            lambda: patch.object(record_rows, "_measured_runs", lambda *_: None),
             (
-                ("32 records of 100 B", batch(32, 100, 100)),
+                ("40 records of 100 B", batch(40, 100, 100)),
                 ("100 records of 1 kB", batch(100, 1000, 1000)),
                 equal,
                 mixed,
@@ -140,15 +140,6 @@ def reads() -> tuple[tuple[str, Callable[[bytes], Call], Slow, Batches], ...]:
                 ("60 batches of 16 records of 1 kB", batch(16, 1000, 1000)),
                 ("60 batches of 140 records of 100 B", batch(140, 100, 100)),
                 ("60 batches of mixed sizes, keyed", mixed[1]),
-            ),
-        ),
-        (
-            "shared buffer",
-            joined,
-            lambda: patch.object(joined_reader, "_shared_buffer", lambda _: None),
-            (
-                ("60 batches of 16 records of 1 kB", batch(16, 1000, 1000)),
-                ("60 batches of 140 records of 100 B", batch(140, 100, 100)),
             ),
         ),
     )

@@ -14,10 +14,10 @@ from twisted.internet.protocol import Protocol, connectionDone
 
 from broker_sim.network.channel_mute import TABLE, MuteEvent, MuteState
 from broker_sim.network.channel_states import CHANNEL_TABLE, ChannelEvent, ChannelState, WriteState
-from broker_sim.network.read_pace import READ_SIZE_BYTES, ReadPace
 from broker_sim.network.response_writer import LOST, writer_for
 from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
+from sim_runtime.read_pace import READ_SIZE_BYTES, ReadPace
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall

@@ -21,11 +21,12 @@ from broker_client.api_options import CLOSE_S, milliseconds, topic_names
 from broker_client.consumer_groups import SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
-from broker_client.core.consumer.consumer_core import ConsumerCore
+from broker_client.core.consumer.consumer_core import ConsumerCore, records_of, table_of
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.records import TopicPartition
 from broker_client.threaded_consumer import ThreadedConsumer
+from protocol_specs.errors import RecordBatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -268,7 +269,8 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             RebalanceCallbackFailed: the rebalance listener raised.
             ProducerError: no partition is assigned, or a batch cannot be decoded.
         """
-        return self._call(self._consumer.poll, int(timeout * 1000), timeout=timeout)
+        # Decoded on this thread: the network thread fetches meanwhile.
+        return records_of(self._call(self._consumer.poll_portions, int(timeout * 1000), timeout=timeout))
 
     def poll_batch(self, timeout: float = 0.5) -> Any:
         """Return the records of a poll as a pyarrow Table; it is empty if there are none.
@@ -276,7 +278,11 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         Columns are topic, partition, offset, timestamp (ms), key, value and headers. It has all that was fetched:
         max.poll.records does not limit it. Needs the extra `arrow`; raises the errors of `poll`.
         """
-        return self._call(self._consumer.poll_batch, int(timeout * 1000), timeout=timeout)
+        batches = self._call(self._consumer.poll_batches, int(timeout * 1000), timeout=timeout)
+        try:
+            return table_of(batches)
+        except RecordBatchError as error:
+            return table_of(self._open_thread.call(self._consumer.readable, batches, error))
 
     def wakeup(self) -> None:
         """End the call that waits now, or the next one, with WakeupError; from any thread."""

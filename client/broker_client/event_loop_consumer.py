@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 from twisted.internet.defer import Deferred
 
 from broker_client.api_options import CLOSE_S, fresh_random
+from broker_client.core.consumer.fetch_memory import keep_fetch_memory
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import IllegalState, ProducerClosed
 from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
@@ -99,6 +100,7 @@ class EventLoopConsumer(ABC, Generic[C]):
             by_subscription=True,
             allow_auto_topic_creation=self._auto_create_topics,
         )
+        keep_fetch_memory()
         self._consumer = self._make(self._core, partial(_run_on_loop, loop))
         self._loop = loop
 

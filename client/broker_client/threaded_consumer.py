@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from broker_client.api_options import CLOSE_S, fresh_random
 from broker_client.app_thread_calls import AppThreadCalls
+from broker_client.core.consumer.fetch_memory import keep_fetch_memory
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerClosed
 from sim_runtime.reactor_thread import ReactorThread
@@ -38,6 +39,7 @@ class ThreadedConsumer(ABC, Generic[C]):
         auto_create_topics: bool,
     ) -> None:
         self._limit_s = client.default_api_timeout_ms / 1000 + _GRACE_S
+        keep_fetch_memory()
         self._thread = ReactorThread(f"kafka-consumer-network-thread | {client.network.client_id}")
         self._calls = AppThreadCalls(self._thread)
         reactor = self._thread.reactor

@@ -40,19 +40,23 @@ _INT32_MAX: Final = 0x7FFF_FFFF
 
 def columns_to_arrow(columns: RecordColumns) -> Any:
     """Return a pyarrow Table of the present columns, in the order of SCHEMA."""
-    arrays, fields = [], []
-    for name in columns.columns:
-        column = getattr(columns, name)
-        if isinstance(column, StringColumn):
-            array = _binary(column)
-        elif isinstance(column, HeadersColumn):
-            array = _headers(column)
-        else:
-            array = pa.array(column)
-        field = _FIELDS[name]
-        arrays.append(array)
-        fields.append(field if array.type == field.type else field.with_type(array.type))
-    return pa.table(arrays, schema=pa.schema(fields))
+    names = columns.columns
+    return table_of_arrays(
+        columns_to_arrays(columns), SCHEMA if names == COLUMNS else pa.schema([_FIELDS[name] for name in names])
+    )
+
+
+def columns_to_arrays(columns: RecordColumns) -> list[Any]:
+    """Return a pyarrow Array per present column, in the order of SCHEMA."""
+    return [_array(getattr(columns, name)) for name in columns.columns]
+
+
+def table_of_arrays(arrays: list[Any], schema: Any) -> Any:
+    """Return a table; where the type of an array differs from that of its field, the array decides."""
+    if [array.type for array in arrays] != schema.types:
+        fields = [field.with_type(array.type) for field, array in zip(schema, arrays, strict=True)]
+        schema = pa.schema(fields)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def columns_from_arrow(table: Any) -> RecordColumns:
@@ -76,13 +80,21 @@ def columns_from_arrow(table: Any) -> RecordColumns:
     return RecordColumns(**found)
 
 
+def _array(column: Any) -> Any:
+    if isinstance(column, StringColumn):
+        return _binary(column)
+    return _headers(column) if isinstance(column, HeadersColumn) else pa.array(column)
+
+
 def _binary(column: StringColumn, kind: Any = None) -> Any:
+    nulls = column.nulls
+    if nulls.all():
+        return pa.nulls(len(column), kind or pa.binary())
     offsets, data = column.packed()
     if len(data) > _INT32_MAX:
         kind = pa.large_string() if kind == pa.string() else pa.large_binary()
     else:
         kind, offsets = kind or pa.binary(), offsets.astype(np.int32)
-    nulls = column.nulls
     valid = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
     return pa.Array.from_buffers(kind, len(column), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 

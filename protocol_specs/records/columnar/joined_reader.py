@@ -6,19 +6,17 @@ records would otherwise cost more in calls than in bytes. Any other batch makes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from protocol_specs.records.batch_peek import (
     MAGIC_OFFSET,
     MAGIC_V2,
-    RECORD_BATCH_OVERHEAD,
     TimestampType,
     peek_header,
 )
 from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn, join_columns
 from protocol_specs.records.columnar.reader import read_batch_columns
-from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.equal_records import find_runs
 from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, SAFE_BASE_MAX, records_section
 from protocol_specs.records.record_set import read_any
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
     from protocol_specs.records.columnar.arrays import Bytes, Ints
 
 __all__ = ["read_joined"]
-
-WORTH_BYTES: Final = 8192
-"""Copying smaller batches into one buffer is faster than finding their places in a shared one."""
 
 
 def read_joined(batches: Sequence[bytes | memoryview]) -> RecordColumns:
@@ -50,8 +45,6 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
     """Read batches that consist of runs of equal records; None if one does not."""
     sections: list[bytes] = []
     table: list[tuple[int, ...]] = []
-    shared = _shared_buffer(batches)
-    first = 0 if shared is None else _address(shared)
     place = 0
     for batch in batches:
         if batch[MAGIC_OFFSET] != MAGIC_V2:
@@ -63,10 +56,6 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
         runs = find_runs(section, header.records_count)
         if runs is None:
             return None
-        if shared is not None:
-            if header.codec != CompressionCodec.NONE:
-                return _read_runs([bytes(each) for each in batches])
-            place = _address(batch) - first + RECORD_BATCH_OVERHEAD
         offset = header.base_offset
         is_append_time = header.timestamp_type == TimestampType.LOG_APPEND_TIME
         time = header.max_timestamp if is_append_time else header.base_timestamp
@@ -88,25 +77,9 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
                 )
             )
             offset += run.count
-        if shared is None:
-            sections.append(section)
-            place += len(section)
-    data = b"".join(sections) if shared is None else shared
-    return _columns(np.frombuffer(data, np.uint8), np.array(table, np.int64).T)
-
-
-def _shared_buffer(batches: Sequence[bytes | memoryview]) -> memoryview | None:
-    """The buffer that all batches are parts of, so that their bytes are copied once; None for several or small ones."""
-    first = batches[0]
-    if sum(map(len, batches)) < WORTH_BYTES * len(batches):
-        return None
-    if not isinstance(first, memoryview) or any(getattr(batch, "obj", None) is not first.obj for batch in batches):
-        return None
-    return memoryview(first.obj).cast("B")
-
-
-def _address(buffer: bytes | memoryview) -> int:
-    return int(np.frombuffer(buffer, np.uint8).__array_interface__["data"][0])
+        sections.append(section)
+        place += len(section)
+    return _columns(np.frombuffer(b"".join(sections), np.uint8), np.array(table, np.int64).T)
 
 
 def _columns(data: Bytes, table: Any) -> RecordColumns | None:

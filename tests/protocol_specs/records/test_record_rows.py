@@ -15,7 +15,7 @@ from protocol_specs.records import record_rows
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, TimestampType
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import Record, RecordBatchBuilder, read_records
-from protocol_specs.records.record_rows import read_rows
+from protocol_specs.records.record_rows import RowReader, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,33 +68,66 @@ def test_changed_bytes_are_taken_or_refused_as_by_the_record_reader(
     assert outcome(lambda: read_by_runs(changed)) == wanted
 
 
+@given(drawn=record_batches(), worth=st.sampled_from([1, 40]), data=st.data())
+def test_portions_are_the_rows_from_an_offset_on(
+    drawn: tuple[bytes, list[Record]], worth: int, data: st.DataObject
+) -> None:
+    wanted = expected(drawn[0])
+    first = data.draw(st.integers(-2, len(wanted) + 2)) + (wanted[0][0] if wanted else 0)
+    with patch.object(record_rows, "WORTH_RECORDS", worth):
+        reader = RowReader(drawn[0], before=("t",), first_offset=first)
+    rows: list[Any] = []
+    while not reader.is_read:
+        count_max = data.draw(st.integers(1, 700))
+        portion = reader.portion(count_max)
+        found = portion.rows()
+        assert 0 < len(found) == portion.count <= count_max
+        assert portion.next_offset == found[-1][1] + 1
+        rows += found
+    assert rows == [("t", *row) for row in wanted if row[0] >= first]
+
+
+def test_a_long_run_is_read_in_portions_that_end_within_it() -> None:
+    builder = RecordBatchBuilder(base_offset=7)
+    for index in range(1_700):
+        builder.append(1_700_000_000_000 + index // 30, b"k", b"v" * 10)
+    batch = builder.build()
+    reader = RowReader(batch, first_offset=70)
+    portions = [reader.portion(600) for _ in range(3)]
+    assert [portion.count for portion in portions] == [600, 600, 437]
+    assert reader.is_read
+    # In another order than they were taken: each knows its place.
+    rows = [portion.rows() for portion in reversed(portions)]
+    assert [row for found in reversed(rows) for row in found] == expected(batch)[63:]
+
+
 @pytest.mark.parametrize("base", [(1 << 63) - 3, -(1 << 63)])
 def test_offsets_and_timestamps_wrap_as_in_the_record_reader(base: int) -> None:
     builder = RecordBatchBuilder()
-    for index in range(40):
+    for index in range(50):
         builder.append(1_000 + index, b"k", b"v" * 8)
     batch = bytearray(builder.build())
     batch[0:8] = batch[BASE_TIMESTAMP : BASE_TIMESTAMP + 8] = base.to_bytes(8, "big", signed=True)
     rows = read_rows(bytes(batch))
     assert rows == expected(bytes(batch))
-    wrapped = [(base + index + (1 << 63)) % (1 << 64) - (1 << 63) for index in range(40)]
+    wrapped = [(base + index + (1 << 63)) % (1 << 64) - (1 << 63) for index in range(50)]
     assert [row[:2] for row in rows] == [(one, one) for one in wrapped]
 
 
 def test_a_longer_timestamp_shifts_the_fields_of_its_record_where_log_append_time_replaces_it() -> None:
     builder = RecordBatchBuilder(timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=9_000)
-    for index in range(40):
+    for index in range(50):
         builder.append(1_000 + index, b"k", b"v" * 8)
     batch = bytearray(builder.build())
     assert read_rows(bytes(batch)) == expected(bytes(batch))
-    size = (len(batch) - RECORD_BATCH_OVERHEAD) // 40
+    size = (len(batch) - RECORD_BATCH_OVERHEAD) // 50
     batch[RECORD_BATCH_OVERHEAD + 20 * size + 2] |= 0x80
     rows = read_rows(bytes(batch))
     assert rows == expected(bytes(batch))
     assert [index for index, row in enumerate(rows) if row[2] is None] == [20]
 
 
-@pytest.mark.parametrize("sizes", [[8] * 40, [1, 2, 3, 4, 5, 6, 7, 8], [300, 70_000]])
+@pytest.mark.parametrize("sizes", [[8] * 50, [1, 2, 3, 4, 5, 6, 7, 8], [300, 70_000]])
 def test_rows_have_what_is_given_before_and_after(sizes: list[int]) -> None:
     builder = RecordBatchBuilder()
     for size in sizes:

@@ -31,7 +31,7 @@ from protocol_specs.errors import RecordBatchError
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_client.consumer_groups import (
         ConsumerGroupMetadata,
@@ -44,8 +44,18 @@ if TYPE_CHECKING:
     from broker_client.core.groups.consumer_group import ConsumerGroup
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
+    from protocol_specs.records.record_rows import RowPortion
 
-__all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions", "FetchedBatch"]
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "ConsumerCore",
+    "ConsumerRecord",
+    "FetchOptions",
+    "FetchedBatch",
+    "records_of",
+    "table_of",
+]
 
 T = TypeVar("T")
 
@@ -308,13 +318,41 @@ class ConsumerCore:
         Raises:
             ProducerError: the next batch cannot be decoded; the position stays before it.
         """
+        return records_of(await self.poll_portions(timeout_ms))
+
+    async def poll_portions(self, timeout_ms: int) -> list[RowPortion]:
+        """As `poll`; `records_of` makes the records, on any thread."""
         return await self._poll(timeout_ms, lambda: self._buffer.take_records(self._options.max_poll_records))
 
     async def poll_batch(self, timeout_ms: int) -> Any:
         """All fetched records as an Arrow table, read by the column: see fetched_table.SCHEMA."""
-        from broker_client.core.consumer.fetched_table import table_of  # only who reads tables needs pyarrow and numpy
+        batches = await self.poll_batches(timeout_ms)
+        try:
+            return table_of(batches)
+        except RecordBatchError as error:
+            return table_of(self.readable(batches, error))
 
-        return self._decoded(await self._poll(timeout_ms, self._buffer.take_batches), table_of)
+    async def poll_batches(self, timeout_ms: int) -> list[FetchedBatch]:
+        """As `poll_batch`; `table_of` makes the table, on any thread."""
+        return await self._poll(timeout_ms, self._buffer.take_batches)
+
+    def readable(self, batches: list[FetchedBatch], error: RecordBatchError) -> list[FetchedBatch]:
+        """Return the batches before the first that cannot be decoded; positions move back to that one.
+
+        Raises:
+            ProducerError: the first one cannot be decoded.
+        """
+        decoded = list(takewhile(_is_readable, batches))
+        failed, *_ = rest = batches[len(decoded) :]
+        resume = {batch.topic_partition: batch.next_offset for batch in decoded}
+        for batch in reversed(rest):  # the first batch of a partition decides
+            key = batch.topic_partition
+            self._subscriptions.seek(key, FetchPosition(offset=resume.get(key, batch.position)))
+        if decoded:
+            return decoded
+        raise ProducerError(
+            f"a batch of {failed.topic_partition} at offset {failed.position} or later cannot be read: {error}"
+        ) from error
 
     def wakeup(self) -> None:
         """End the current call, or the next one that waits, with WakeupError."""
@@ -359,7 +397,7 @@ class ConsumerCore:
                 taken = take()
             again_ms = self._fetch(timer.left_ms)
             if taken:
-                self._core.send_now()  # decoding a table takes a while
+                self._core.send_now()  # decoding takes a while
             if taken or timer.is_expired:
                 return taken
             if self._group is not None:
@@ -387,23 +425,6 @@ class ConsumerCore:
         again = [state.not_before_ms - now_ms for state in self._subscriptions.states.values()]
         return min((wait_ms for wait_ms in again if wait_ms > 0), default=left_ms)
 
-    def _decoded(self, batches: list[FetchedBatch], decode: Callable[[list[FetchedBatch]], T]) -> T:
-        """Decode what a poll fetched, up to the first batch that cannot be decoded; positions stay before that one."""
-        try:
-            return decode(batches)
-        except RecordBatchError as error:
-            decoded = list(takewhile(_is_readable, batches))
-            failed, *_ = rest = batches[len(decoded) :]
-            resume = {batch.topic_partition: batch.next_offset for batch in decoded}
-            for batch in reversed(rest):  # the first batch of a partition decides
-                key = batch.topic_partition
-                self._subscriptions.seek(key, FetchPosition(offset=resume.get(key, batch.position)))
-            if decoded:
-                return decode(decoded)
-            raise ProducerError(
-                f"a batch of {failed.topic_partition} at offset {failed.position} or later cannot be read: {error}"
-            ) from error
-
     def _raise_failure(self) -> None:
         self._fetcher.raise_failure()
         self._positions.raise_failure()
@@ -415,6 +436,21 @@ def _named(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPar
         if one.offset < 0:
             raise IllegalState(f"cannot commit offset {one.offset} of {TopicPartition(*key)}: offsets begin at 0")
     return {TopicPartition(*key): one for key, one in offsets.items()}
+
+
+def records_of(portions: Iterable[RowPortion]) -> list[ConsumerRecord]:
+    """Return the records of all portions."""
+    records: list[ConsumerRecord] = []
+    for portion in portions:
+        records += portion.rows()
+    return records
+
+
+def table_of(batches: Sequence[FetchedBatch]) -> Any:
+    """Return the records of all batches as an Arrow table. Raises RecordBatchError."""
+    from broker_client.core.consumer.fetched_table import table_of  # only who reads tables needs pyarrow and numpy
+
+    return table_of(batches)
 
 
 def _is_readable(batch: FetchedBatch) -> bool:

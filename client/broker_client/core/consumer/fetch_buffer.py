@@ -19,7 +19,7 @@ from protocol_specs.error_codes import ErrorCode, ErrorFamily
 from protocol_specs.errors import RecordBatchError
 
 if TYPE_CHECKING:
-    from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
+    from broker_client.core.consumer.fetched_batches import FetchedBatch
     from broker_client.core.consumer.fetcher import FetchOptions
     from broker_client.core.consumer.offset_lookups import OffsetLookups
     from broker_client.core.consumer.subscription_state import SubscriptionState
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from broker_client.records import TopicPartition
     from protocol_specs.message import RecordsBuffer
     from protocol_specs.messages.fetch import PartitionData
+    from protocol_specs.records.record_rows import RowPortion, RowReader
 
 __all__ = ["FetchBuffer", "joined_records"]
 
@@ -36,15 +37,14 @@ _RETRIED_IN_PLACE: Final = (ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.UNKNOWN_LE
 
 @dataclass(slots=True, kw_only=True)
 class _Buffered:
-    """One partition of a response; `parsed` is set when it is read first, `records` are those of the first batch."""
+    """One partition of a response; `parsed` is set when it is read first, `reader` reads the first batch."""
 
     key: TopicPartition
     position: FetchPosition
     data: PartitionData
     parsed: FetchedPartition | None = None
     batches: deque[FetchedBatch] = field(default_factory=deque)
-    records: list[ConsumerRecord] | None = None
-    index: int = 0
+    reader: RowReader | None = None
 
 
 class FetchBuffer:
@@ -68,27 +68,30 @@ class FetchBuffer:
         """The partitions that are not fetched again before what they have is read."""
         return frozenset(one.key for one in self._queue)
 
-    def take_records(self, count_max: int) -> list[ConsumerRecord]:
-        """Return up to `count_max` records and move the positions.
+    def take_records(self, count_max: int) -> list[RowPortion]:
+        """Return portions of up to `count_max` ConsumerRecords and move the positions.
 
         Raises:
             ProducerError: the next batch cannot be decoded, or a broker refused the fetch; the position stays.
         """
-        records: list[ConsumerRecord] = []
+        portions: list[RowPortion] = []
         waiting: deque[_Buffered] = deque()
         try:
-            while self._queue and len(records) < count_max:
+            while self._queue and count_max > 0:
                 head = self._queue[0]
                 if not self._is_current(head):
                     self._queue.popleft()
                 elif self._subscriptions.states[head.key].paused:
                     waiting.append(self._queue.popleft())
-                elif not self._move_records(head, records, count_max):
-                    break
+                else:
+                    before = len(portions)
+                    if not self._move_records(head, portions, count_max):
+                        break
+                    count_max -= sum(one.count for one in portions[before:])
         finally:
             waiting.extend(self._queue)
             self._queue = waiting
-        return records
+        return portions
 
     def take_batches(self) -> list[FetchedBatch]:
         """Return the batches of all partitions and move the positions behind them.
@@ -122,33 +125,33 @@ class FetchBuffer:
         state = self._subscriptions.states.get(one.key)
         return state is not None and state.position is one.position and not (state.is_leaving or state.awaits_callback)
 
-    def _move_records(self, head: _Buffered, records: list[ConsumerRecord], count_max: int) -> bool:
+    def _move_records(self, head: _Buffered, portions: list[RowPortion], count_max: int) -> bool:
         """Move records of the first partition; return False to end the poll before an error."""
-        if not self._open(head, has_records=bool(records)):
+        if not self._open(head, has_records=bool(portions)):
             return False
-        while head.batches and len(records) < count_max:
+        while head.batches and count_max > 0:
             batch = head.batches[0]
-            if head.records is None:
+            if head.reader is None:
                 try:
-                    head.records, head.index = batch.records(), 0
+                    head.reader = batch.reader()
                 except RecordBatchError as error:
-                    if records:
+                    if portions:
                         return False
                     self._queue.popleft()
                     raise ProducerError(
                         f"a batch of {head.key} at offset {head.position.offset} or later cannot be read: {error}; "
                         "seek past it to read on"
                     ) from error
-            end = head.index + count_max - len(records)
-            if end >= len(head.records):
-                records += head.records[head.index :] if head.index else head.records
+            taken = head.reader.portion(count_max)
+            if taken.count:
+                portions.append(taken)
+                count_max -= taken.count
+            if head.reader.is_read:
                 head.batches.popleft()
-                head.records = None
+                head.reader = None
                 self._move(head, batch.next_offset, batch.leader_epoch)
             else:
-                records += head.records[head.index : end]
-                head.index = end
-                self._move(head, head.records[end - 1].offset + 1, batch.leader_epoch)
+                self._move(head, taken.next_offset, batch.leader_epoch)
         if not head.batches:
             self._finish(head)
             self._queue.popleft()

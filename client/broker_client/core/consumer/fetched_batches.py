@@ -6,16 +6,17 @@ their producers with the offset from which on they count, and the producer's abo
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_client.errors import RecordTooLarge
-from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2
+from protocol_specs.records.batch_peek import LOG_OVERHEAD
 from protocol_specs.records.control_records import ControlRecordType, control_record_type
 from protocol_specs.records.record_reader import read_records
-from protocol_specs.records.record_rows import read_rows
-from protocol_specs.records.record_set import check_any, iterate_any, read_any
+from protocol_specs.records.record_rows import RowReader
+from protocol_specs.records.record_set import check_any, iterate_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,19 +59,14 @@ class FetchedBatch:
     leader_epoch: int
     batch: bytes | memoryview
 
-    def records(self) -> list[ConsumerRecord]:
-        """Return its records from the position on."""
+    def reader(self) -> RowReader:
+        """Return a reader of its records from the position on. Raises RecordBatchError if one cannot be read."""
         before, after = tuple(self.topic_partition), (self.leader_epoch, None)
-        if self.batch[MAGIC_OFFSET] == MAGIC_V2:
-            records = read_rows(self.batch, before=before, after=after, make=_NEW_RECORD)
-        else:
-            records = [
-                _NEW_RECORD((*before, one.offset, one.timestamp, one.key, one.value, one.headers, *after))
-                for one in read_any(self.batch)
-            ]
-        if records and records[0].offset < self.position:
-            return [record for record in records if record.offset >= self.position]
-        return records
+        return RowReader(self.batch, before=before, after=after, make=_NEW_RECORD, first_offset=self.position)
+
+    def records(self) -> list[ConsumerRecord]:
+        """Return its records from the position on. Raises RecordBatchError if one cannot be read."""
+        return self.reader().portion(sys.maxsize).rows()
 
 
 class FetchedPartition:

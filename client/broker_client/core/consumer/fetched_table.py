@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
 from protocol_specs.records.columnar.arrow import SCHEMA as RECORD_SCHEMA
+from protocol_specs.records.columnar.arrow import columns_to_arrays, table_of_arrays
 from protocol_specs.records.columnar.joined_reader import read_joined
 
 try:
@@ -37,11 +38,18 @@ def table_of(batches: Sequence[FetchedBatch]) -> Any:
     for key, of_partition in by_partition.items():
         columns = read_joined([batch.batch for batch in of_partition])
         tables.append(_table(key, columns, of_partition[0].position))
+    if len(tables) == 1:
+        return tables[0]
     return pa.concat_tables(tables, promote_options="permissive") if tables else SCHEMA.empty_table()
 
 
 def _table(key: TopicPartition, columns: RecordColumns, position: int) -> Any:
-    records = columns.to_arrow().slice(int(np.searchsorted(columns.offset, position)))
-    partition = pa.array(np.full(len(records), key.partition, np.int32))
-    topic = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(records), np.int32)), [key.topic]).cast(pa.string())
-    return records.add_column(0, SCHEMA.field("topic"), topic).add_column(1, SCHEMA.field("partition"), partition)
+    first = int(np.searchsorted(columns.offset, position))
+    count = len(columns)
+    arrays = [
+        pa.repeat(pa.scalar(key.topic, pa.string()), count),
+        pa.repeat(pa.scalar(key.partition, pa.int32()), count),
+        *columns_to_arrays(columns),
+    ]
+    table = table_of_arrays(arrays, SCHEMA)
+    return table.slice(first) if first else table

@@ -198,8 +198,9 @@ class ClientCore:
         self._loop.wakeup()
 
     def send_now(self) -> None:
-        """Send what can go before returning: the caller is about to keep the reactor's thread for a while."""
-        self._loop.run_now()
+        """Send the waiting requests before returning: the caller is about to keep the thread for a while."""
+        if self._unsent:
+            self._loop.run_now()
 
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""

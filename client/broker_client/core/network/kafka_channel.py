@@ -18,6 +18,7 @@ from zope.interface import implementer
 from broker_client.errors import AuthenticationFailed, IllegalState, SslAuthenticationFailed
 from protocol_specs.errors import FrameError, FrameTooLarge
 from sim_runtime.direct_send import is_plain_socket, send_at_once
+from sim_runtime.read_pace import ReadPace
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IConnector, ITCPTransport
@@ -80,6 +81,7 @@ class KafkaChannel(TwistedProtocol):
         self._reader = reader
         self._transport: ITCPTransport | None = None
         self._sends_at_once = False
+        self._pace: ReadPace | None = None
         self._send_buffer_bytes = -1
         self._receive_buffer_bytes = -1
 
@@ -154,6 +156,8 @@ class KafkaChannel(TwistedProtocol):
         assert self._events is not None
         self.state = ChannelState.READY
         self._sends_at_once = is_plain_socket(self._transport)
+        if self._sends_at_once:
+            self._pace = ReadPace(self._transport)
         self._transport.registerProducer(self, streaming)  # type: ignore[union-attr]  # every TCP transport is a consumer
         self._events.channel_connected(self)
 
@@ -182,6 +186,8 @@ class KafkaChannel(TwistedProtocol):
             self.close(flush=False)
             events.channel_lost(self, reason)
             return
+        if self._pace is not None:
+            self._pace.adjust(len(data), self._reader.missing_bytes)
         if frames:
             self.staged.extend(frames)
             events.channel_active(self)

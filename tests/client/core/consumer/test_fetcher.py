@@ -9,6 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from broker_client.core.consumer.consumer_core import records_of
 from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_table import table_of
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
@@ -117,7 +118,7 @@ class Room:
         self.core.requests[-1][1].callback(FetchResponse(responses=[topic], node_endpoints=list(endpoints)))
 
     def values(self, count_max: int = 500) -> list[bytes | None]:
-        return [record.value for record in self.buffer.take_records(count_max)]
+        return [record.value for record in records_of(self.buffer.take_records(count_max))]
 
 
 def records(offset: int, *values: bytes) -> bytes:

@@ -1,10 +1,6 @@
-"""The columns of several batches are their records, whether their bytes are in one buffer or not."""
+"""The columns of several batches are their records."""
 
 from __future__ import annotations
-
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -13,29 +9,12 @@ from hypothesis import strategies as st
 from protocol_specs.errors import InvalidRecord
 from protocol_specs.fuzzing.strategies import record_batches
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, TimestampType
-from protocol_specs.records.columnar import joined_reader
 from protocol_specs.records.columnar.joined_reader import read_joined
 from protocol_specs.records.message_set_builder import MessageSetBuilder
 from protocol_specs.records.record_batch import CompressionCodec, Record, RecordBatchBuilder, read_records
 from protocol_specs.records.record_set import read_any
 
-if TYPE_CHECKING:
-    from protocol_specs.records.columnar.columns import RecordColumns
-
 APPEND_TIME = 9_000
-
-
-def parts_of(batches: list[bytes]) -> list[memoryview]:
-    """The batches as parts of one buffer."""
-    whole = memoryview(b"head" + b"".join(batches))
-    ends = accumulate((len(batch) for batch in batches), initial=4)
-    return [whole[start:end] for start, end in pairwise(ends)]
-
-
-def read_parts(batches: list[bytes]) -> RecordColumns:
-    """The columns of the parts of one buffer, which is shared even by small batches."""
-    with patch.object(joined_reader, "WORTH_BYTES", 0):
-        return read_joined(parts_of(batches))
 
 
 def append_time_batch() -> bytes:
@@ -60,7 +39,6 @@ def test_columns_are_the_records_of_all_batches(drawn: list[tuple[bytes, list[Re
     batches = [batch for batch, _ in drawn]
     records = [record for _, of_batch in drawn for record in of_batch]
     assert read_joined(batches).to_records() == records
-    assert read_parts(batches).to_records() == records
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, 50, 10_000])
@@ -68,14 +46,13 @@ def test_batches_of_equal_records_are_read_together(step_ms: int) -> None:
     batches = [equal(0, 200, 10, step_ms), equal(200, 5, 300, step_ms), equal(205, 70, 10, step_ms)]
     records = [record for batch in batches for record in read_records(batch)]
     assert read_joined(batches).to_records() == records
-    assert read_parts(batches).to_records() == records
 
 
 def test_compressed_batches_and_old_message_sets_are_among_them() -> None:
     builder = MessageSetBuilder(magic=1, base_offset=400)
     builder.append(1_000, b"k", b"old")
     batches = [equal(0, 100, 10), equal(100, 100, 10, codec=CompressionCodec.GZIP)]
-    assert [one.value for one in read_parts(batches).to_records()] == [b"v" * 10] * 200
+    assert [one.value for one in read_joined(batches).to_records()] == [b"v" * 10] * 200
     mixed = [*batches, builder.build()]
     assert read_joined(mixed).to_records() == [record for batch in mixed for record in read_any(batch)]
     assert read_joined([]).records_count == 0

@@ -1,6 +1,6 @@
 """Sets the size and the time of the next read from a socket. Mirrors how NetworkReceive sizes its buffer.
 
-Many small requests arrive together, and one read takes them all. For a large request, one read takes the size field,
+Many small frames arrive together, and one read takes them all. For a large frame, one read takes the size field,
 and the next one waits until the rest has arrived and takes exactly that: the kernel copies the bytes once and wakes
 this process once.
 """
@@ -17,18 +17,15 @@ if TYPE_CHECKING:
     from socket import socket
 
     from twisted.internet import tcp
-
-    from broker_sim.network.response_writer import IChannelTransport
-
 __all__ = ["ReadPace"]
 
 READ_SIZE_BYTES: Final = 120 * 1024
 """The usual size of one read: from 128 KiB on C libraries allocate with a system call, which costs more than a small
-request."""
+frame."""
 BULK_READ_SIZE_BYTES: Final = 256 * 1024
 """The size of the next read after a read that was full."""
 AWAITED_BYTES_MIN: Final = 64 * 1024
-"""A request that lacks fewer bytes is read as they arrive."""
+"""A frame that lacks fewer bytes is read as they arrive."""
 AWAITED_BYTES_MAX: Final = 1024 * 1024
 """The maximum number of bytes to wait for: they occupy the kernel's buffer until they are read."""
 FRAME_SIZE_BYTES: Final = 4
@@ -39,7 +36,7 @@ class ReadPace:
 
     __slots__ = ("_awaited", "_read_size", "_socket", "_transport", "is_usual")
 
-    def __init__(self, transport: IChannelTransport) -> None:
+    def __init__(self, transport: object) -> None:
         self._transport = transport
         self._socket: socket | None = None
         if sys.platform == "linux" and is_plain_socket(transport):
@@ -49,11 +46,11 @@ class ReadPace:
         self._set_read_size(READ_SIZE_BYTES)
 
     def adjust(self, received: int, missing: int) -> None:
-        """Set the next read after one that returned `received` bytes; the unfinished request lacks `missing`."""
+        """Set the next read after one that returned `received` bytes; the unfinished frame lacks `missing`."""
         if missing >= AWAITED_BYTES_MIN and self._socket is not None:
             self._await(self._socket, min(missing, AWAITED_BYTES_MAX))
         elif self._awaited and self._socket is not None:
-            # The next request is most likely as large. If not, the cost is one small read.
+            # The next frame is most likely as large. If not, the cost is one small read.
             self._await(self._socket, 0)
             self._set_read_size(missing or FRAME_SIZE_BYTES)
         elif received >= READ_SIZE_BYTES:

@@ -10,9 +10,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, ServerFactory, connectionDone
 from twisted.internet.testing import MemoryReactor, StringTransport
 
-from broker_sim.network.read_pace import AWAITED_BYTES_MAX, BULK_READ_SIZE_BYTES, READ_SIZE_BYTES, ReadPace
 from protocol_specs.framing import FrameReader
 from sim_runtime.reactor_thread import ReactorThread
+from sim_runtime.read_pace import AWAITED_BYTES_MAX, BULK_READ_SIZE_BYTES, READ_SIZE_BYTES, ReadPace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
