@@ -232,6 +232,8 @@ class ReleaseBehaviour:
     """The first heartbeat of a group makes an epoch, also without topics."""
     groups_hash_their_topics: bool = _since("4.1")
     """The subscribed topics of a group are a hash in the record of its epoch (KIP-1101; else a record of their own)."""
+    uniform_extras_stay: bool = _since("4.1")
+    """The uniform assignor leaves an extra partition with a member that has one (else the first members get them)."""
     groups_record_racks: bool = _until("4.0")
     """The record of the subscribed topics has the racks of their replicas."""
     groups_time_their_assignments: bool = _since("4.3")

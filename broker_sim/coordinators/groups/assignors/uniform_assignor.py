@@ -21,10 +21,14 @@ class UniformAssignor:
 
     name: Final = "uniform"
 
+    def __init__(self, *, extras_stay: bool = True) -> None:
+        """With `extras_stay` (4.1 and later) members keep the extra partition that they have."""
+        self._extras_stay = extras_stay
+
     def assign(self, spec: GroupSpec) -> Mapping[str, TopicPartitions]:
         """Return the new assignment by member."""
         if not spec.members:
             return {}
         if spec.homogeneous:
-            return HomogeneousAssignment(spec).build()
+            return HomogeneousAssignment(spec, extras_stay=self._extras_stay).build()
         return HeterogeneousAssignment(spec).build()

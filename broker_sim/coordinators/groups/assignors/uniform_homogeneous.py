@@ -1,6 +1,8 @@
 """The uniform assignment of members with the same topics. Mirrors UniformHomogeneousAssignmentBuilder.
 
-Each member keeps what it has within its quota; the rest is dealt to the members below their quota, in order.
+Each member keeps what it has within its quota; the rest is dealt to the members below their quota, in order. If the
+partitions cannot be divided equally, some members have an extra one: from 4.1 on those that have it already, and after
+them the last members, so that fewer partitions move; before, the first members.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ __all__ = ["HomogeneousAssignment"]
 class HomogeneousAssignment:
     """One run of the algorithm."""
 
-    def __init__(self, spec: GroupSpec) -> None:
+    def __init__(self, spec: GroupSpec, *, extras_stay: bool = True) -> None:
         self._spec = spec
+        self._extras_stay = extras_stay
         self._topic_ids = hash_order_of_uuids(next(iter(spec.members.values())).topic_ids)
         self._unassigned: list[tuple[bytes, int]] = []
         self._unfilled: list[tuple[str, int]] = []
@@ -50,9 +53,11 @@ class HomogeneousAssignment:
 
     def _keep_within_quotas(self, total: int) -> None:
         topic_ids = frozenset(self._topic_ids)
-        quota, extra = divmod(total, len(self._spec.members))
-        for index, (member_id, member) in enumerate(self._spec.members.items()):
-            left = quota + (index < extra)
+        quota, extras = divmod(total, len(self._spec.members))
+        members_left = len(self._spec.members)
+        for member_id, member in self._spec.members.items():
+            has_extra = extras > 0
+            left = quota + has_extra
             kept: dict[bytes, set[int]] = {}
             for topic_id, partitions in ordered(member.target):
                 if topic_id not in topic_ids:
@@ -61,6 +66,10 @@ class HomogeneousAssignment:
                     kept[topic_id] = set(partitions[:left])
                 self._unassigned += [(topic_id, partition) for partition in partitions[left:]]
                 left -= len(partitions[:left])
+            if has_extra and left and self._extras_stay and extras < members_left:
+                left, has_extra = left - 1, False
+            extras -= has_extra
+            members_left -= 1
             if left > 0:
                 self._unfilled.append((member_id, left))
             self._result[member_id] = kept

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsumerConfig", "supported_assignors"]
 
-_BUILT_IN: Final[Mapping[str, PartitionAssignor]] = {
-    assignor.name: assignor for assignor in (UniformAssignor(), RangeAssignor())
+_BUILT_IN: Final[Mapping[bool, Mapping[str, PartitionAssignor]]] = {
+    extras_stay: {assignor.name: assignor for assignor in (UniformAssignor(extras_stay=extras_stay), RangeAssignor())}
+    for extras_stay in (True, False)
 }
+"""By `uniform_extras_stay` of the release: the assignors by name."""
 _CLASS_PREFIX: Final = "org.apache.kafka.coordinator.group.assignor."
 
 
@@ -30,7 +32,7 @@ def supported_assignors(config: BrokerConfig) -> list[str]:
     names = config.values["group.consumer.assignors"]
     assert isinstance(names, list)
     found = [name.removeprefix(_CLASS_PREFIX).removesuffix("Assignor").lower() for name in names]
-    return [name for name in found if name in _BUILT_IN]
+    return [name for name in found if name in _BUILT_IN[config.behaviour.uniform_extras_stay]]
 
 
 class ConsumerConfig:
@@ -44,7 +46,8 @@ class ConsumerConfig:
     @property
     def assignors(self) -> Mapping[str, PartitionAssignor]:
         """The assignors of group.consumer.assignors by name; the first is the default."""
-        return {name: _BUILT_IN[name] for name in supported_assignors(self._host.config)}
+        built_in = _BUILT_IN[self.behaviour.uniform_extras_stay]
+        return {name: built_in[name] for name in supported_assignors(self._host.config)}
 
     @property
     def max_size(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, ordered, to_named_topics
-from protocol_specs.java_hash import hash_order_of_set
+from protocol_specs.java_hash import hash_order_of_set, hash_order_of_uuids
 from protocol_specs.messages.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _described_member(
     if shows_revocations:
         for topic_id, partitions in ordered(member.pending_revocation):
             held.setdefault(topic_id, []).extend(partitions)
+        held = {topic_id: held[topic_id] for topic_id in hash_order_of_uuids(held)}
     return Member(
         member_id=member.member_id,
         instance_id=member.instance_id,

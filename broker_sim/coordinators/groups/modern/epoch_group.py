@@ -51,6 +51,8 @@ class EpochGroup(Group, Generic[M, T]):
         """When the target assignment was computed; 0 if that is not known, as before 4.3."""
         self.members: TimelineDict[str, M] = TimelineDict(snapshots)
         self.target: TimelineDict[str, T] = TimelineDict(snapshots)
+        self._most_members = 0
+        """The most members that Kafka's table of them has had room for: it never shrinks."""
         self._no_target = no_target
         self._refresh_at_ms = 0
         self._refresh_epoch = 0
@@ -98,11 +100,13 @@ class EpochGroup(Group, Generic[M, T]):
     def member_ids(self, committed_offset: int | None = None) -> list[str]:
         """Return the ids of the members in the order of Kafka's table of them."""
         ids = self.members.keys() if committed_offset is None else list(self.members.at(committed_offset))
-        return [ids[place] for place in timeline_order([string_hash(member_id) for member_id in ids])]
+        return [ids[place] for place in timeline_order(map(string_hash, ids), most=self._most_members)]
 
     def put_member(self, member: M) -> None:
         """Add a member, or replace it."""
         old = self.members.get(member.member_id)
+        # The table grows for one more member before it finds that it has this one already.
+        self._most_members = max(self._most_members, len(self.members) + 1)
         self.members[member.member_id] = member
         self._member_changed(old, member)
 

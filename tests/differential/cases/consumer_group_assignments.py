@@ -1,0 +1,69 @@
+"""The assignments of consumer groups whose members come and go, as ConsumerGroupDescribe lists them (4.3 alone)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.differential.case import case
+from tests.differential.coordinator_barriers import known_topic
+from tests.differential.group_requests import group_of
+from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe
+from tests.differential.steady_ids import topics_in_hash_order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.differential.probe import Probe
+
+ONLY_NEW: Final = ("4.3.1",)
+NAMES: Final = ("m3", "m1", "m5", "m2", "m6", "m4")
+"""Members in the order in which they join: not that of any table."""
+
+
+def come_and_go(probe: Probe, topics: Sequence[str], assignor: str) -> None:
+    """Let members join one by one, leave in another order and join again, and describe the group each time."""
+    group = group_of(probe, assignor)
+    members: list[Consumer] = []
+    for name in NAMES:
+        members.append(Consumer(probe, group, name, topics, assignor=assignor))
+        members[-1].join()
+        probe.exchange(consumer_describe(group), 1, note=f"{name} has joined")
+    for name in ("m1", "m6", "m3"):
+        [leaver] = [member for member in members if member.id == name]
+        leaver.leave()
+        members.remove(leaver)
+        members[0].beat(note=f"after {name} has left")
+        probe.exchange(consumer_describe(group), 1, note=f"{name} has left")
+    members[0].report()
+    for name in ("m6", "m1"):
+        members.append(Consumer(probe, group, name, topics, assignor=assignor))
+        members[-1].join()
+        probe.exchange(consumer_describe(group), 1, note=f"{name} has joined again")
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def members_come_and_go(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=7)
+    for assignor in ("uniform", "range"):
+        come_and_go(probe, [topic], assignor)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def members_of_several_topics_come_and_go(probe: Probe) -> None:
+    topics = topics_in_hash_order(probe, t=4, u=3, v=1)
+    for assignor in ("uniform", "range"):
+        come_and_go(probe, topics, assignor)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def partitions_to_revoke_are_described_with_their_topics(probe: Probe) -> None:
+    topics = topics_in_hash_order(probe, t=4, u=3)
+    group = group_of(probe)
+    first, second = (Consumer(probe, group, name, topics) for name in ("m1", "m2"))
+    first.join()
+    first.report()
+    second.join()
+    first.beat(note="it has to revoke")
+    probe.exchange(consumer_describe(group), 1)
+    first.beat(topics=topics[1:], note="without the first topic")
+    probe.exchange(consumer_describe(group), 1)
