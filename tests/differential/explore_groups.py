@@ -2,7 +2,8 @@
 
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 30
 
-A conversation that parts is held again under another name; only what parts twice is reported.
+Our topics have the ids that the real broker gave: the tables of assignors, and so assignments, depend on them. A
+conversation that parts is held again under another name; only what parts twice is reported.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import sys
 from contextlib import ExitStack
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
 
+from broker_sim.controller import topics as controller_topics
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.json_form import to_json
 from tests.differential.case import RELEASES
@@ -44,17 +47,28 @@ SHOWN_CHARACTERS: Final = 400
 
 
 class GroupTalker(Side):
-    """One side of a conversation."""
+    """One side of a conversation; with `topic_ids` our broker gives its topics these ids."""
 
     def __init__(
-        self, bootstrap: str, release: str, name: str, topics: Mapping[str, int], *, classic_only: bool
+        self,
+        bootstrap: str,
+        release: str,
+        name: str,
+        topics: Mapping[str, int],
+        *,
+        classic_only: bool,
+        topic_ids: Mapping[str, bytes] | None = None,
     ) -> None:
         super().__init__()
         self.probe = Probe(bootstrap, release=release, name=name)
         self._connections: dict[int, Connection] = {}
         self._pending: dict[int, Parked] = {}
         self.sent: list[str] = []
-        if classic_only:
+        if topic_ids is not None:
+            for topic, count in topics.items():
+                with mock.patch.object(controller_topics, "random_topic_id", return_value=topic_ids[topic]):
+                    self.probe.topic(topic.removeprefix(f"{name}-"), partitions=count)
+        elif classic_only:
             for topic, count in topics.items():
                 self.probe.topic(topic.removeprefix(f"{name}-"), partitions=count)
         else:
@@ -129,9 +143,10 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
     name = f"gs{arguments.seed}{turn}-{number}"
     sequence = GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
     steps = sequence.steps(arguments.steps)
-    talkers = [
-        GroupTalker(side, arguments.release, name, sequence.topics, classic_only=arguments.classic) for side in sides
-    ]
+    about = (arguments.release, name, sequence.topics)
+    real_talker = GroupTalker(sides[0], *about, classic_only=arguments.classic)
+    ids = real_talker.topic_ids if arguments.release != RELEASES[0] else None
+    talkers = [real_talker, GroupTalker(sides[1], *about, classic_only=arguments.classic, topic_ids=ids)]
     try:
         for step in steps:
             real, our = [talker.exchange(step) for talker in talkers]
