@@ -23,7 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "client")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.process_usage import peak_memory_mb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -261,7 +264,7 @@ def main() -> None:
         figure, cpu_s = pending(run)
     else:
         figure, cpu_s = asyncio.run(aiokafka(run)) if client == "aiokafka" else blocking(run)
-    memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory_mb = peak_memory_mb(os.getpid())  # ru_maxrss begins with the memory of the parent process
     print(figure, cpu_s / run.records * 1e6, memory_mb)
 
 
