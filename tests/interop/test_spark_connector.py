@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as f
 
-from broker_client import TopicPartition
+from broker_client import OffsetAndMetadata, TopicPartition
 from broker_client.consumer import Consumer
 from broker_scenarios.spark.session import start_session
 from tests.interop.kafka_release import jars
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PARTITIONS = 3
 RECORDS = 3_000
+TOPICS = ("written", "copied", "streamed", "resumed", "committed")
 STREAM_SECONDS_MAX = 120
 
 # The connector's parent project is not resolvable: each of its parts is named apart. The token provider, which the
@@ -44,7 +46,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[str]:
-    topics = [f"--topic={name}:{PARTITIONS}:3" for name in ("written", "copied", "streamed")]
+    topics = [f"--topic={name}:{PARTITIONS}:3" for name in TOPICS]
     with served_cluster("--brokers", "3", "--port", "0", *topics) as cluster:
         yield cluster.bootstrap_servers
 
@@ -131,3 +133,35 @@ def test_a_stream_reads_and_writes_each_record_once(spark: SparkSession, servers
         for topic in ("written", "streamed")
     )
     assert {row["value"]: row["count"] for row in streamed} == {row["value"]: row["count"] for row in written}
+
+
+def test_a_stream_goes_on_where_its_checkpoint_ends(spark: SparkSession, servers: str, tmp_path: Path) -> None:
+    checkpoint = str(tmp_path / "checkpoint")
+
+    def run() -> int:
+        """Read what is there, with a group id of its own, and return the number of records."""
+        options = {"startingOffsets": "earliest", "kafka.group.id": "a-stream"}
+        source = kafka(spark.readStream, servers, "resumed", **options)
+        query = source.writeStream.format("noop").option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        running = query.start()
+        assert running.awaitTermination(STREAM_SECONDS_MAX)
+        return sum(progress["numInputRows"] for progress in running.recentProgress)
+
+    write(numbered(spark), servers, "resumed")
+    assert run() == RECORDS
+    write(numbered(spark), servers, "resumed")
+    assert run() == RECORDS
+    assert run() == 0
+
+
+def test_a_batch_starts_at_the_committed_offsets_of_a_group(spark: SparkSession, servers: str) -> None:
+    write(numbered(spark), servers, "committed")
+    partitions = [TopicPartition("committed", index) for index in range(PARTITIONS)]
+    with Consumer(bootstrap_servers=servers, group_id="a-batch") as consumer:
+        consumer.assign(partitions)
+        consumer.commit({key: OffsetAndMetadata(offset=100 * key.partition) for key in partitions})
+        offsets = {str(key.partition): found.offset for key, found in consumer.committed(partitions).items() if found}
+    starts = json.dumps({"committed": offsets})
+    rows = kafka(spark.read, servers, "committed", startingOffsets=starts).groupBy("partition").count().collect()
+    of_each = RECORDS // PARTITIONS
+    assert {row["partition"]: row["count"] for row in rows} == {0: of_each, 1: of_each - 100, 2: of_each - 200}
