@@ -19,6 +19,7 @@ from sim_runtime.interruptible_waits import wait_in_slices
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from broker_client.core.metrics.event_metrics import EventMetrics
     from sim_runtime.reactor_thread import ReactorThread
 
 __all__ = ["AppThreadCalls"]
@@ -38,6 +39,7 @@ class AppThreadCalls:
         self._thread = thread
         self._inboxes: list[_Inbox] = []
         self._owner: int | None = None
+        self.metrics: EventMetrics | None = None
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, timeout_s: float) -> T:
         """Run a coroutine function on the reactor and wait, `timeout_s` after each callback.
@@ -52,7 +54,8 @@ class AppThreadCalls:
         self._owner = get_ident()
         inbox: _Inbox = SimpleQueue()
         running: list[Deferred[T]] = []
-        self._thread.reactor.callFromThread(self._begin, inbox, running, function, args)
+        put_ms = 0 if self.metrics is None else self.metrics.application.put()
+        self._thread.reactor.callFromThread(self._begin, inbox, running, function, args, put_ms)
         result: Any = None
         try:
             while True:
@@ -74,7 +77,8 @@ class AppThreadCalls:
         if not self._inboxes:
             raise IllegalState("no call of the application waits that could run the callback")
         done: Deferred[Any] = Deferred()
-        self._inboxes[-1].put((None, (function, args), done))
+        put_ms = 0 if self.metrics is None else self.metrics.background.put()
+        self._inboxes[-1].put((None, (function, args, put_ms), done))
         return await done
 
     # Details
@@ -85,9 +89,14 @@ class AppThreadCalls:
         running: list[Deferred[Any]],
         function: Callable[..., Coroutine[Any, Any, Any]],
         args: tuple[object, ...],
+        put_ms: int,
     ) -> None:
+        queue = None if self.metrics is None else self.metrics.application
+        taken_ms = 0 if queue is None else queue.taken(put_ms)
         self._inboxes.append(inbox)
         deferred = Deferred.fromCoroutine(function(*args))
+        if queue is not None:
+            queue.processed(taken_ms)
         running.append(deferred)
 
         def end(result: object) -> None:
@@ -96,14 +105,18 @@ class AppThreadCalls:
 
         deferred.addBoth(end)
 
-    def _run(self, call: tuple[Callable[..., object], tuple[object, ...]], done: Deferred[Any]) -> None:
-        function, args = call
+    def _run(self, call: tuple[Callable[..., object], tuple[object, ...], int], done: Deferred[Any]) -> None:
+        function, args, put_ms = call
+        queue = None if self.metrics is None else self.metrics.background
+        taken_ms = 0 if queue is None else queue.taken(put_ms)
         try:
             result = function(*args)
         except Exception:  # noqa: BLE001 - it is raised where the callback is awaited
             self._thread.reactor.callFromThread(done.errback, Failure())
         else:
             self._thread.reactor.callFromThread(done.callback, result)
+        if queue is not None:
+            queue.processed(taken_ms)
 
     def _next(self, inbox: _Inbox, timeout_s: float) -> tuple[object, Any, Any]:
         found: list[tuple[object, Any, Any]] = []
@@ -116,6 +129,8 @@ class AppThreadCalls:
             return True
 
         if not wait_in_slices(wait, timeout_s):
+            if self.metrics is not None:
+                self.metrics.expired()
             awaited = f"a call on reactor thread {self._thread.name!r}"
             raise DeadlineExceeded(awaited, timeout_s * 1000, "call(timeout_s=...)")
         return found[0]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from broker_client.core.admin.records import ListedOffset
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.core.consumer.fetcher import FetchOptions
+    from broker_client.metrics import MetricsSnapshot
     from broker_client.records import TopicPartition
 
 __all__ = ["AsyncConsumer"]
@@ -49,7 +50,7 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
         parsed = consumer_options(options, fetch)
         super().__init__(
             parsed.client,
-            lambda core, run_callback: ConsumerCore(core, parsed.fetch, parsed.group, run_callback=run_callback),
+            parsed.make_core,
             random,
             auto_create_topics=parsed.allow_auto_create_topics,
         )
@@ -239,6 +240,20 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
         return await self._awaited(self._started().committed(list(partitions), milliseconds(timeout)))
+
+    # Observation
+
+    def metrics(self) -> MetricsSnapshot:
+        """Return a snapshot of all metrics, as Consumer.metrics does."""
+        return self._started().metrics.read()
+
+    async def client_instance_id(self, timeout: float) -> str | None:
+        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
+
+        Raises:
+            IllegalState: enable.metrics.push is false, or the time-out is negative.
+        """
+        return await self._awaited(self._started().client_instance_id(int(timeout * 1000)))
 
     # Reading
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from broker_client.bootstrap import parse_bootstrap_servers
+from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
 from broker_client.config.consumer_keys import ADMIN_KEYS
 from broker_client.config.given_values import by_dotted_name, parsed_values, refuse_given
 from broker_client.core.network.client_core import ClientOptions
@@ -44,8 +44,12 @@ def client_options(given: Mapping[str, object], *, client_id: str) -> ClientOpti
     def number(name: str) -> int:
         return cast("int", value_of(name))
 
+    servers = parse_bootstrap_servers(given["bootstrap.servers"])
+    if value_of("client.dns.lookup") == "resolve_canonical_bootstrap_servers_only":
+        servers = canonical_servers(servers)
     return ClientOptions(
-        bootstrap_servers=parse_bootstrap_servers(given["bootstrap.servers"]),
+        bootstrap_servers=servers,
+        metadata_max_age_ms=number("metadata.max.age.ms"),
         default_api_timeout_ms=number("default.api.timeout.ms"),
         network=NetworkClientConfig(
             client_id=cast("str", given.get("client.id", client_id)),
@@ -57,6 +61,8 @@ def client_options(given: Mapping[str, object], *, client_id: str) -> ClientOpti
             socket_connection_setup_timeout_max_ms=number("socket.connection.setup.timeout.max.ms"),
             receive_buffer_bytes=number("receive.buffer.bytes"),
             send_buffer_bytes=number("send.buffer.bytes"),
+            rebootstrap=cast("str", value_of("metadata.recovery.strategy")).lower() == "rebootstrap",
+            rebootstrap_trigger_ms=number("metadata.recovery.rebootstrap.trigger.ms"),
             channel_builder=channel_builder(value_of),
         ),
     )

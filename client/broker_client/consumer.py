@@ -21,7 +21,7 @@ from broker_client.api_options import CLOSE_S, milliseconds, topic_names
 from broker_client.consumer_groups import SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
-from broker_client.core.consumer.consumer_core import ConsumerCore, records_of, table_of
+from broker_client.core.consumer.consumer_core import ConsumerCore, table_of
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.records import TopicPartition
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata, RebalanceListener
     from broker_client.errors import ProducerError
+    from broker_client.metrics import MetricsSnapshot
 
 __all__ = ["Consumer", "ConsumerRecord", "FetchOptions", "ListedOffset"]
 
@@ -52,10 +53,11 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         parsed = consumer_options(options, fetch)
         super().__init__(
             parsed.client,
-            lambda core, run_callback: ConsumerCore(core, parsed.fetch, parsed.group, run_callback=run_callback),
+            parsed.make_core,
             random,
             auto_create_topics=parsed.allow_auto_create_topics,
         )
+        self._calls.metrics = self._consumer.metrics.events
 
     # Subscription and assignment
 
@@ -256,6 +258,20 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         """
         return self._call(self._consumer.committed, list(partitions), milliseconds(timeout), timeout=timeout)
 
+    # Observation
+
+    def metrics(self) -> MetricsSnapshot:
+        """Return a snapshot of all metrics, under Java's names: `metrics()["records-consumed-rate"]`."""
+        return self._consumer.metrics.read()
+
+    def client_instance_id(self, timeout: float) -> str | None:
+        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
+
+        Raises:
+            IllegalState: enable.metrics.push is false, or the time-out is negative.
+        """
+        return self._call(self._consumer.client_instance_id, milliseconds(timeout), timeout=timeout)
+
     # Reading
 
     def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
@@ -270,7 +286,7 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             ProducerError: no partition is assigned, or a batch cannot be decoded.
         """
         # Decoded on this thread: the network thread fetches meanwhile.
-        return records_of(self._call(self._consumer.poll_portions, int(timeout * 1000), timeout=timeout))
+        return self._consumer.records_of(self._call(self._consumer.poll_portions, int(timeout * 1000), timeout=timeout))
 
     def poll_batch(self, timeout: float = 0.5) -> Any:
         """Return the records of a poll as a pyarrow Table; it is empty if there are none.

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import CONSUMER_KEYS, FETCH_KEYS
+from broker_client.consumer_interceptors import ConsumerInterceptors
+from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.core.groups.assignors.cooperative_sticky_assignor import CooperativeStickyAssignor
 from broker_client.core.groups.assignors.range_assignor import RangeAssignor
 from broker_client.core.groups.assignors.round_robin_assignor import RoundRobinAssignor
 from broker_client.core.groups.assignors.sticky_assignor import StickyAssignor
+from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.groups.group_options import GroupOptions
+from broker_client.core.metrics.consumer_metrics import MetricOptions
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_client.core.groups.assignors.assignor import PartitionAssignor
-    from broker_client.core.network.client_core import ClientOptions
+    from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.network.client_core import ClientCore, ClientOptions
 
 __all__ = ["ConsumerOptions", "consumer_options", "first_client_id"]
 
@@ -49,7 +54,20 @@ class ConsumerOptions:
     client: ClientOptions
     fetch: FetchOptions
     group: GroupOptions | None
+    metrics: MetricOptions
+    interceptors: ConsumerInterceptors
     allow_auto_create_topics: bool
+
+    def make_core(self, core: ClientCore, run_callback: CallbackRunner = run_here) -> ConsumerCore:
+        """Return the consumer on a client's core that was made with `by_subscription`."""
+        return ConsumerCore(
+            core,
+            self.fetch,
+            self.group,
+            run_callback=run_callback,
+            metrics=self.metrics,
+            interceptors=self.interceptors,
+        )
 
 
 def consumer_options(options: Mapping[str, Any], fetch: FetchOptions | None = None) -> ConsumerOptions:
@@ -73,6 +91,13 @@ def consumer_options(options: Mapping[str, Any], fetch: FetchOptions | None = No
         client=client_options(given, client_id=first_client_id(group)),
         fetch=replace(fetch or FetchOptions(), **of_fetches),
         group=group,
+        metrics=MetricOptions(
+            samples=value_of("metrics.num.samples"),
+            window_ms=value_of("metrics.sample.window.ms"),
+            level=value_of("metrics.recording.level"),
+            push=value_of("enable.metrics.push"),
+        ),
+        interceptors=ConsumerInterceptors.of(value_of("interceptor.classes"), given),
         allow_auto_create_topics=value_of("allow.auto.create.topics"),
     )
 

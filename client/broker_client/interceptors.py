@@ -8,7 +8,7 @@ interceptors creates an `InterceptedRecord` per `send`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 from twisted.logger import Logger
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from broker_client.core.producer.future_record_metadata import DeliveryCallback
 
-__all__ = ["InterceptedRecord", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
+__all__ = ["InterceptedRecord", "InterceptorChain", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
+
+Interceptor = TypeVar("Interceptor")
 
 _KEY = "interceptor.classes"
 _log = Logger()
@@ -58,31 +60,57 @@ class ProducerInterceptor(Protocol):
         ...
 
 
-class ProducerInterceptors:
-    """The interceptors of a producer in their order."""
+class InterceptorChain(Generic[Interceptor]):
+    """The interceptors of a client in their order; their errors are logged."""
 
     __slots__ = ("_chain",)
 
-    def __init__(self, chain: Iterable[ProducerInterceptor]) -> None:
+    needed: ClassVar[str]
+    """The method that an interceptor must have, with its argument."""
+
+    def __init__(self, chain: Iterable[Interceptor]) -> None:
         self._chain = tuple(chain)
 
     @classmethod
-    def of(cls, elements: Iterable[object], given: Mapping[str, object]) -> ProducerInterceptors:
+    def of(cls, elements: Iterable[object], given: Mapping[str, object]) -> Self:
         """Load, create and configure the elements of interceptor.classes.
 
         Raises:
-            ConfigError: an element cannot be imported or created, or has no `on_send`.
+            ConfigError: an element cannot be imported or created, or lacks the method that is needed.
         """
         chain = []
         for element in elements:
             made = configured_instance(_KEY, loaded_class(_KEY, element), given)
-            if not callable(getattr(made, "on_send", None)):
-                raise ConfigError(f"{_KEY}={element!r}: expected an object with on_send(record)")
-            chain.append(cast("ProducerInterceptor", made))
+            if not callable(getattr(made, cls.needed.partition("(")[0], None)):
+                raise ConfigError(f"{_KEY}={element!r}: expected an object with {cls.needed}")
+            chain.append(cast("Interceptor", made))
         return cls(chain)
 
     def __len__(self) -> int:
         return len(self._chain)
+
+    def notify(self, method: str, *args: object) -> None:
+        """Call an optional method of all interceptors."""
+        for interceptor in self._chain:
+            call = getattr(interceptor, method, None)
+            if call is None:
+                continue
+            try:
+                call(*args)
+            except Exception:  # noqa: BLE001 - an interceptor's error must not stop records
+                _log.failure("{method} of {interceptor} raised", method=method, interceptor=interceptor)
+
+    def close(self) -> None:
+        """Close all interceptors."""
+        self.notify("close")
+
+
+class ProducerInterceptors(InterceptorChain[ProducerInterceptor]):
+    """The interceptors of a producer in their order."""
+
+    __slots__ = ()
+
+    needed = "on_send(record)"
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """Return the record after all interceptors; their errors are logged."""
@@ -100,25 +128,7 @@ class ProducerInterceptors:
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
         """Notify all interceptors of the end of a record."""
-        for interceptor in self._chain:
-            notify = getattr(interceptor, "on_acknowledgement", None)
-            if notify is None:
-                continue
-            try:
-                notify(metadata, error)
-            except Exception:  # noqa: BLE001 - as above
-                _log.failure("on_acknowledgement of {interceptor} raised", interceptor=interceptor)
-
-    def close(self) -> None:
-        """Close all interceptors."""
-        for interceptor in self._chain:
-            close = getattr(interceptor, "close", None)
-            if close is None:
-                continue
-            try:
-                close()
-            except Exception:  # noqa: BLE001 - as above
-                _log.failure("close of {interceptor} raised", interceptor=interceptor)
+        self.notify("on_acknowledgement", metadata, error)
 
 
 class InterceptedRecord:

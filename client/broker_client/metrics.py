@@ -1,7 +1,7 @@
-"""A snapshot of metrics, under Java's names. Mirrors MetricName, Metric and KafkaProducer.metrics.
+"""A snapshot of metrics, under Java's names. Mirrors MetricName, Metric and the methods `metrics` of Java's clients.
 
     producer.metrics()["record-send-total"]
-    producer.metrics().value("byte-rate", topic="orders")
+    consumer.metrics().value("records-lag", topic="orders", partition="0")
 
 A snapshot never changes. A metric without a measurement is not a number (NaN), as in Java.
 """
@@ -21,8 +21,7 @@ __all__ = ["Metric", "MetricName", "MetricsSnapshot"]
 
 MetricValue: TypeAlias = float | int | str
 
-# The group of a name without group and tags: the metrics of the whole producer.
-_GROUP: Final = "producer-metrics"
+_CLIENT_TAG: Final = "client-id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -52,6 +51,11 @@ class Metric:
         return self.metric_name.name
 
     @property
+    def is_of_client(self) -> bool:
+        """True for a metric of the whole client: it has no tag but the client's id."""
+        return all(key == _CLIENT_TAG for key, _ in self.metric_name.tags)
+
+    @property
     def description(self) -> str:
         """The description, in Java's words."""
         return self.metric_name.description
@@ -72,13 +76,13 @@ class MetricsSnapshot:
         return len(self._metrics)
 
     def __getitem__(self, name: str) -> float:
-        """Return the value of a metric of the whole producer.
+        """Return the value of a metric of the whole client.
 
         Raises:
             KeyError: there is no such metric with a number.
         """
         for metric in self._metrics:
-            if metric.name == name and metric.metric_name.group == _GROUP and not isinstance(metric.value, str):
+            if metric.name == name and metric.is_of_client and not isinstance(metric.value, str):
                 return metric.value
         raise KeyError(name)
 
@@ -98,14 +102,14 @@ class MetricsSnapshot:
         ]
 
     def get(self, name: str, *, group: str | None = None, **tags: str) -> Metric:
-        """Return the only metric of a name; without group and tags, that of the whole producer.
+        """Return the only metric of a name; without group and tags, that of the whole client.
 
         Raises:
             ProducerError: no metric matches, or several do.
         """
         found = self.find(name, group=group, **tags)
         if len(found) > 1 and group is None and not tags:
-            found = self.find(name, group=_GROUP) or found
+            found = [metric for metric in found if metric.is_of_client] or found
         if len(found) == 1:
             return found[0]
         requested = f"{name!r}" + (f" of {group}" if group is not None else "") + (f" with {tags}" if tags else "")

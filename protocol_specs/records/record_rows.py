@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2, TimestampType, peek_header
+from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2, TimestampType, peek_header
 from protocol_specs.records.equal_records import begins_with_equal_sizes, find_runs
+from protocol_specs.records.message_peek import MAGIC_V0, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1
 from protocol_specs.records.record_reader import (
     MAX_DECOMPRESSED_BYTES,
     SAFE_BASE_MAX,
@@ -21,6 +22,7 @@ from protocol_specs.records.record_reader import (
 )
 from protocol_specs.records.record_runs import timestamp_columns, zigzag_deltas
 from protocol_specs.records.record_set import read_any
+from protocol_specs.records.varints import decode_varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -48,10 +50,16 @@ class _MeasuredRun:
 class RowPortion:
     """Some rows of a batch, which are made when they are read first: perhaps on another thread."""
 
-    __slots__ = ("_ranges", "_reader", "_rows", "count", "next_offset")
+    __slots__ = ("_ranges", "_reader", "_rows", "count", "next_offset", "size_bytes")
 
     def __init__(
-        self, reader: RowReader, ranges: list[tuple[_MeasuredRun, int, int]], rows: list[Any], next_offset: int
+        self,
+        reader: RowReader,
+        ranges: list[tuple[_MeasuredRun, int, int]],
+        rows: list[Any],
+        *,
+        next_offset: int,
+        size_bytes: int,
     ) -> None:
         self._reader = reader
         self._ranges = ranges
@@ -59,6 +67,8 @@ class RowPortion:
         self.count = len(rows) if rows else sum(end - place for _, place, end in ranges)
         self.next_offset = next_offset
         """The offset after the last row."""
+        self.size_bytes = size_bytes
+        """The bytes of the records, as DefaultRecord.sizeInBytes counts them: decompressed."""
 
     def rows(self) -> list[Any]:
         """Return the rows."""
@@ -76,12 +86,14 @@ class RowReader:
         "_before",
         "_header",
         "_make",
+        "_message_overhead",
         "_next",
         "_place",
         "_rows",
         "_runs",
         "_section",
         "_short_times",
+        "_skipped",
     )
 
     def __init__(
@@ -102,7 +114,12 @@ class RowReader:
         self._runs: list[_MeasuredRun] | None = None
         self._next = self._place = 0
         self._short_times: list[int] | None = None
+        self._section = b""
+        self._message_overhead = 0
         if batch[MAGIC_OFFSET] != MAGIC_V2:
+            self._message_overhead = LOG_OVERHEAD + (
+                RECORD_OVERHEAD_V0 if batch[MAGIC_OFFSET] == MAGIC_V0 else RECORD_OVERHEAD_V1
+            )
             found = read_any(batch, limit_bytes=limit_bytes)
             self._take_rows(
                 ((one.offset, one.timestamp, one.key, one.value, one.headers) for one in found), first_offset
@@ -122,8 +139,10 @@ class RowReader:
         at_offset = len(self._before)
         if self._runs is None:
             rows = self._rows[self._next : self._next + count_max]
+            size_bytes = self._size_of_rows(self._next, self._next + len(rows))
             self._next += len(rows)
-            return RowPortion(self, [], rows, rows[-1][at_offset] + 1 if rows else 0)
+            next_offset = rows[-1][at_offset] + 1 if rows else 0
+            return RowPortion(self, [], rows, next_offset=next_offset, size_bytes=size_bytes)
         ranges = []
         next_offset = 0
         while self._next < len(self._runs) and count_max > 0:
@@ -136,7 +155,8 @@ class RowReader:
             if end == measured.run.count:
                 self._next += 1
                 self._place = 0
-        return RowPortion(self, ranges, [], next_offset)
+        size_bytes = sum((end - place) * measured.run.size for measured, place, end in ranges)
+        return RowPortion(self, ranges, [], next_offset=next_offset, size_bytes=size_bytes)
 
     @property
     def is_read(self) -> bool:
@@ -156,9 +176,25 @@ class RowReader:
 
     def _take_rows(self, rows: Iterable[tuple[Any, ...]], first_offset: int | None) -> None:
         before, after = self._before, self._after
-        self._rows = [
-            self._make((*before, *row, *after)) for row in rows if first_offset is None or row[0] >= first_offset
-        ]
+        made = [(*before, *row, *after) for row in rows]
+        place = len(before)
+        self._skipped = 0 if first_offset is None else sum(row[place] < first_offset for row in made)
+        self._rows = list(map(self._make, made[self._skipped :]))
+
+    def _size_of_rows(self, first: int, end: int) -> int:
+        """Return the bytes of the records from one place to another."""
+        if self._message_overhead:
+            key = len(self._before) + 2
+            strings = (row[at] for row in self._rows[first:end] for at in (key, key + 1))
+            return (end - first) * self._message_overhead + sum(len(string) for string in strings if string is not None)
+        if end - first == self._header.records_count:
+            return len(self._section)
+        position, starts = 0, [0]
+        for _ in range(self._skipped + end):
+            length, body = decode_varint(self._section, position)
+            position = body + length
+            starts.append(position)
+        return starts[self._skipped + end] - starts[self._skipped + first]
 
     def _skip(self, count: int) -> None:
         assert self._runs is not None

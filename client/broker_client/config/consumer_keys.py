@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.config.config_key import ConfigKey, Importance, ValueType
+from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, ValueType
 from broker_client.config.group_keys import GROUP_KEYS, SHARE_MODE_KEYS
 from broker_client.config_keys import KEYS
 
@@ -28,6 +28,12 @@ _COMMON: Final = (
             "connections.max.idle.ms",
             "socket.connection.setup.timeout.ms",
             "socket.connection.setup.timeout.max.ms",
+            "client.dns.lookup",
+            "metadata.max.age.ms",
+            "metadata.recovery.strategy",
+            "metadata.recovery.rebootstrap.trigger.ms",
+            "security.providers",
+            "config.providers",
         )
     ),
     ConfigKey(
@@ -122,11 +128,30 @@ _FETCHING: Final = (
         doc="Verify the checksum of every batch.",
     ),
 )
+_OBSERVING: Final = (
+    *(
+        KEYS[name]
+        for name in ("metrics.sample.window.ms", "metrics.num.samples", "metrics.recording.level", "metric.reporters")
+    ),
+    ConfigKey(
+        name="interceptor.classes",
+        type=_T.LIST,
+        importance=_I.LOW,
+        default=(),
+        status=KeyStatus.MAPPED,
+        note="objects with on_consume(records), on_commit(offsets) and close(), their classes or the dotted names of "
+        "those; poll_batch refuses them",
+        doc="Receives the records of each poll, may replace them, and is notified of commits.",
+    ),
+    KEYS["enable.metrics.push"],
+)
 FETCH_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _FETCHING}
 """The keys that FetchOptions has as fields, with underscores."""
 ADMIN_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _COMMON}
 """The keys of Admin, which Consumer has too."""
-CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS)}
+CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
+    key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS, *_OBSERVING)
+}
 """The keys of Consumer."""
 NOT_OF_SHARE_GROUPS: Final = (
     "auto.offset.reset",
@@ -145,6 +170,7 @@ SHARE_CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
         name: key
         for name, key in CONSUMER_KEYS.items()
         if name not in {*NOT_OF_SHARE_GROUPS, "auto.commit.interval.ms", "exclude.internal.topics"}
+        and key not in _OBSERVING
     },
     **{key.name: key for key in SHARE_MODE_KEYS},
 }

@@ -22,6 +22,7 @@ GROUP_KEYS: Final = (
         name="group.instance.id",
         type=_T.STRING,
         importance=_I.MEDIUM,
+        non_empty=True,
         doc="Makes the consumer a static member (KIP-345): a restart within the session causes no rebalance.",
     ),
     ConfigKey(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from broker_client.consumer_errors import InvalidGroupId
 from broker_client.consumer_groups import NO_LISTENER
+from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.call_waits import CallWaits, PendingResult
 from broker_client.core.consumer.fetch_buffer import FetchBuffer
@@ -23,7 +24,9 @@ from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPositi
 from broker_client.core.groups.broker_assigned_group import BrokerAssignedGroup
 from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.groups.classic_group import ClassicGroup
+from broker_client.core.metrics.consumer_metrics import ConsumerMetrics, MetricOptions
 from broker_client.core.producer.sender_loop import now_ms_of
+from broker_client.core.telemetry.client_telemetry import client_instance_id, telemetry_of
 from broker_client.errors import ConfigError, IllegalState, ProducerError, ProducerTimeout
 from broker_client.isolation_levels import IsolationLevel
 from broker_client.records import TopicPartition
@@ -53,7 +56,6 @@ __all__ = [
     "ConsumerRecord",
     "FetchOptions",
     "FetchedBatch",
-    "records_of",
     "table_of",
 ]
 
@@ -79,18 +81,35 @@ class ConsumerCore:
         group: GroupOptions | None = None,
         *,
         run_callback: CallbackRunner = run_here,
+        metrics: MetricOptions | None = None,
+        interceptors: ConsumerInterceptors | None = None,
     ) -> None:
         self._core = core
         self._options = options
         self._subscriptions = SubscriptionState()
         self._isolation_level = IsolationLevel.of(options.isolation_level)
         self._waits = CallWaits(core)
+        self._interceptors = interceptors or ConsumerInterceptors(())
+        self._run_callback = run_callback
+        self.metrics = ConsumerMetrics(
+            core,
+            metrics or MetricOptions(),
+            self._subscriptions,
+            group_protocol=None if group is None else group.group_protocol,
+        )
         request_timeout_ms = core.options.network.request_timeout_ms
         if options.fetch_max_wait_ms >= request_timeout_ms:
             raise ConfigError(
                 f"fetch.max.wait.ms={options.fetch_max_wait_ms}: must be below request.timeout.ms, "
                 f"{request_timeout_ms}, or brokers that wait for records are given up"
             )
+        if metrics is None or metrics.push:
+            labels = {
+                "group_id": None if group is None else group.group_id,
+                "group_instance_id": None if group is None else group.group_instance_id,
+                "client_rack": options.client_rack or None,
+            }
+            core.client.telemetry = telemetry_of(core.client, self.metrics.registry, core.random, labels)
         self._lookups = OffsetLookups(
             core,
             self._subscriptions,
@@ -98,12 +117,21 @@ class ConsumerCore:
             default_reset=_RESETS[options.auto_offset_reset],
         )
         self._positions = Positions(core, self._subscriptions, self._lookups, self._waits)
-        self._buffer = FetchBuffer(core, self._subscriptions, options, self._lookups)
-        self._fetcher = Fetcher(core, self._subscriptions, options, self._buffer, self._waits.notify)
+        self._buffer = FetchBuffer(core, self._subscriptions, options, self._lookups, self.metrics.fetches)
+        self._fetcher = Fetcher(core, self._subscriptions, options, self._buffer, self._waits.notify, self.metrics)
         self._group: ConsumerGroup | None = None
         if group is not None:
             kind = BrokerAssignedGroup if group.group_protocol == "consumer" else ClassicGroup
-            self._group = kind(core, group, self._subscriptions, self._waits, run_callback)
+            assert self.metrics.coordinator is not None, "there is a group"
+            self._group = kind(
+                core,
+                group,
+                self._subscriptions,
+                self._waits,
+                run_callback,
+                self.metrics.coordinator,
+                self._interceptors,
+            )
         self._metadata_checks = MetadataChecks(core, self._subscriptions)
 
     # Subscription and assignment
@@ -261,7 +289,12 @@ class ConsumerCore:
         group = self._need_group("commit")
         timer = self._timer(timeout_ms)
         wanted = self._subscriptions.consumed() if offsets is None else _named(offsets)
-        if not await group.commit(wanted, timer):
+        began_s = self._core.reactor.seconds()
+        try:
+            done = await group.commit(wanted, timer)
+        finally:
+            self.metrics.commit_sync.since(began_s)
+        if not done:
             names = ", ".join(str(key) for key in wanted)
             raise ProducerTimeout(f"the offsets of {names} were not committed within {timer.timeout_ms} ms", "timeout")
 
@@ -290,7 +323,11 @@ class ConsumerCore:
         group = self._need_group("committed")
         timer = self._timer(timeout_ms)
         wanted = [TopicPartition(*key) for key in partitions]
-        found = await group.fetch_committed(wanted, timer)
+        began_s = self._core.reactor.seconds()
+        try:
+            found = await group.fetch_committed(wanted, timer)
+        finally:
+            self.metrics.committed.since(began_s)
         if found is None:
             names = ", ".join(str(key) for key in wanted)
             raise ProducerTimeout(
@@ -318,11 +355,18 @@ class ConsumerCore:
         Raises:
             ProducerError: the next batch cannot be decoded; the position stays before it.
         """
-        return records_of(await self.poll_portions(timeout_ms))
+        return self.records_of(await self.poll_portions(timeout_ms))
 
     async def poll_portions(self, timeout_ms: int) -> list[RowPortion]:
         """As `poll`; `records_of` makes the records, on any thread."""
         return await self._poll(timeout_ms, lambda: self._buffer.take_records(self._options.max_poll_records))
+
+    def records_of(self, portions: Iterable[RowPortion]) -> list[ConsumerRecord]:
+        """Return the records of all portions, as the interceptors return them."""
+        records: list[ConsumerRecord] = []
+        for portion in portions:
+            records += portion.rows()
+        return self._interceptors.on_consume(records) if self._interceptors else records
 
     async def poll_batch(self, timeout_ms: int) -> Any:
         """All fetched records as an Arrow table, read by the column: see fetched_table.SCHEMA."""
@@ -334,6 +378,8 @@ class ConsumerCore:
 
     async def poll_batches(self, timeout_ms: int) -> list[FetchedBatch]:
         """As `poll_batch`; `table_of` makes the table, on any thread."""
+        if self._interceptors:
+            raise IllegalState("poll_batch: interceptor.classes receive records one by one, read with poll")
         return await self._poll(timeout_ms, self._buffer.take_batches)
 
     def readable(self, batches: list[FetchedBatch], error: RecordBatchError) -> list[FetchedBatch]:
@@ -354,6 +400,15 @@ class ConsumerCore:
             f"a batch of {failed.topic_partition} at offset {failed.position} or later cannot be read: {error}"
         ) from error
 
+    async def client_instance_id(self, timeout_ms: int) -> str | None:
+        """The id under which brokers keep this client's metrics, None if no broker sends it in time (KIP-714).
+
+        Raises:
+            IllegalState: enable.metrics.push is false.
+        """
+        self._core.wakeup()
+        return await client_instance_id(self._core.client.telemetry, self._core.reactor, timeout_ms)
+
     def wakeup(self) -> None:
         """End the current call, or the next one that waits, with WakeupError."""
         self._waits.wakeup()
@@ -366,12 +421,18 @@ class ConsumerCore:
         """
         self._waits.wakeups_disabled = True
         timer = self._waits.timer(timeout_ms)
+        telemetry = self._core.client.telemetry
+        if telemetry is not None and timeout_ms > 0:
+            telemetry.reporter.initiate_close()
         try:
             if self._group is not None:
                 await self._group.close(timer)
         finally:
             closing = [PendingResult.of(one, self._waits) for one in self._fetcher.close_sessions()]
             await self._waits.until(lambda: all(one.is_done for one in closing), timer)
+            self._core.push_last_metrics()
+            if self._interceptors:
+                await self._run_callback(self._interceptors.close)
 
     # Details
 
@@ -386,7 +447,13 @@ class ConsumerCore:
     async def _poll(self, timeout_ms: int, take: Callable[[], list[T]]) -> list[T]:
         if self._subscriptions.has_none:
             raise IllegalState("nothing is assigned: subscribe to topics or assign partitions before polling")
-        timer = self._waits.timer(timeout_ms)
+        self.metrics.poll_began()
+        try:
+            return await self._take_until(self._waits.timer(timeout_ms), take)
+        finally:
+            self.metrics.poll_ended()
+
+    async def _take_until(self, timer: CallTimer, take: Callable[[], list[T]]) -> list[T]:
         while True:
             self._waits.check_wakeup()
             self._raise_failure()
@@ -436,14 +503,6 @@ def _named(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPar
         if one.offset < 0:
             raise IllegalState(f"cannot commit offset {one.offset} of {TopicPartition(*key)}: offsets begin at 0")
     return {TopicPartition(*key): one for key, one in offsets.items()}
-
-
-def records_of(portions: Iterable[RowPortion]) -> list[ConsumerRecord]:
-    """Return the records of all portions."""
-    records: list[ConsumerRecord] = []
-    for portion in portions:
-        records += portion.rows()
-    return records
 
 
 def table_of(batches: Sequence[FetchedBatch]) -> Any:

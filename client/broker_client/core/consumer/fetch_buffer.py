@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.fetched_batches import FetchedBatch
     from broker_client.core.consumer.fetcher import FetchOptions
     from broker_client.core.consumer.offset_lookups import OffsetLookups
-    from broker_client.core.consumer.subscription_state import SubscriptionState
+    from broker_client.core.consumer.subscription_state import PartitionState, SubscriptionState
+    from broker_client.core.metrics.fetch_metrics import FetchMetrics, ResponseMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.records import TopicPartition
     from protocol_specs.message import RecordsBuffer
@@ -42,27 +43,36 @@ class _Buffered:
     key: TopicPartition
     position: FetchPosition
     data: PartitionData
+    response: ResponseMetrics
     parsed: FetchedPartition | None = None
     batches: deque[FetchedBatch] = field(default_factory=deque)
     reader: RowReader | None = None
+    read_bytes: int = 0
+    read_records: int = 0
 
 
 class FetchBuffer:
     """Call everything on the reactor's thread."""
 
     def __init__(
-        self, core: ClientCore, subscriptions: SubscriptionState, options: FetchOptions, lookups: OffsetLookups
+        self,
+        core: ClientCore,
+        subscriptions: SubscriptionState,
+        options: FetchOptions,
+        lookups: OffsetLookups,
+        metrics: FetchMetrics,
     ) -> None:
         self._core = core
         self._subscriptions = subscriptions
         self._options = options
         self._isolation_level = IsolationLevel.of(options.isolation_level)
         self._lookups = lookups
+        self._metrics = metrics
         self._queue: deque[_Buffered] = deque()
 
-    def add(self, key: TopicPartition, position: FetchPosition, data: PartitionData) -> None:
+    def add(self, key: TopicPartition, position: FetchPosition, data: PartitionData, response: ResponseMetrics) -> None:
         """Keep what a response has for a partition that was fetched from this position."""
-        self._queue.append(_Buffered(key=key, position=position, data=data))
+        self._queue.append(_Buffered(key=key, position=position, data=data, response=response))
 
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that are not fetched again before what they have is read."""
@@ -80,7 +90,7 @@ class FetchBuffer:
             while self._queue and count_max > 0:
                 head = self._queue[0]
                 if not self._is_current(head):
-                    self._queue.popleft()
+                    self._drop()
                 elif self._subscriptions.states[head.key].paused:
                     waiting.append(self._queue.popleft())
                 else:
@@ -112,8 +122,10 @@ class FetchBuffer:
                         break
                     offset = head.position.offset
                     batches += [replace(one, position=max(one.position, offset)) for one in head.batches]
+                    for one in head.batches:
+                        self._count(head, one.record_count(offset), one.size_bytes)
                     self._finish(head)
-                self._queue.popleft()
+                self._drop()
         finally:
             waiting.extend(self._queue)
             self._queue = waiting
@@ -137,12 +149,13 @@ class FetchBuffer:
                 except RecordBatchError as error:
                     if portions:
                         return False
-                    self._queue.popleft()
+                    self._drop()
                     raise ProducerError(
                         f"a batch of {head.key} at offset {head.position.offset} or later cannot be read: {error}; "
                         "seek past it to read on"
                     ) from error
             taken = head.reader.portion(count_max)
+            self._count(head, taken.count, taken.size_bytes)
             if taken.count:
                 portions.append(taken)
                 count_max -= taken.count
@@ -154,13 +167,31 @@ class FetchBuffer:
                 self._move(head, taken.next_offset, batch.leader_epoch)
         if not head.batches:
             self._finish(head)
-            self._queue.popleft()
+            self._drop()
+        else:
+            self._record_lag(head)
         return True
+
+    def _count(self, head: _Buffered, records: int, size_bytes: int) -> None:
+        head.read_records += records
+        head.read_bytes += size_bytes
+
+    def _drop(self) -> None:
+        """Take the first partition away: it was read, or must not be."""
+        head = self._queue.popleft()
+        head.response.read(head.key, head.read_bytes, head.read_records)
+
+    def _record_lag(self, head: _Buffered) -> None:
+        state = self._subscriptions.states[head.key]
+        read_committed = self._isolation_level is IsolationLevel.READ_COMMITTED
+        self._metrics.record_lag(head.key, state.lag(read_committed=read_committed), state.lead)
 
     def _finish(self, head: _Buffered) -> None:
         parsed = head.parsed
         if parsed is not None and parsed.next_offset != head.position.offset:
             self._move(head, parsed.next_offset, parsed.last_epoch)
+        if parsed is not None:
+            self._record_lag(head)
 
     def _move(self, head: _Buffered, offset: int, epoch: int) -> None:
         leader_epoch = head.position.leader_epoch
@@ -176,7 +207,7 @@ class FetchBuffer:
         except ProducerError:
             if has_records:
                 return False
-            self._queue.popleft()
+            self._drop()
             raise
         return True
 
@@ -186,6 +217,7 @@ class FetchBuffer:
         if code is not ErrorCode.NONE:
             self._handle_error(key, position, code)
             return
+        self._take_ends(self._subscriptions.states[key], data)
         parsed = FetchedPartition(
             key,
             joined_records(data.records),
@@ -201,6 +233,15 @@ class FetchBuffer:
                 f"a batch of {key} at offset {parsed.next_offset} cannot be read: {error}; seek past it to read on"
             ) from error
         head.parsed = parsed
+
+    def _take_ends(self, state: PartitionState, data: PartitionData) -> None:
+        """Keep the ends of the log that the response has. Mirrors FetchCollector.handleInitializeSuccess."""
+        if data.high_watermark >= 0:
+            state.high_watermark = data.high_watermark
+        if data.log_start_offset >= 0:
+            state.log_start_offset = data.log_start_offset
+        if data.last_stable_offset >= 0:
+            state.last_stable_offset = data.last_stable_offset
 
     def _handle_error(self, key: TopicPartition, position: FetchPosition, code: ErrorCode) -> None:
         state = self._subscriptions.states[key]

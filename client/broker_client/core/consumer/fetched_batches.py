@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_client.errors import RecordTooLarge
-from protocol_specs.records.batch_peek import LOG_OVERHEAD
+from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2, RECORD_BATCH_OVERHEAD
 from protocol_specs.records.control_records import ControlRecordType, control_record_type
 from protocol_specs.records.record_reader import read_records
 from protocol_specs.records.record_rows import RowReader
@@ -63,6 +63,15 @@ class FetchedBatch:
         """Return a reader of its records from the position on. Raises RecordBatchError if one cannot be read."""
         before, after = tuple(self.topic_partition), (self.leader_epoch, None)
         return RowReader(self.batch, before=before, after=after, make=_NEW_RECORD, first_offset=self.position)
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its records, compressed if they are."""
+        return len(self.batch) - (RECORD_BATCH_OVERHEAD if self.batch[MAGIC_OFFSET] == MAGIC_V2 else 0)
+
+    def record_count(self, position: int) -> int:
+        """The number of its records from a position on, if none of them was compacted away."""
+        return self.next_offset - max(position, int.from_bytes(self.batch[:8], "big"))
 
     def records(self) -> list[ConsumerRecord]:
         """Return its records from the position on. Raises RecordBatchError if one cannot be read."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.core.consumer.fetch_sessions import FetchSession, FetchTarget
+from broker_client.core.metrics.fetch_metrics import ResponseMetrics
 from broker_client.core.network.cluster import Node
 from broker_client.core.network.metadata import LeaderIdAndEpoch
 from broker_client.core.producer.sender_loop import now_ms_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.fetch_buffer import FetchBuffer
     from broker_client.core.consumer.fetch_sessions import SessionRequest
     from broker_client.core.consumer.subscription_state import FetchPosition, SubscriptionState
+    from broker_client.core.metrics.consumer_metrics import ConsumerMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.core.network.cluster import Cluster
 
@@ -76,6 +78,7 @@ class Fetcher:
         options: FetchOptions,
         buffer: FetchBuffer,
         on_event: Callable[[], None],
+        metrics: ConsumerMetrics,
     ) -> None:
         self._core = core
         self._subscriptions = subscriptions
@@ -83,6 +86,7 @@ class Fetcher:
         self._isolation_level = IsolationLevel.of(options.isolation_level)
         self._buffer = buffer
         self._on_event = on_event
+        self._metrics = metrics
         self._in_flight: dict[int, None] = {}
         self._sessions: dict[int, FetchSession] = {}
         self._failure: ProducerError | None = None
@@ -92,6 +96,7 @@ class Fetcher:
 
         A node that leads a buffered partition gets none, so that its session keeps that partition.
         """
+        self._metrics.fetches.assigned(self._subscriptions.states)
         leaderless = False
         busy = {*self._in_flight, *self._nodes_of_buffered(cluster)}
         by_node: dict[int, dict[TopicPartition, FetchPosition]] = {}
@@ -149,7 +154,10 @@ class Fetcher:
         }
         all_have_ids = all(one.topic_id != ZERO_UUID for one in targets.values())
 
+        began_ms = now_ms_of(self._core.reactor)
+
         def on_response(response: FetchResponse) -> None:
+            self._metrics.fetched(node_id, now_ms_of(self._core.reactor) - began_ms)
             code = ErrorCode.for_code(response.error_code)
             if code is ErrorCode.NONE:
                 session.succeeded(response.session_id)
@@ -223,20 +231,24 @@ class Fetcher:
     ) -> None:
         names = {topic.topic_id: name for name, topic in cluster.topics.items() if topic.topic_id is not None}
         leaders: dict[TopicPartition, LeaderIdAndEpoch] = {}
-        for topic in response.responses:
-            name = topic.topic or names.get(topic.topic_id, "")
-            for data in topic.partitions:
-                key = TopicPartition(name, data.partition_index)
-                if key not in positions:
-                    continue
-                if data.preferred_read_replica >= 0:
-                    self._subscriptions.prefer(key, data.preferred_read_replica)
-                    continue
-                if data.error_code and data.current_leader.leader_id >= 0:
-                    leader = data.current_leader
-                    leaders[key] = LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
-                if data.error_code or data.records:
-                    self._buffer.add(key, positions[key], data)
+        found = [
+            (TopicPartition(topic.topic or names.get(topic.topic_id, ""), data.partition_index), data)
+            for topic in response.responses
+            for data in topic.partitions
+        ]
+        counted = ResponseMetrics(self._metrics.fetches, [key for key, _ in found])
+        for key, data in found:
+            if key not in positions:
+                counted.read(key, 0, 0)
+                continue
+            if data.preferred_read_replica >= 0:
+                self._subscriptions.prefer(key, data.preferred_read_replica)
+                counted.read(key, 0, 0)
+                continue
+            if data.error_code and data.current_leader.leader_id >= 0:
+                leader = data.current_leader
+                leaders[key] = LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
+            self._buffer.add(key, positions[key], data, counted)
         if leaders:
             nodes = [Node(one.node_id, one.host, one.port, one.rack) for one in response.node_endpoints]
             self._core.metadata.update_leaders(leaders, nodes)

@@ -52,6 +52,7 @@ class PartitionState:
     """`reset` is the offset spec to look up when the position is to be chosen; `busy`, that a request does so now.
 
     `is_leaving` is True before a revocation, and `awaits_callback` until the listener was called for the assignment.
+    The ends of the log are those of the latest fetch, None before the first.
     """
 
     position: FetchPosition | None = None
@@ -62,6 +63,21 @@ class PartitionState:
     is_leaving: bool = False
     awaits_callback: bool = False
     preferred_replica: int | None = None
+    high_watermark: int | None = None
+    last_stable_offset: int | None = None
+    log_start_offset: int | None = None
+
+    def lag(self, *, read_committed: bool) -> int | None:
+        """The records from the position to the end of the log, as the isolation level has it. Mirrors partitionLag."""
+        end = self.last_stable_offset if read_committed else self.high_watermark
+        return None if end is None or self.position is None else end - self.position.offset
+
+    @property
+    def lead(self) -> int | None:
+        """The offsets from the beginning of the log to the position. Mirrors partitionLead."""
+        if self.log_start_offset is None or self.position is None:
+            return None
+        return self.position.offset - self.log_start_offset
 
 
 @dataclass(slots=True)
@@ -236,6 +252,8 @@ class SubscriptionState:
         state = self.of(key)
         renewed.paused, renewed.is_leaving = state.paused, state.is_leaving
         renewed.awaits_callback = state.awaits_callback
+        renewed.high_watermark, renewed.last_stable_offset = state.high_watermark, state.last_stable_offset
+        renewed.log_start_offset = state.log_start_offset
         self.states[TopicPartition(*key)] = renewed
 
     def _set_type(self, wanted: SubscriptionType) -> None:

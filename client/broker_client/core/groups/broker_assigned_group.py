@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker_client.consumer_errors import RebalanceCallbackFailed
+    from broker_client.consumer_interceptors import ConsumerInterceptors
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.records import TopicPartition
 
@@ -45,10 +47,18 @@ class BrokerAssignedGroup(ConsumerGroup):
         subscriptions: SubscriptionState,
         waits: CallWaits,
         run_callback: CallbackRunner,
+        metrics: CoordinatorMetrics,
+        interceptors: ConsumerInterceptors,
     ) -> None:
-        super().__init__(core, options, subscriptions, waits, run_callback)
+        super().__init__(core, options, subscriptions, waits, run_callback, metrics)
         self._membership = ConsumerMembership(
-            core, options, self._finder, waits, ConsumerHeartbeats(options, subscriptions), waits.notify
+            core,
+            options,
+            self._finder,
+            waits,
+            ConsumerHeartbeats(options, subscriptions),
+            waits.notify,
+            metrics=metrics,
         )
         self._topic_ids = TopicIds(core)
         self._commits = OffsetCommits(
@@ -59,6 +69,8 @@ class BrokerAssignedGroup(ConsumerGroup):
             self._membership,
             subscriptions,
             run_callback,
+            metrics=metrics,
+            interceptors=interceptors,
             topic_ids=self._topic_ids,
         )
         self._committed = CommittedOffsets(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_client.consumer_errors import RebalanceCallbackFailed
+    from broker_client.consumer_interceptors import ConsumerInterceptors
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits, PendingResult
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.assignors.assignor import PartitionAssignor
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.consumer_protocol import Assignment
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.groups.member_states import Generation
+    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.records import TopicPartition
     from protocol_specs.messages.join_group import JoinGroupResponseMember
@@ -62,11 +64,23 @@ class ClassicGroup(ConsumerGroup):
         subscriptions: SubscriptionState,
         waits: CallWaits,
         run_callback: CallbackRunner,
+        metrics: CoordinatorMetrics,
+        interceptors: ConsumerInterceptors,
     ) -> None:
-        super().__init__(core, options, subscriptions, waits, run_callback)
+        super().__init__(core, options, subscriptions, waits, run_callback, metrics)
         self._protocol = _common_protocol(options.assignors)
-        self._membership = ClassicMembership(core, options, self._finder, waits, self)
-        self._commits = OffsetCommits(core, options, self._finder, waits, self._membership, subscriptions, run_callback)
+        self._membership = ClassicMembership(core, options, self._finder, waits, self, metrics)
+        self._commits = OffsetCommits(
+            core,
+            options,
+            self._finder,
+            waits,
+            self._membership,
+            subscriptions,
+            run_callback,
+            metrics=metrics,
+            interceptors=interceptors,
+        )
         self._committed = CommittedOffsets(
             options.group_id, self._finder, waits, lambda: self._membership.stable_generation
         )

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
     from protocol_specs.messages.join_group import JoinGroupResponseMember
 
@@ -96,12 +97,14 @@ class ClassicMembership:
         finder: CoordinatorFinder,
         waits: CallWaits,
         owner: MembershipOwner,
+        metrics: CoordinatorMetrics,
     ) -> None:
         self._core = core
         self._options = options
         self._finder = finder
         self._waits = waits
         self._owner = owner
+        self._metrics = metrics
         self.state = MemberState.UNJOINED
         self.generation = NO_GENERATION
         self._rejoin_needed = True
@@ -265,8 +268,14 @@ class ClassicMembership:
     def _begin_join(self) -> PendingResult:
         if self._join is None:
             self.state = MemberStates.next(self.state, MemberEvent.JOIN_SENT)
-            self._join = PendingResult.of(Deferred.fromCoroutine(self._join_and_sync()), self._waits)
+            self._metrics.rebalance_began()
+            joined = Deferred.fromCoroutine(self._join_and_sync()).addErrback(self._attempt_failed)
+            self._join = PendingResult.of(joined, self._waits)
         return self._join
+
+    def _attempt_failed(self, failure: Failure) -> Failure:
+        self._metrics.rebalance_failed()
+        return failure
 
     async def _join_and_sync(self) -> bytes:
         sent = self.generation
@@ -283,6 +292,7 @@ class ClassicMembership:
             protocols=self._owner.protocols(),
             reason=truncated_reason(self._rejoin_reason),
         )
+        began_ms = self._now_ms
         response: JoinGroupResponse = await self._finder.send(
             JoinGroupRequest, lambda _: request, timeout_ms=timeout_ms
         )
@@ -293,6 +303,10 @@ class ClassicMembership:
             raise group_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self._group_id)
         if self.state is not MemberState.PREPARING_REBALANCE:
             raise ConnectionFailed("the member left the group while it joined")
+        self._metrics.joined(self._now_ms - began_ms)
+        telemetry = self._core.client.telemetry
+        if telemetry is not None:
+            telemetry.reporter.update_labels(group_member_id=response.member_id)
         self.state = MemberStates.next(self.state, MemberEvent.JOINED)
         self.generation = Generation(response.generation_id, response.member_id, response.protocol_name)
         self.timers.reset(self._now_ms)
@@ -327,6 +341,7 @@ class ClassicMembership:
                 SyncGroupRequestAssignment(member_id=member, assignment=data) for member, data in assignments.items()
             ],
         )
+        began_ms = self._now_ms
         response = await self._finder.send(SyncGroupRequest, lambda _: request)
         code = ErrorCode.for_code(response.error_code)
         if code is not ErrorCode.NONE:
@@ -337,11 +352,13 @@ class ClassicMembership:
             raise group_error(code, self._group_id)
         if response.protocol_type not in (None, PROTOCOL_TYPE):
             raise group_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self._group_id)
+        self._metrics.synced(self._now_ms - began_ms)
         if self.generation.is_reset or self.state is not MemberState.COMPLETING_REBALANCE:
             raise group_error(ErrorCode.ILLEGAL_GENERATION, self._group_id)
         if response.protocol_name not in (None, self.generation.protocol_name):
             raise group_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self._group_id)
         self.state = MemberStates.next(self.state, MemberEvent.SYNCED)
+        self._metrics.rebalanced()
         self._rejoin_reason = ""
         self._rejoin_needed = False
         return bytes(response.assignment)
@@ -378,6 +395,7 @@ class ClassicMembership:
             self.leave("consumer poll timeout has expired.")
         elif self.timers.is_due(now_ms):
             self.timers.sent(now_ms)
+            self._metrics.heartbeat_sent()
             Deferred.fromCoroutine(self._heartbeat()).addErrback(self._heartbeat_failed)
         self._plan_beat()
 
@@ -389,7 +407,9 @@ class ClassicMembership:
             member_id=sent.member_id,
             group_instance_id=self._options.group_instance_id,
         )
+        began_ms = self._now_ms
         response = await self._finder.send(HeartbeatRequest, lambda _: request)
+        self._metrics.heartbeat(self._now_ms - began_ms)
         code = ErrorCode.for_code(response.error_code)
         if code in _LOST_COORDINATOR:
             self._finder.mark_unknown(f"error response {code.name}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.committed_offsets import CommittedOffsets
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.groups.offset_commits import OffsetCommits
+    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.records import TopicPartition
 
@@ -38,13 +39,15 @@ class ConsumerGroup(ABC):
         subscriptions: SubscriptionState,
         waits: CallWaits,
         run_callback: CallbackRunner,
+        metrics: CoordinatorMetrics,
     ) -> None:
         self._core = core
         self._options = options
         self._subscriptions = subscriptions
         self._waits = waits
         self._finder = CoordinatorFinder(core, options, waits)
-        self._callbacks = RebalanceCallbacks(subscriptions, run_callback)
+        self._metrics = metrics
+        self._callbacks = RebalanceCallbacks(subscriptions, run_callback, metrics)
         self._snapshots = TopicSnapshots(
             core.metadata, subscriptions, options.client_rack, exclude_internal=options.exclude_internal_topics
         )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.group_heartbeats import GroupHeartbeats
     from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
     from protocol_specs.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
     from protocol_specs.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
@@ -63,6 +64,8 @@ class ConsumerMembership:
         waits: CallWaits,
         heartbeats: GroupHeartbeats,
         on_event: Callable[[], None],
+        *,
+        metrics: CoordinatorMetrics | None = None,
     ) -> None:
         self._core = core
         self._options = options
@@ -70,6 +73,7 @@ class ConsumerMembership:
         self._waits = waits
         self._heartbeats = heartbeats
         self._on_event = on_event
+        self._metrics = metrics
         self.member_id = base64.urlsafe_b64encode(core.random.randbytes(16)).rstrip(b"=").decode()
         self.member_epoch = JOIN_EPOCH
         self.state = _State.UNSUBSCRIBED
@@ -219,7 +223,10 @@ class ConsumerMembership:
             if self.current != self.target:
                 self._move(_Event.ASSIGNED)
         self._in_flight = True
-        self._send_at_ms = self._now_ms + self._interval_ms
+        began_ms = self._now_ms
+        self._send_at_ms = began_ms + self._interval_ms
+        if self._metrics is not None:
+            self._metrics.heartbeat_sent()
         try:
             response = await self._finder.send(self._heartbeats.request_type, lambda _: request)
         except ProducerError as error:
@@ -228,6 +235,8 @@ class ConsumerMembership:
                 self._failed(error)
             return
         self._in_flight = False
+        if self._metrics is not None:
+            self._metrics.heartbeat(self._now_ms - began_ms)
         if not is_leaving:
             self._take(response)
 
@@ -301,7 +310,15 @@ class ConsumerMembership:
         return now_ms_of(self._core.reactor)
 
     def _move(self, event: ConsumerMemberEvent) -> None:
-        self.state = ConsumerMemberStates.next(self.state, event)
+        before, self.state = self.state, ConsumerMemberStates.next(self.state, event)
+        if self._metrics is None or before is self.state:
+            return
+        if self.state is _State.RECONCILING:
+            self._metrics.rebalance_began()
+        elif before is _State.RECONCILING and self.state in (_State.ACKNOWLEDGING, _State.STABLE):
+            self._metrics.rebalanced()
+        elif not self.state.takes_assignments:
+            self._metrics.rebalance_ended()
 
     def _stop_timer(self) -> None:
         call, self._call = self._call, None

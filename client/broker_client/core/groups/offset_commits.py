@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from broker_client.consumer_groups import OffsetAndMetadata
+    from broker_client.consumer_interceptors import ConsumerInterceptors
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.groups.topic_ids import TopicIds
+    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
 
 __all__ = ["CommitMembership", "OffsetCommits", "offset_commit_request"]
@@ -82,6 +84,8 @@ class OffsetCommits:
         subscriptions: SubscriptionState,
         run_callback: CallbackRunner,
         *,
+        metrics: CoordinatorMetrics,
+        interceptors: ConsumerInterceptors,
         topic_ids: TopicIds | None = None,
     ) -> None:
         self._core = core
@@ -91,6 +95,8 @@ class OffsetCommits:
         self._membership = membership
         self._subscriptions = subscriptions
         self._run_callback = run_callback
+        self._metrics = metrics
+        self._interceptors = interceptors
         self._topic_ids = topic_ids
         self._completed: deque[_Completion] = deque()
         self._in_flight = 0
@@ -119,6 +125,8 @@ class OffsetCommits:
                 return False
             await self.run_callbacks()
             if sent.error is None:
+                if self._interceptors:
+                    await self._run_callback(self._interceptors.on_commit, offsets)
                 return True
             if not is_retriable(sent.error):
                 raise sent.error
@@ -153,6 +161,8 @@ class OffsetCommits:
             raise FencedInstanceId(f"another consumer has joined with group.instance.id={instance}")
         while self._completed:
             one = self._completed.popleft()
+            if self._interceptors and one.error is None:
+                await self._run_callback(self._interceptors.on_commit, one.offsets)
             await self._run_callback(one.callback, one.offsets, one.error)
 
     # Automatic commits
@@ -261,13 +271,15 @@ class OffsetCommits:
                     topic.topic_id = ids.id_of(topic.name)
             return request
 
+        began_ms = now_ms_of(self._core.reactor)
         try:
             response = self._finder.send(OffsetCommitRequest, build, highest_version=highest)
         except ProducerError as error:
             return fail(error)
-        return response.addCallback(self._take, sent_with)
+        return response.addCallback(self._take, sent_with, began_ms)
 
-    def _take(self, response: OffsetCommitResponse, sent: Generation) -> None:
+    def _take(self, response: OffsetCommitResponse, sent: Generation, began_ms: int) -> None:
+        self._metrics.committed(now_ms_of(self._core.reactor) - began_ms)
         unauthorized: list[str] = []
         for topic in response.topics:
             name = topic.name or ("" if self._topic_ids is None else self._topic_ids.name_of(topic.topic_id))

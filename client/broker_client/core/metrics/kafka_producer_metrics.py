@@ -1,12 +1,13 @@
-"""The waits of callers, the memory that they wait for, and the identity of the producer.
+"""The waits of callers, and the memory that they wait for.
 
-Mirrors KafkaProducerMetrics, the metrics of BufferPool and RecordAccumulator, and AppInfoParser's.
+Mirrors KafkaProducerMetrics, and the metrics of BufferPool and RecordAccumulator.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_client.core.metrics.client_metrics import S_IN_NS, TimeTotal
 from broker_client.core.metrics.stats import NANOSECONDS, CumulativeSum
 from broker_client.core.producer.sender_loop import now_ms_of
 
@@ -14,31 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.batching.buffer_pool import BufferPool
-    from broker_client.core.metrics.registry import Metrics, Sensor
-    from broker_client.metrics import MetricName, MetricValue
+    from broker_client.core.metrics.registry import Metrics
+    from broker_client.metrics import MetricName
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["BufferPoolMetrics", "KafkaProducerMetrics", "TimeTotal", "register_app_info"]
+__all__ = ["BufferPoolMetrics", "KafkaProducerMetrics"]
 
 GROUP: Final = "producer-metrics"
-APP_INFO: Final = "app-info"
-UNKNOWN_COMMIT: Final = "unknown"
-_S_IN_NS: Final = 1e9
-
-
-class TimeTotal:
-    """The time that calls of one kind took altogether, in nanoseconds."""
-
-    __slots__ = ("_reactor", "_sensor")
-
-    def __init__(self, sensor: Sensor, reactor: IReactor) -> None:
-        self._sensor = sensor
-        self._reactor = reactor
-
-    def since(self, began_s: float) -> None:
-        """A call that began then has ended."""
-        took_s = max(self._reactor.seconds() - began_s, 0.0)
-        self._sensor.record(round(took_s * _S_IN_NS), now_ms_of(self._reactor))
 
 
 class KafkaProducerMetrics:
@@ -107,7 +90,7 @@ class BufferPoolMetrics:
     def waited(self, began_s: float) -> None:
         """A wait has ended, with memory or without."""
         waited_s = max(self._reactor.seconds() - began_s, 0.0)
-        self._wait_time.record(round(waited_s * _S_IN_NS), now_ms_of(self._reactor))
+        self._wait_time.record(round(waited_s * S_IN_NS), now_ms_of(self._reactor))
 
     def exhausted(self) -> None:
         """A record was given up because there was no memory for max.block.ms."""
@@ -118,14 +101,3 @@ class BufferPoolMetrics:
 
     def _name(self, name: str, description: str) -> MetricName:
         return self._metrics.name(name, GROUP, description)
-
-
-def register_app_info(metrics: Metrics, version: str) -> None:
-    """The version of this software and its start time; a package has no commit id."""
-    start_ms = metrics.now_ms()
-    for name, value in (("version", version), ("commit-id", UNKNOWN_COMMIT), ("start-time-ms", start_ms)):
-        metrics.gauge(metrics.name(name, APP_INFO, f"Metric indicating {name}"), _always(value))
-
-
-def _always(value: MetricValue) -> Callable[[int], MetricValue]:
-    return lambda _: value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_client.core.metrics.kafka_producer_metrics import BufferPoolMetrics, KafkaProducerMetrics, register_app_info
+from broker_client.core.metrics.client_metrics import register_app_info
+from broker_client.core.metrics.kafka_producer_metrics import BufferPoolMetrics, KafkaProducerMetrics
 from broker_client.core.metrics.registry import Metrics, RecordingLevel
 from broker_client.core.metrics.selector_metrics import MeasuredRunnable, SelectorMetrics
 from broker_client.core.metrics.sender_metrics import SenderMetrics

@@ -60,12 +60,14 @@ class RegisteredMetric:
 class Sensor:
     """Takes values in, for all its statistics at once, and hands them to its parents."""
 
-    __slots__ = ("_lock", "_metrics", "_own", "_waiting", "_window", "windows")
+    __slots__ = ("_lock", "_metrics", "_own", "_waiting", "_window", "names", "windows")
 
     def __init__(self, metrics: Metrics, lock: Lock, parents: Iterable[Sensor], *, records: bool) -> None:
         self._metrics = metrics
         self._lock = lock
         self._window = SampleWindow(metrics.config)
+        self.names: list[MetricName] = []
+        """The metrics that are made of this sensor's values."""
         above = [window for parent in parents for window in parent.windows]
         self.windows: list[SampleWindow] = [self._window, *above] if records else []
         self._own = self._window.waiting
@@ -73,12 +75,12 @@ class Sensor:
 
     def add(self, name: MetricName, stat: Callable[[SampleWindow], Stat]) -> None:
         """A metric made of this sensor's values: `stat` is a class of statistics."""
-        self._metrics.register(name, stat(self._window))
+        self._register(name, stat(self._window))
 
     def add_meter(self, rate: MetricName, total: MetricName, *, counts: bool = False, unit: float = SECONDS) -> None:
         """A rate and a total, of values or of how many there were. Mirrors Meter."""
-        self._metrics.register(total, (CumulativeCount if counts else CumulativeSum)(self._window))
-        self._metrics.register(rate, Rate((WindowedCount if counts else WindowedSum)(self._window), unit))
+        self._register(total, (CumulativeCount if counts else CumulativeSum)(self._window))
+        self._register(rate, Rate((WindowedCount if counts else WindowedSum)(self._window), unit))
 
     def record(self, value: float, now_ms: int) -> None:
         """Take a value in."""
@@ -89,6 +91,10 @@ class Sensor:
             with self._lock:
                 for window in self.windows:
                     window.take_in()
+
+    def _register(self, name: MetricName, stat: Stat) -> None:
+        self._metrics.register(name, stat)
+        self.names.append(name)
 
 
 class Metrics:
@@ -127,6 +133,12 @@ class Metrics:
     def register(self, name: MetricName, stat: Stat) -> None:
         """A metric that a sensor's statistic makes."""
         self._put(RegisteredMetric(name, stat.measure, stat, self.now_ms()))
+
+    def remove(self, names: Iterable[MetricName]) -> None:
+        """Have these metrics no more."""
+        with self._lock:
+            for name in names:
+                self._metrics.pop(name, None)
 
     def registered(self) -> list[RegisteredMetric]:
         """Every metric there is, in the order of registration."""

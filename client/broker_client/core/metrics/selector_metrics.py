@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MeasuredRunnable", "SelectorMetrics"]
 
-GROUP: Final = "producer-metrics"
-NODE_GROUP: Final = "producer-node-metrics"
 _S_IN_NS: Final = 1e9
 
 
@@ -42,8 +40,11 @@ class _NodeSensors:
 class SelectorMetrics:
     """One selector's sensors; times are those of the turn."""
 
-    def __init__(self, metrics: Metrics, connection_count: Callable[[], int]) -> None:
+    def __init__(self, metrics: Metrics, connection_count: Callable[[], int], *, prefix: str = "producer") -> None:
+        """`prefix` begins the names of the two groups: that of the client, and that of its nodes."""
         self._metrics = metrics
+        self._group = f"{prefix}-metrics"
+        self._node_group = f"{prefix}-node-metrics"
         self._nodes: dict[int, _NodeSensors] = {}
         self._closed = self.meter("connection-close", "connections closed")
         self._created = self.meter("connection-creation", "new connections established")
@@ -85,8 +86,7 @@ class SelectorMetrics:
 
     def connected(self, node_id: int, now_ms: int, *, authenticated: bool) -> None:
         """A connection is there; `authenticated` when that took more than TCP's handshake."""
-        if node_id not in self._nodes:
-            self._nodes[node_id] = _NodeSensors(self, node_id)
+        self._node(node_id)
         self._created.record(1.0, now_ms)
         if authenticated:
             self._authenticated.record(1.0, now_ms)
@@ -102,11 +102,11 @@ class SelectorMetrics:
 
     def sent(self, node_id: int, size_bytes: int, now_ms: int) -> None:
         """A request was handed to the network."""
-        self._nodes[node_id].sent.record(size_bytes, now_ms)
+        self._node(node_id).sent.record(size_bytes, now_ms)
 
     def received(self, node_id: int, size_bytes: int, now_ms: int) -> None:
         """A whole response has come."""
-        self._nodes[node_id].received.record(size_bytes, now_ms)
+        self._node(node_id).received.record(size_bytes, now_ms)
 
     def latency(self, node_id: int, latency_ms: int, now_ms: int) -> None:
         """Record the milliseconds that a node took to respond to a Produce request."""
@@ -119,6 +119,12 @@ class SelectorMetrics:
         self._select_time.record(waited_s * _S_IN_NS, now_ms)
         self._io_time.record(took_s * _S_IN_NS, now_ms)
 
+    def _node(self, node_id: int) -> _NodeSensors:
+        sensors = self._nodes.get(node_id)
+        if sensors is None:
+            sensors = self._nodes[node_id] = _NodeSensors(self, node_id)
+        return sensors
+
     # How the sensors are made
 
     def meter(self, name: str, what: str, *parents: Sensor, counts: bool = False, **tags: str) -> Sensor:
@@ -130,7 +136,7 @@ class SelectorMetrics:
     def add_meter(self, sensor: Sensor, name: str, what: str, *, counts: bool = False, **tags: str) -> None:
         """A rate and a total of what a sensor takes in."""
         metrics = self._metrics
-        group = NODE_GROUP if tags else GROUP
+        group = self._node_group if tags else self._group
         sensor.add_meter(
             metrics.name(f"{name}-rate", group, f"The number of {what} per second", **tags),
             metrics.name(f"{name}-total", group, f"The total number of {what}", **tags),
@@ -140,7 +146,7 @@ class SelectorMetrics:
     def sizes(self, sensor: Sensor, **tags: str) -> None:
         """The average and the largest size of requests."""
         metrics = self._metrics
-        group = NODE_GROUP if tags else GROUP
+        group = self._node_group if tags else self._group
         average = metrics.name("request-size-avg", group, "The average size of requests sent.", **tags)
         sensor.add(average, Avg)
         largest = metrics.name("request-size-max", group, "The maximum size of any request sent.", **tags)
@@ -149,7 +155,7 @@ class SelectorMetrics:
     def average_and_max(self, name: str, average: str, largest: str, **tags: str) -> Sensor:
         """A sensor with an average and a maximum."""
         metrics = self._metrics
-        group = NODE_GROUP if tags else GROUP
+        group = self._node_group if tags else self._group
         sensor = metrics.sensor()
         sensor.add(metrics.name(f"{name}-avg", group, average, **tags), Avg)
         sensor.add(metrics.name(f"{name}-max", group, largest, **tags), Max)
@@ -164,7 +170,7 @@ class SelectorMetrics:
         )
 
     def _name(self, name: str, description: str) -> MetricName:
-        return self._metrics.name(name, GROUP, description)
+        return self._metrics.name(name, self._group, description)
 
 
 class MeasuredRunnable:

@@ -1,4 +1,4 @@
-"""Statistics over a window of samples, and totals. Mirrors SampledStat, Avg, Max, WindowedSum, Rate and CumulativeSum.
+"""Statistics over a window of samples, and totals. Mirrors SampledStat, Avg, Max, Min, Value, Rate ...
 
 A sensor keeps metrics.num.samples samples of metrics.sample.window.ms each, and one more that overlaps the window's
 beginning (KAFKA-16103). In Kafka each statistic of a sensor has samples of its own, which take in the same values; here
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "HOURS",
     "NANOSECONDS",
     "SECONDS",
     "WAITING_MAX",
@@ -25,15 +26,19 @@ __all__ = [
     "CumulativeSum",
     "Max",
     "MetricConfig",
+    "Min",
     "Rate",
     "SampleWindow",
     "Stat",
+    "Value",
     "WindowedCount",
     "WindowedSum",
 ]
 
 SECONDS: Final = 1e-3
 """A rate per second: what a millisecond is in the rate's unit."""
+HOURS: Final = 1 / 3_600_000
+"""A rate per hour."""
 NANOSECONDS: Final = 1e6
 """A rate of nanoseconds per nanosecond: a ratio."""
 WAITING_MAX: Final = 64
@@ -59,7 +64,7 @@ class Stat(Protocol):
 class Sample:
     """The recordings of one part of the window."""
 
-    __slots__ = ("events", "largest", "last_event_ms", "start_ms", "sum")
+    __slots__ = ("events", "largest", "last_event_ms", "smallest", "start_ms", "sum")
 
     def __init__(self, now_ms: int) -> None:
         self.reset(now_ms)
@@ -69,6 +74,7 @@ class Sample:
         self.events = 0
         self.sum = 0.0
         self.largest = -math.inf
+        self.smallest = math.inf
         self.start_ms = self.last_event_ms = now_ms
 
 
@@ -79,7 +85,18 @@ class SampleWindow:
     fraction of the time. Callers hold the lock of the statistics, except to append to `waiting`.
     """
 
-    __slots__ = ("_current", "_events", "_keeps", "_sample", "_samples", "_sum", "_window_ms", "config", "waiting")
+    __slots__ = (
+        "_current",
+        "_events",
+        "_keeps",
+        "_sample",
+        "_samples",
+        "_sum",
+        "_window_ms",
+        "config",
+        "latest",
+        "waiting",
+    )
 
     def __init__(self, config: MetricConfig) -> None:
         self.config = config
@@ -90,6 +107,7 @@ class SampleWindow:
         self._samples: list[Sample] = []
         self._sample: Sample | None = None
         self._current = -1
+        self.latest = math.nan
         self.waiting: list[tuple[float, int]] = []
 
     def record(self, value: float, now_ms: int) -> None:
@@ -121,6 +139,8 @@ class SampleWindow:
         sample.events += count
         sample.sum += total
         sample.largest = max(sample.largest, *values)
+        sample.smallest = min(sample.smallest, *values)
+        self.latest = values[-1]
         sample.last_event_ms = last_ms
         self._events += count
         self._sum += total
@@ -195,6 +215,30 @@ class Max(_OfWindow):
         if not any(sample.events for sample in samples):
             return math.nan
         return float(max(sample.largest for sample in samples))
+
+
+class Min(_OfWindow):
+    """The smallest of the window's values."""
+
+    __slots__ = ()
+
+    def measure(self, now_ms: int) -> float:
+        """The smallest, NaN of nothing."""
+        samples = self.window.samples(now_ms)
+        if not any(sample.events for sample in samples):
+            return math.nan
+        return float(min(sample.smallest for sample in samples))
+
+
+class Value(_OfWindow):
+    """The value that was recorded last, however long ago."""
+
+    __slots__ = ()
+
+    def measure(self, now_ms: int) -> float:  # noqa: ARG002 - see Stat
+        """The value, NaN of nothing."""
+        self.window.take_in()
+        return float(self.window.latest)
 
 
 class WindowedSum(_OfWindow):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from broker_client.core.metrics.selector_metrics import MeasuredRunnable
 from broker_client.core.network.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.network.metadata import Metadata
 from broker_client.core.network.network_client import NetworkClient, NetworkClientConfig
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable
 
+    from broker_client.core.metrics.event_metrics import EventMetrics
+    from broker_client.core.metrics.selector_metrics import SelectorMetrics
     from broker_client.core.network.cluster import Cluster, Node
     from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
@@ -39,7 +42,7 @@ NEVER_MS: Final = 1 << 62
 ANY_NODE: Final = None
 REFRESH_BACKOFF_MS: Final = 100
 REFRESH_BACKOFF_MAX_MS: Final = 1_000
-METADATA_MAX_AGE_MS: Final = 300_000
+METADATA_MAX_IDLE_MS: Final = 300_000
 
 M = TypeVar("M", bound="Message")
 
@@ -51,6 +54,7 @@ class ClientOptions:
     bootstrap_servers: tuple[tuple[str, int], ...]
     network: NetworkClientConfig
     default_api_timeout_ms: int = 60_000
+    metadata_max_age_ms: int = 300_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,8 +91,8 @@ class ClientCore:
         self.metadata = Metadata(
             bootstrap=options.bootstrap_servers,
             refresh_backoff=ExponentialBackoff(REFRESH_BACKOFF_MS, REFRESH_BACKOFF_MAX_MS, 2, 0.2, random),
-            expire_ms=METADATA_MAX_AGE_MS,
-            idle_ms=METADATA_MAX_AGE_MS,
+            expire_ms=options.metadata_max_age_ms,
+            idle_ms=METADATA_MAX_IDLE_MS,
             all_topics=all_topics,
             by_subscription=by_subscription,
             allow_auto_topic_creation=allow_auto_topic_creation,
@@ -105,7 +109,19 @@ class ClientCore:
             reactor=reactor,
             call_from_thread=call_from_thread or (lambda function: reactor.callLater(0, function)),
         )
+        self._measured: MeasuredRunnable | None = None
+        self.event_metrics: EventMetrics | None = None
         self._loop.wakeup()
+
+    def measure_with(self, metrics: SelectorMetrics) -> None:
+        """Record connections, bytes and the time of the iterations."""
+        self.client.selector.sensors = metrics
+        self._measured = MeasuredRunnable(self, metrics, self.reactor.seconds)
+
+    @property
+    def unsent_count(self) -> int:
+        """The requests that wait for their connection."""
+        return len(self._unsent)
 
     @property
     def is_closed(self) -> bool:
@@ -202,19 +218,17 @@ class ClientCore:
         if self._unsent:
             self._loop.run_now()
 
+    def push_last_metrics(self) -> None:
+        """Send the metrics that a client pushes as it closes, if a connection for them is there."""
+        telemetry = self.client.telemetry
+        if telemetry is not None and telemetry.has_last_push(now_ms_of(self.reactor)):
+            self._loop.run_now()
+
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""
-        due_ms = self.client.time_out_ms
-        if now_ms >= due_ms and not self.client.selector.has_read_since(due_ms, now_ms):
-            return NEVER_MS
-        wait_ms = NEVER_MS
-        fatal = self.metadata.take_fatal_error() if self._unsent else None
-        if fatal is not None:
-            self._fail_unsent(fatal)
-        for unsent in list(self._unsent):
-            wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
-        again = self.client.poll(now_ms)
-        return 0 if again or self.client.completed else min(wait_ms, self.client.next_poll_ms)
+        if self.event_metrics is not None:
+            self.event_metrics.polled(now_ms)
+        return self._run(now_ms) if self._measured is None else self._measured.measure(self._run, now_ms)
 
     def close(self) -> None:
         """Fail what waits and close every connection."""
@@ -226,6 +240,19 @@ class ClientCore:
         self.client.close()
 
     # Details
+
+    def _run(self, now_ms: int) -> int:
+        due_ms = self.client.time_out_ms
+        if now_ms >= due_ms and not self.client.selector.has_read_since(due_ms, now_ms):
+            return NEVER_MS
+        wait_ms = NEVER_MS
+        fatal = self.metadata.take_fatal_error() if self._unsent else None
+        if fatal is not None:
+            self._fail_unsent(fatal)
+        for unsent in list(self._unsent):
+            wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
+        again = self.client.poll(now_ms)
+        return 0 if again or self.client.completed else min(wait_ms, self.client.next_poll_ms)
 
     def _on_event(self) -> None:
         self._loop.on_event()
@@ -264,6 +291,8 @@ class ClientCore:
                 return NEVER_MS
             return min(left_ms, self.client.poll_delay_ms(node.id, now_ms))
         self._unsent.remove(unsent)
+        if self.event_metrics is not None:
+            self.event_metrics.sent(now_ms - (unsent.deadline_ms - unsent.timeout_ms), now_ms)
         self._send(unsent, node.id, now_ms)
         return NEVER_MS
 

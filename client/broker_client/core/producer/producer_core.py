@@ -30,7 +30,7 @@ from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
 from broker_client.core.producer.topic_lookup import TopicLookup
 from broker_client.core.producer.wait_for_room import WaitingRecord
 from broker_client.core.producer.waits import WaitFor
-from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
+from broker_client.core.telemetry.client_telemetry import client_instance_id, telemetry_of
 from broker_client.core.transactions.producer_id_state import ProducerIdState
 from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.core.transactions.transactional_calls import TransactionalCalls
@@ -102,9 +102,7 @@ class ProducerCore:
             expire_ms=config.number("metadata.max.age.ms"),
             idle_ms=config.number("metadata.max.idle.ms"),
         )
-        if call_from_thread is None:
-            call_from_thread = self._call_later
-        self._call_from_thread = call_from_thread
+        self._call_from_thread = call_from_thread = call_from_thread or self._call_later
         self.api_versions = ApiVersions()
         self.transactions = self._transaction_manager()
         accumulator_config = config.accumulator_config()
@@ -118,7 +116,9 @@ class ProducerCore:
             api_versions=self.api_versions,
         )
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
-        self.client.telemetry = telemetry_of(config, self.client, self.metrics.registry, random)
+        if config.flag("enable.metrics.push"):
+            labels = {"transactional_id": config["transactional.id"]}
+            self.client.telemetry = telemetry_of(self.client, self.metrics.registry, random, labels)
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
         self.topics = TopicLookup(
             metadata=self.metadata,

@@ -30,7 +30,7 @@ from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from broker_client.core.telemetry.metrics_collector import MetricsCollector
     from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
@@ -68,13 +68,13 @@ class ClientTelemetryReporter:
         *,
         random: random.Random,
         now_ms: Callable[[], int],
-        resource: Sequence[tuple[str, str]] = (),
+        resource: Mapping[str, str] | None = None,
     ) -> None:
         self.state = TelemetryState.SUBSCRIPTION_NEEDED
         self._collector = collector
         self._random = random
         self._now_ms = now_ms
-        self._resource = tuple(resource)
+        self._resource = dict(resource or {})
         self._subscription: _Subscription | None = None
         self._last_request_ms: int | None = None
         self._interval_ms = 0
@@ -87,6 +87,10 @@ class ClientTelemetryReporter:
     def client_instance_id(self) -> bytes | None:
         """The id that a broker has assigned to this client, None before a response."""
         return None if self._subscription is None else self._subscription.client_instance_id
+
+    def update_labels(self, **labels: str) -> None:
+        """Attributes of the whole client that are known later. Mirrors updateMetricsLabels."""
+        self._resource.update(labels)
 
     def on_subscription(self, notify: Callable[[], object]) -> None:
         """Call when there is a client instance id, at once when there is one; from any thread."""
@@ -127,7 +131,7 @@ class ClientTelemetryReporter:
         points = (
             [] if subscription.wants is None else self._collector.collect(subscription.wants, delta=subscription.delta)
         )
-        codec, metrics = self._compressed(metrics_data(points, self._resource), subscription)
+        codec, metrics = self._compressed(metrics_data(points, tuple(self._resource.items())), subscription)
         return PushTelemetryRequest(
             client_instance_id=subscription.client_instance_id,
             subscription_id=subscription.subscription_id,

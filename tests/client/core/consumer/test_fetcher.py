@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from broker_client.core.consumer.consumer_core import records_of
 from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_table import table_of
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
 from broker_client.core.consumer.subscription_state import FetchPosition, SubscriptionState
-from broker_client.core.network.client_core import ClientOptions
+from broker_client.core.metrics.consumer_metrics import ConsumerMetrics, MetricOptions
+from broker_client.core.network.client_core import ClientCore, ClientOptions
 from broker_client.core.network.cluster import Cluster, TopicMetadata
 from broker_client.core.network.cluster import Node as ClusterNode
 from broker_client.core.network.network_client import NetworkClientConfig
@@ -101,8 +102,14 @@ class Room:
         for key in (FIRST, SECOND):
             self.subscriptions.seek(key, FetchPosition(offset=0))
         options = FetchOptions()
-        self.buffer = FetchBuffer(self.core, self.subscriptions, options, self)  # type: ignore[arg-type]
-        self.fetcher = Fetcher(self.core, self.subscriptions, options, self.buffer, self._count)  # type: ignore[arg-type]
+        self.metrics = ConsumerMetrics(
+            ClientCore(self.core.options, self.core.reactor, Random(0)),  # type: ignore[arg-type]
+            MetricOptions(),
+            self.subscriptions,
+            group_protocol=None,
+        )
+        self.buffer = FetchBuffer(self.core, self.subscriptions, options, self, self.metrics.fetches)  # type: ignore[arg-type]
+        self.fetcher = Fetcher(self.core, self.subscriptions, options, self.buffer, self._count, self.metrics)  # type: ignore[arg-type]
 
     def _count(self) -> None:
         self.events += 1
@@ -118,7 +125,7 @@ class Room:
         self.core.requests[-1][1].callback(FetchResponse(responses=[topic], node_endpoints=list(endpoints)))
 
     def values(self, count_max: int = 500) -> list[bytes | None]:
-        return [record.value for record in records_of(self.buffer.take_records(count_max))]
+        return [record.value for portion in self.buffer.take_records(count_max) for record in portion.rows()]
 
 
 def records(offset: int, *values: bytes) -> bytes:
@@ -184,6 +191,8 @@ def test_a_new_leader_in_a_response_is_used_after_a_pause() -> None:
     assert requested is not None
     assert [one.partition for one in requested.topics[0].partitions] == [1]
     room.response(data(1))
+    assert room.send_request() is None  # what came has to be read first
+    assert room.values() == []
     room.core.reactor.advance(BACKOFF_S)
     requested = room.send_request()
     assert requested is not None

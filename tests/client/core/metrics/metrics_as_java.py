@@ -10,14 +10,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from broker_client.core.metrics.selector_metrics import NODE_GROUP
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from broker_client.metrics import MetricsSnapshot
 
 RELEASE: Final = "4.3.1"
+NODE_GROUP: Final = "producer-node-metrics"
 RECORDED: Final = Path(__file__).parent / "recorded" / f"producer-metrics-{RELEASE}.json"
 CLIENT_ID: Final = "probe"
 TOPIC: Final = "orders"

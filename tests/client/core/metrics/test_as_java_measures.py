@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_client.core.metrics.selector_metrics import NODE_GROUP
 from tests.client.core.metrics.metrics_as_java import (
     CONFIG,
+    NODE_GROUP,
     SENT,
     TIMESTAMP_MS,
     TOPIC,

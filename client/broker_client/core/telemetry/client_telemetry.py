@@ -1,4 +1,4 @@
-"""A producer's telemetry, as its configuration wants it. Mirrors CommonClientConfigs.telemetryReporter."""
+"""The telemetry of a client: its pushes, and the id of its metrics. Mirrors CommonClientConfigs.telemetryReporter."""
 
 from __future__ import annotations
 
@@ -14,25 +14,22 @@ from protocol_specs.uuids import to_text
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Mapping
 
     from broker_client.core.metrics.registry import Metrics
     from broker_client.core.network.network_client import NetworkClient
-    from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["client_instance_id", "telemetry_of"]
 
 
 def telemetry_of(
-    config: ProducerConfig, client: NetworkClient, metrics: Metrics, random: random.Random
-) -> TelemetrySender | None:
-    """None with enable.metrics.push=false."""
-    if not config.flag("enable.metrics.push"):
-        return None
-    transactional_id = config["transactional.id"]
-    resource = [] if transactional_id is None else [("transactional_id", str(transactional_id))]
+    client: NetworkClient, metrics: Metrics, random: random.Random, resource: Mapping[str, object]
+) -> TelemetrySender:
+    """Push the metrics of a client; `resource` has the attributes of the whole client, None is left out."""
+    attributes = {name: str(value) for name, value in resource.items() if value is not None}
     reporter = ClientTelemetryReporter(
-        MetricsCollector(metrics), random=random, now_ms=metrics.now_ms, resource=resource
+        MetricsCollector(metrics), random=random, now_ms=metrics.now_ms, resource=attributes
     )
     return TelemetrySender(reporter, client)
 
