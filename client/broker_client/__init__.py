@@ -17,6 +17,7 @@ from broker_client.async_share_consumer import AsyncShareConsumer
 from broker_client.consumer import Consumer, ConsumerRecord
 from broker_client.consumer_groups import (
     ConsumerGroupMetadata,
+    GroupMembershipOperation,
     OffsetAndMetadata,
     RebalanceListener,
     SubscriptionPattern,
@@ -46,6 +47,7 @@ __all__ = [
     "Consumer",
     "ConsumerGroupMetadata",
     "ConsumerRecord",
+    "GroupMembershipOperation",
     "IsolationLevel",
     "Metric",
     "MetricName",

@@ -5,19 +5,21 @@ Rebalance listeners and commit callbacks run on the thread that called `poll`, a
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from threading import get_ident
+from threading import current_thread, get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from broker_client.consumer_errors import ConcurrentAccess
 from broker_client.errors import IllegalState
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.interruptible_waits import wait_in_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from broker_client.core.metrics.event_metrics import EventMetrics
     from sim_runtime.reactor_thread import ReactorThread
@@ -45,13 +47,40 @@ class AppThreadCalls:
         """Run a coroutine function on the reactor and wait, `timeout_s` after each callback.
 
         Raises:
-            IllegalState: another thread is in a call.
+            ConcurrentAccess: another thread is in a call.
             DeadlineExceeded: neither a result nor a callback came in time.
         """
-        outer = self._owner
-        if outer is not None and outer != get_ident():
-            raise IllegalState("a consumer is for one thread at a time: another thread is in a call of it")
-        self._owner = get_ident()
+        with self.acquired():
+            return self._call(function, args, timeout_s)
+
+    @contextmanager
+    def acquired(self) -> Iterator[None]:
+        """Keep other threads out, also between calls into the reactor's thread. Mirrors KafkaConsumer.acquire.
+
+        Raises:
+            ConcurrentAccess: another thread is in a call.
+        """
+        outer, caller = self._owner, get_ident()
+        if outer is not None and outer != caller:
+            raise ConcurrentAccess(f"{current_thread().name} ({caller})", outer)
+        self._owner = caller
+        try:
+            yield
+        finally:
+            self._owner = outer
+
+    async def run_callback(self, function: Callable[..., object], *args: object) -> Any:
+        """Call a function on the thread of the innermost call and wait for it; raises what it raises."""
+        if not self._inboxes:
+            raise IllegalState("no call of the application waits that could run the callback")
+        done: Deferred[Any] = Deferred()
+        put_ms = 0 if self.metrics is None else self.metrics.background.put()
+        self._inboxes[-1].put((None, (function, args, put_ms), done))
+        return await done
+
+    # Details
+
+    def _call(self, function: Callable[..., Coroutine[Any, Any, T]], args: tuple[object, ...], timeout_s: float) -> T:
         inbox: _Inbox = SimpleQueue()
         running: list[Deferred[T]] = []
         put_ms = 0 if self.metrics is None else self.metrics.application.put()
@@ -66,22 +95,9 @@ class AppThreadCalls:
         except BaseException:
             self._thread.reactor.callFromThread(_cancel, running)
             raise
-        finally:
-            self._owner = outer
         if isinstance(result, Failure):
             result.raiseException()
         return result  # type: ignore[no-any-return]
-
-    async def run_callback(self, function: Callable[..., object], *args: object) -> Any:
-        """Call a function on the thread of the innermost call and wait for it; raises what it raises."""
-        if not self._inboxes:
-            raise IllegalState("no call of the application waits that could run the callback")
-        done: Deferred[Any] = Deferred()
-        put_ms = 0 if self.metrics is None else self.metrics.background.put()
-        self._inboxes[-1].put((None, (function, args, put_ms), done))
-        return await done
-
-    # Details
 
     def _begin(
         self,

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.api_options import CLOSE_S, milliseconds, topic_names
-from broker_client.consumer_groups import SubscriptionPattern
+from broker_client.consumer_groups import GroupMembershipOperation, SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from broker_client.core.admin.records import ListedOffset
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.core.consumer.fetcher import FetchOptions
-    from broker_client.metrics import MetricsSnapshot
-    from broker_client.records import TopicPartition
+    from broker_client.metrics import MetricName, MetricsSnapshot
+    from broker_client.records import PartitionInfo, TopicPartition
 
 __all__ = ["AsyncConsumer"]
 
@@ -123,7 +123,9 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
 
     # Positions
 
-    def seek(self, partition: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
+    def seek(
+        self, partition: TopicPartition, offset: int | OffsetAndMetadata, *, leader_epoch: int | None = None
+    ) -> None:
         """Continue a partition at `offset`; the leader epoch of the record before it detects a truncated log.
 
         Raises:
@@ -204,6 +206,34 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
         """
         return await self._awaited(self._started().offsets_for_times(times))
 
+    def current_lag(self, partition: TopicPartition) -> int | None:
+        """Return the records from the position to the end of the log; None while one is unknown: it is looked up.
+
+        Raises:
+            ProducerError: the partition is not assigned.
+        """
+        return self._started().current_lag(partition)
+
+    # Topics
+
+    async def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
+        """Return the partitions of a topic; none if it does not exist. It need not be subscribed to.
+
+        Raises:
+            TopicAuthorizationFailed: the client may not describe the topic.
+            InvalidTopic: Kafka does not allow the name.
+            ProducerTimeout: no broker responded within `timeout` seconds, by default default.api.timeout.ms.
+        """
+        return await self._awaited(self._started().partitions_for(topic, milliseconds(timeout)))
+
+    async def list_topics(self, timeout: float | None = None) -> dict[str, list[PartitionInfo]]:
+        """Return the partitions of all topics that the client may describe.
+
+        Raises:
+            ProducerTimeout: no broker responded within `timeout` seconds, by default default.api.timeout.ms.
+        """
+        return await self._awaited(self._started().list_topics(milliseconds(timeout)))
+
     # Commits
 
     async def commit(
@@ -255,6 +285,14 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
         """
         return await self._awaited(self._started().client_instance_id(int(timeout * 1000)))
 
+    def register_metric_for_subscription(self, name: MetricName, measure: Callable[[], float]) -> None:
+        """Push a metric of the application with those of the consumer, if brokers request it (KIP-1076)."""
+        self._started().register_metric(name, measure)
+
+    def unregister_metric_from_subscription(self, name: MetricName) -> None:
+        """Push a metric of the application no more."""
+        self._started().unregister_metric(name)
+
     # Reading
 
     async def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
@@ -278,13 +316,20 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
             for record in await self.poll(_ITERATION_POLL_S):
                 yield record
 
-    async def close(self, timeout: float = CLOSE_S) -> None:
+    async def close(
+        self,
+        timeout: float = CLOSE_S,
+        *,
+        group_membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None:
         """Commit if enable.auto.commit is set, leave the group, and close the connections, within `timeout` seconds.
+
+        By default a static member remains in the group; `group_membership` changes it (KIP-1092).
 
         Raises:
             RebalanceCallbackFailed: the listener raised; the consumer is closed nevertheless.
         """
-        await self._close(lambda core: core.close(int(timeout * 1000)))
+        await self._close(lambda core: core.close(int(timeout * 1000), group_membership=group_membership))
 
     # Details
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
 from broker_client.config.consumer_keys import ADMIN_KEYS
 from broker_client.config.given_values import by_dotted_name, parsed_values, refuse_given
-from broker_client.core.network.client_core import ClientOptions
+from broker_client.core.network.client_core import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, ClientOptions
 from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.security_config import channel_builder
 
@@ -51,6 +51,8 @@ def client_options(given: Mapping[str, object], *, client_id: str) -> ClientOpti
         bootstrap_servers=servers,
         metadata_max_age_ms=number("metadata.max.age.ms"),
         default_api_timeout_ms=number("default.api.timeout.ms"),
+        retry_backoff_ms=cast("int", given.get("retry.backoff.ms", RETRY_BACKOFF_MS)),
+        retry_backoff_max_ms=cast("int", given.get("retry.backoff.max.ms", RETRY_BACKOFF_MAX_MS)),
         network=NetworkClientConfig(
             client_id=cast("str", given.get("client.id", client_id)),
             request_timeout_ms=number("request.timeout.ms"),

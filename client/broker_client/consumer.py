@@ -15,16 +15,17 @@ LogTruncated or BrokerError.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_client.api_options import CLOSE_S, milliseconds, topic_names
-from broker_client.consumer_groups import SubscriptionPattern
+from broker_client.consumer_groups import GroupMembershipOperation, SubscriptionPattern
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore, table_of
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.core.consumer.fetcher import FetchOptions
-from broker_client.records import TopicPartition
+from broker_client.records import PartitionInfo, TopicPartition
 from broker_client.threaded_consumer import ThreadedConsumer
 from protocol_specs.errors import RecordBatchError
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata, RebalanceListener
     from broker_client.errors import ProducerError
-    from broker_client.metrics import MetricsSnapshot
+    from broker_client.metrics import MetricName, MetricsSnapshot
 
 __all__ = ["Consumer", "ConsumerRecord", "FetchOptions", "ListedOffset"]
 
@@ -86,7 +87,7 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
 
     def subscription(self) -> tuple[str, ...]:
         """Return the topics that the consumer subscribes to."""
-        return self._open_thread.call(lambda: self._consumer.subscription)
+        return self._direct(lambda: self._consumer.subscription)
 
     def unsubscribe(self) -> None:
         """Give up all partitions, leave the group and forget the subscription.
@@ -104,13 +105,13 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         """
         wanted = list(partitions)
         if wanted:
-            self._open_thread.call(self._consumer.assign, wanted)
+            self._direct(self._consumer.assign, wanted)
         else:
             self.unsubscribe()
 
     def assignment(self) -> tuple[TopicPartition, ...]:
         """Return the assigned partitions in the order of the assignment."""
-        return self._open_thread.call(lambda: self._consumer.assignment)
+        return self._direct(lambda: self._consumer.assignment)
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Return the membership, for Producer.send_offsets_to_transaction.
@@ -118,7 +119,7 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         Raises:
             InvalidGroupId: there is no group.id.
         """
-        return self._open_thread.call(self._consumer.group_metadata)
+        return self._direct(self._consumer.group_metadata)
 
     def enforce_rebalance(self, reason: str = "rebalance enforced by user") -> None:
         """Have the group rebalance: the next poll joins again (KIP-568).
@@ -126,17 +127,19 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         Raises:
             IllegalState: partitions were assigned by hand.
         """
-        self._open_thread.call(self._consumer.enforce_rebalance, reason)
+        self._direct(self._consumer.enforce_rebalance, reason)
 
     # Positions
 
-    def seek(self, partition: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
+    def seek(
+        self, partition: TopicPartition, offset: int | OffsetAndMetadata, *, leader_epoch: int | None = None
+    ) -> None:
         """Continue a partition at `offset`; the leader epoch of the record before it detects a truncated log.
 
         Raises:
             ProducerError: the partition is not assigned, or the offset is negative.
         """
-        self._open_thread.call(lambda: self._consumer.seek(partition, offset, leader_epoch=leader_epoch))
+        self._direct(self._consumer.seek, partition, offset, leader_epoch=leader_epoch)
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Continue at the first record of the log, looked up by the next poll; without arguments, in all partitions.
@@ -168,7 +171,7 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         Raises:
             ProducerError: a partition is not assigned.
         """
-        self._open_thread.call(self._consumer.pause, partitions)
+        self._direct(self._consumer.pause, partitions)
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Fetch paused partitions again.
@@ -176,11 +179,11 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         Raises:
             ProducerError: a partition is not assigned.
         """
-        self._open_thread.call(self._consumer.resume, partitions)
+        self._direct(self._consumer.resume, partitions)
 
     def paused(self) -> tuple[TopicPartition, ...]:
         """Return the paused partitions."""
-        return self._open_thread.call(lambda: self._consumer.paused)
+        return self._direct(lambda: self._consumer.paused)
 
     def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
         """Return the offset of the next record of a partition, looked up if it is not known yet.
@@ -219,6 +222,34 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         """
         return self._call(self._consumer.offsets_for_times, times)
 
+    def current_lag(self, partition: TopicPartition) -> int | None:
+        """Return the records from the position to the end of the log; None while one is unknown: it is looked up.
+
+        Raises:
+            ProducerError: the partition is not assigned.
+        """
+        return self._direct(self._consumer.current_lag, partition)
+
+    # Topics
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> list[PartitionInfo]:
+        """Return the partitions of a topic; none if it does not exist. It need not be subscribed to.
+
+        Raises:
+            TopicAuthorizationFailed: the client may not describe the topic.
+            InvalidTopic: Kafka does not allow the name.
+            ProducerTimeout: no broker responded within `timeout` seconds, by default default.api.timeout.ms.
+        """
+        return self._call(self._consumer.partitions_for, topic, milliseconds(timeout), timeout=timeout)
+
+    def list_topics(self, timeout: float | None = None) -> dict[str, list[PartitionInfo]]:
+        """Return the partitions of all topics that the client may describe.
+
+        Raises:
+            ProducerTimeout: no broker responded within `timeout` seconds, by default default.api.timeout.ms.
+        """
+        return self._call(self._consumer.list_topics, milliseconds(timeout), timeout=timeout)
+
     # Commits
 
     def commit(
@@ -245,7 +276,7 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         Raises:
             InvalidGroupId: there is no group.id.
         """
-        self._open_thread.call(self._consumer.commit_async, offsets, callback)
+        self._direct(self._consumer.commit_async, offsets, callback)
 
     def committed(
         self, partitions: Iterable[TopicPartition], timeout: float | None = None
@@ -271,6 +302,17 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             IllegalState: enable.metrics.push is false, or the time-out is negative.
         """
         return self._call(self._consumer.client_instance_id, milliseconds(timeout), timeout=timeout)
+
+    def register_metric_for_subscription(self, name: MetricName, measure: Callable[[], float]) -> None:
+        """Push a metric of the application with those of the consumer, if brokers request it (KIP-1076).
+
+        `measure` is called on the network thread; a name that the consumer has is skipped.
+        """
+        self._open_thread.call(self._consumer.register_metric, name, measure)
+
+    def unregister_metric_from_subscription(self, name: MetricName) -> None:
+        """Push a metric of the application no more."""
+        self._open_thread.call(self._consumer.unregister_metric, name)
 
     # Reading
 
@@ -298,21 +340,27 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         try:
             return table_of(batches)
         except RecordBatchError as error:
-            return table_of(self._open_thread.call(self._consumer.readable, batches, error))
+            return table_of(self._direct(self._consumer.readable, batches, error))
 
     def wakeup(self) -> None:
         """End the call that waits now, or the next one, with WakeupError; from any thread."""
         self._thread.reactor.callFromThread(self._consumer.wakeup)
 
-    def close(self, timeout: float = CLOSE_S) -> None:
+    def close(
+        self,
+        timeout: float = CLOSE_S,
+        *,
+        group_membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None:
         """Commit if enable.auto.commit is set, leave the group, and close the connections, within `timeout` seconds.
 
-        A second call has no effect.
+        By default a static member remains in the group; `group_membership` changes it (KIP-1092). A second call has no
+        effect.
 
         Raises:
             RebalanceCallbackFailed: the listener raised; the consumer is closed nevertheless.
         """
-        self._close(self._consumer.close, timeout)
+        self._close(partial(self._consumer.close, group_membership=group_membership), timeout)
 
     # Details
 
@@ -321,7 +369,7 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             for key in list(partitions) or self._consumer.assignment:
                 self._consumer.seek_to(key, spec)
 
-        self._open_thread.call(seek)
+        self._direct(seek)
 
     def _offsets(self, partitions: Iterable[TopicPartition], spec: int) -> dict[TopicPartition, int]:
         keys = [TopicPartition(*key) for key in partitions]

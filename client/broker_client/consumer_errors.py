@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_client.errors import BrokerError, ConfigError, ConnectionFailed, ProducerError, ProducerTimeout
+from broker_client.errors import (
+    BrokerError,
+    ConfigError,
+    ConnectionFailed,
+    IllegalState,
+    ProducerError,
+    ProducerTimeout,
+)
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -12,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CommitFailed",
+    "ConcurrentAccess",
     "FencedInstanceId",
     "GroupAuthorizationFailed",
     "GroupMaxSizeReached",
@@ -56,6 +64,16 @@ class LogTruncated(BrokerError):
         self.partition = partition
         self.position = position
         self.divergent_offset = divergent_offset
+
+
+class ConcurrentAccess(IllegalState):
+    """Another thread is in a call of the consumer. Mirrors ConcurrentModificationException."""
+
+    def __init__(self, caller: str, owner: int) -> None:
+        super().__init__(
+            f"a consumer is not safe for multi-threaded access: thread {caller} called while thread {owner} is in a "
+            "call of it; only wakeup is for any thread"
+        )
 
 
 class WakeupError(ProducerError):

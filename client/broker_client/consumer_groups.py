@@ -6,6 +6,7 @@ Mirrors OffsetAndMetadata, ConsumerGroupMetadata, ConsumerRebalanceListener and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,7 +14,13 @@ if TYPE_CHECKING:
 
     from broker_client.records import TopicPartition
 
-__all__ = ["ConsumerGroupMetadata", "OffsetAndMetadata", "RebalanceListener", "SubscriptionPattern"]
+__all__ = [
+    "ConsumerGroupMetadata",
+    "GroupMembershipOperation",
+    "OffsetAndMetadata",
+    "RebalanceListener",
+    "SubscriptionPattern",
+]
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -33,6 +40,15 @@ class ConsumerGroupMetadata:
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+
+
+class GroupMembershipOperation(Enum):
+    """The effect of `close` on the group (KIP-1092). Mirrors CloseOptions.GroupMembershipOperation."""
+
+    DEFAULT = auto()
+    """A dynamic member leaves, a static one remains."""
+    LEAVE_GROUP = auto()
+    REMAIN_IN_GROUP = auto()
 
 
 @dataclass(slots=True, frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import CONSUMER_KEYS, FETCH_KEYS
+from broker_client.consumer_errors import InvalidGroupId
 from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.fetcher import FetchOptions
@@ -111,7 +112,7 @@ def first_client_id(group: GroupOptions | None) -> str:
 
 def _group_options(given: Mapping[str, object], group_id: str) -> GroupOptions:
     if not group_id.strip():
-        raise ConfigError("group.id='': expected a name that is not empty")
+        raise InvalidGroupId(f"group.id={group_id!r}: expected a name that is not empty or blank")
 
     def value_of(name: str) -> Any:
         return given.get(name, CONSUMER_KEYS[name].default)
@@ -120,9 +121,11 @@ def _group_options(given: Mapping[str, object], group_id: str) -> GroupOptions:
     if protocol == "consumer":
         for name in _CLASSIC_ONLY:
             if name in given:
-                raise ConfigError(f"{name} cannot be set with group.protocol=consumer: the broker decides it")
+                raise ConfigError(f"{name} cannot be set when group.protocol=CONSUMER: the broker decides it")
     elif "group.remote.assignor" in given:
-        raise ConfigError("group.remote.assignor cannot be set with group.protocol=classic")
+        raise ConfigError("group.remote.assignor cannot be set when group.protocol=CLASSIC: the leader assigns")
+    if value_of("heartbeat.interval.ms") < 0:
+        raise ConfigError(f"heartbeat.interval.ms={value_of('heartbeat.interval.ms')}: expected at least 0")
     if value_of("heartbeat.interval.ms") >= value_of("session.timeout.ms"):
         raise ConfigError(
             f"heartbeat.interval.ms={value_of('heartbeat.interval.ms')}: must be below session.timeout.ms, "

@@ -67,7 +67,7 @@ class ShareConsumer(ThreadedConsumer[ShareConsumerCore]):
 
     def subscription(self) -> tuple[str, ...]:
         """Return the topics that the consumer subscribes to."""
-        return self._open_thread.call(lambda: self._consumer.subscription)
+        return self._direct(lambda: self._consumer.subscription)
 
     def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
         """Return records as soon as some are acquired, or none after `timeout` seconds.
@@ -119,11 +119,11 @@ class ShareConsumer(ThreadedConsumer[ShareConsumerCore]):
 
         It is called once per partition, with {TopicIdPartition: offsets} and the error or None.
         """
-        self._open_thread.call(self._consumer.set_acknowledgement_commit_callback, callback)
+        self._direct(self._consumer.set_acknowledgement_commit_callback, callback)
 
     def acquisition_lock_timeout_ms(self) -> int | None:
         """Return the time in ms for which the records of the last poll are locked; None before the first records."""
-        return self._open_thread.call(lambda: self._consumer.acquisition_lock_timeout_ms)
+        return self._direct(lambda: self._consumer.acquisition_lock_timeout_ms)
 
     def wakeup(self) -> None:
         """End the call that waits now, or the next one, with WakeupError; from any thread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from broker_client.api_options import CLOSE_S, fresh_random
@@ -69,6 +70,12 @@ class ThreadedConsumer(ABC, Generic[C]):
             raise ProducerClosed("the consumer is closed")
         return self._calls.call(function, *args, timeout_s=self._limit_s + (timeout or 0))
 
+    def _direct(self, function: Callable[..., T], *args: object, **options: object) -> T:
+        """Call a function of the core that does not wait."""
+        thread = self._open_thread
+        with self._calls.acquired():
+            return thread.call(partial(function, *args, **options))
+
     def _close(self, function: Callable[[int], Coroutine[Any, Any, None]], timeout: float) -> None:
         """Run the core's `close`, then stop the thread; a second call has no effect."""
         if self._closed:
@@ -76,12 +83,13 @@ class ThreadedConsumer(ABC, Generic[C]):
         if not self._thread.running:
             self._closed = True
             return
-        try:
-            self._calls.call(function, int(timeout * 1000), timeout_s=timeout + _GRACE_S)
-        finally:
-            self._closed = True
-            self._thread.call(self._core.close)
-            self._thread.stop()
+        with self._calls.acquired():
+            try:
+                self._calls.call(function, int(timeout * 1000), timeout_s=timeout + _GRACE_S)
+            finally:
+                self._closed = True
+                self._thread.call(self._core.close)
+                self._thread.stop()
 
     @abstractmethod
     def close(self, timeout: float = CLOSE_S) -> None:

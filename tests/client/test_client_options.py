@@ -33,11 +33,11 @@ def cluster() -> Iterator[ThreadedCluster]:
         ({"group_id": "g", "heartbeat_interval_ms": 45_000}, r"heartbeat\.interval\.ms=45000: must be below session"),
         (
             {"group_id": "g", "group_protocol": "CONSUMER", "session_timeout_ms": 6_000},
-            r"session\.timeout\.ms cannot be set with group\.protocol=consumer",
+            r"session\.timeout\.ms cannot be set when group\.protocol=CONSUMER",
         ),
         (
             {"group_id": "g", "group_remote_assignor": "uniform"},
-            r"group\.remote\.assignor cannot be set with group\.protocol=classic",
+            r"group\.remote\.assignor cannot be set when group\.protocol=CLASSIC",
         ),
         (
             {"group_id": "g", "partition_assignment_strategy": "stickiest"},
@@ -70,7 +70,7 @@ def test_a_consumer_without_a_group_neither_subscribes_nor_commits() -> None:
         (Consumer, {"auto.offset.rest": "latest"}, r"'auto\.offset\.rest'; did you mean auto\.offset\.reset\?"),
         (Consumer, {"fetch_min_byte": 1}, r"unknown configuration 'fetch_min_byte'; did you mean fetch\.min\.bytes\?"),
         (Admin, {"fetch_min_bytes": 1}, r"unknown configuration 'fetch_min_bytes'"),
-        (Consumer, {"auto_offset_reset": "newest"}, r"auto\.offset\.reset='newest': expected one of earliest, latest"),
+        (Consumer, {"auto_offset_reset": "newest"}, r"auto\.offset\.reset='newest': expected earliest, latest, none"),
         (Consumer, {"fetch_max_wait_ms": 0.5}, r"fetch\.max\.wait\.ms=0\.5: expected a whole number of 32 bits"),
         (Consumer, {"check_crcs": 1}, r"check\.crcs=1: expected true or false"),
         (Admin, {"request_timeout_ms": True}, r"request\.timeout\.ms=True: expected a whole number"),
@@ -92,7 +92,9 @@ def test_bootstrap_servers_are_required() -> None:
 
 
 def test_fetch_options_check_themselves() -> None:
-    with pytest.raises(ConfigError, match=r"auto\.offset\.reset='newest': expected earliest, latest or none"):
+    with pytest.raises(
+        ConfigError, match=r"auto\.offset\.reset='newest': expected earliest, latest, none, or by_duration"
+    ):
         FetchOptions(auto_offset_reset="newest")
     with pytest.raises(ConfigError, match=r"fetch\.min\.bytes=-1: expected a number from 0 on"):
         FetchOptions(fetch_min_bytes=-1)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_client import Consumer, OffsetAndMetadata, TopicPartition
+from broker_client import Consumer, GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 from broker_client.errors import ProducerError
 from tests.interop.prepared_release import java_command
 from tests.interop.recording_proxy import RecordingProxy
@@ -130,6 +130,14 @@ _STEPS: Final[dict[str, Callable[..., object]]] = {
     "unsubscribe": lambda consumer: consumer.unsubscribe(),
     "rebalance": lambda consumer: consumer.enforce_rebalance(),
     "close": lambda consumer: consumer.close(),
+    "close-leave": lambda consumer: consumer.close(group_membership=GroupMembershipOperation.LEAVE_GROUP),
+    "close-remain": lambda consumer: consumer.close(group_membership=GroupMembershipOperation.REMAIN_IN_GROUP),
+    "partitions": lambda consumer, topic: consumer.partitions_for(topic),
+    "list": lambda consumer: consumer.list_topics(),
+    "lag": lambda consumer, key: consumer.current_lag(_partition(key)),
+    "seek-metadata": lambda consumer, key, offset, epoch: consumer.seek(
+        _partition(key), OffsetAndMetadata(offset=int(offset), leader_epoch=int(epoch), metadata="m")
+    ),
 }
 
 

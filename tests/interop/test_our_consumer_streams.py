@@ -60,6 +60,43 @@ CLASSIC = {
         },
         ["pattern TOPIC.*", "records 10", "rebalance", "poll 2000", "close"],
     ),
+    "topics, lags and an offset with metadata": (
+        {"enable.auto.commit": "false"},
+        [
+            "assign TOPIC-0",
+            "lag TOPIC-0",
+            "pause TOPIC-0",
+            "poll 300",
+            "lag TOPIC-0",
+            "poll 300",
+            "lag TOPIC-0",
+            "resume TOPIC-0",
+            "records 5",
+            "partitions TOPIC",
+            "partitions TOPIC-none",
+            "list",
+            "seek-metadata TOPIC-0 2 0",
+            "records 3",
+            "close",
+        ],
+    ),
+    "topics are not created": (
+        {"enable.auto.commit": "false", "allow.auto.create.topics": "false", "isolation.level": "read_committed"},
+        ["partitions TOPIC-none", "assign TOPIC-0", "pause TOPIC-0", "poll 300", "lag TOPIC-0", "poll 300", "close"],
+    ),
+    "limits of fetches": (
+        {
+            "fetch.min.bytes": "10",
+            "fetch.max.wait.ms": "300",
+            "max.partition.fetch.bytes": "3000",
+            "fetch.max.bytes": "5000",
+            "max.poll.records": "2",
+            "client.rack": "r",
+        },
+        ["subscribe TOPIC", "records 10", "poll 600", "close"],
+    ),
+    "a dynamic member remains": ({}, ["subscribe TOPIC", "records 10", "close-remain"]),
+    "a static member leaves": ({"group.instance.id": "i"}, ["subscribe TOPIC", "records 10", "close-leave"]),
 }
 CONSUMER = {
     "subscribe": ({}, ["subscribe TOPIC", "records 10", "commit", "poll 300", "close"]),
@@ -71,6 +108,8 @@ CONSUMER = {
         {"group.instance.id": "i", "enable.auto.commit": "false"},
         ["subscribe TOPIC", "records 10", "commit-offset TOPIC-1 2", "committed TOPIC-1", "close"],
     ),
+    "a dynamic member remains": ({}, ["subscribe TOPIC", "records 10", "close-remain"]),
+    "a static member leaves": ({"group.instance.id": "i"}, ["subscribe TOPIC", "records 10", "close-leave"]),
 }
 
 

@@ -102,8 +102,8 @@ _FETCHING: Final = (
         type=_T.STRING,
         importance=_I.MEDIUM,
         default="earliest",
-        one_of=("earliest", "latest", "none"),
-        doc="Position of a partition that has none, or whose position is not in the log; none raises an error.",
+        doc="Position of a partition that has none, or whose position is not in the log: earliest, latest, the first "
+        "record that is at most so old (by_duration:PT1H, KIP-1106), or none, which raises an error.",
     ),
     ConfigKey(
         name="isolation.level",

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -100,6 +101,25 @@ public final class ScriptedConsumer {
                 break;
             case "close":
                 consumer.close();
+                break;
+            case "close-leave":
+                consumer.close(CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
+                break;
+            case "close-remain":
+                consumer.close(CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP));
+                break;
+            case "partitions":
+                consumer.partitionsFor(words[1]);
+                break;
+            case "list":
+                consumer.listTopics();
+                break;
+            case "lag":
+                consumer.currentLag(partition(words[1]));
+                break;
+            case "seek-metadata":
+                consumer.seek(partition(words[1]),
+                    new OffsetAndMetadata(Long.parseLong(words[2]), java.util.Optional.of(Integer.parseInt(words[3])), "m"));
                 break;
             default:
                 throw new IllegalArgumentException(words[0]);

@@ -9,8 +9,11 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
 from broker_client.consumer_errors import InvalidGroupId
-from broker_client.consumer_groups import NO_LISTENER
+from broker_client.consumer_groups import NO_LISTENER, GroupMembershipOperation, OffsetAndMetadata
 from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.call_waits import CallWaits, PendingResult
@@ -19,8 +22,10 @@ from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedB
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
 from broker_client.core.consumer.metadata_checks import MetadataChecks
 from broker_client.core.consumer.offset_lookups import OffsetLookups
+from broker_client.core.consumer.offset_resets import offset_reset_of
 from broker_client.core.consumer.positions import Positions
 from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState, SubscriptionType
+from broker_client.core.consumer.topic_listings import TopicListings
 from broker_client.core.groups.broker_assigned_group import BrokerAssignedGroup
 from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.groups.classic_group import ClassicGroup
@@ -36,9 +41,10 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from twisted.python.failure import Failure
+
     from broker_client.consumer_groups import (
         ConsumerGroupMetadata,
-        OffsetAndMetadata,
         RebalanceListener,
         SubscriptionPattern,
     )
@@ -47,6 +53,8 @@ if TYPE_CHECKING:
     from broker_client.core.groups.consumer_group import ConsumerGroup
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
+    from broker_client.metrics import MetricName
+    from broker_client.records import PartitionInfo
     from protocol_specs.records.record_rows import RowPortion
 
 __all__ = [
@@ -63,8 +71,8 @@ T = TypeVar("T")
 
 EARLIEST: Final = OffsetSpec.EARLIEST
 LATEST: Final = OffsetSpec.LATEST
-_RESETS: Final = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST, "none": None}
 NOT_READY_WAIT_MS: Final = 100
+_log = Logger()
 
 
 class ConsumerCore:
@@ -114,7 +122,7 @@ class ConsumerCore:
             core,
             self._subscriptions,
             isolation_level=self._isolation_level,
-            default_reset=_RESETS[options.auto_offset_reset],
+            default_reset=offset_reset_of(options.auto_offset_reset),
         )
         self._positions = Positions(core, self._subscriptions, self._lookups, self._waits)
         self._buffer = FetchBuffer(core, self._subscriptions, options, self._lookups, self.metrics.fetches)
@@ -133,6 +141,7 @@ class ConsumerCore:
                 self._interceptors,
             )
         self._metadata_checks = MetadataChecks(core, self._subscriptions)
+        self._listings = TopicListings(core, self._waits)
 
     # Subscription and assignment
 
@@ -220,11 +229,13 @@ class ConsumerCore:
 
     # Positions
 
-    def seek(self, key: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
+    def seek(self, key: TopicPartition, offset: int | OffsetAndMetadata, *, leader_epoch: int | None = None) -> None:
         """Read on from `offset`; raises ProducerError for a partition that is not assigned, or a negative offset.
 
         `leader_epoch` is that of the record before: with it the leader checks that the log still holds that record.
         """
+        if isinstance(offset, OffsetAndMetadata):
+            leader_epoch, offset = offset.leader_epoch, offset.offset
         if offset < 0:
             raise ProducerError(f"cannot seek {TopicPartition(*key)} to offset {offset}: offsets begin at 0")
         epoch = NO_EPOCH if leader_epoch is None else leader_epoch
@@ -272,6 +283,29 @@ class ConsumerCore:
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset]:
         """The first record at or after a time in ms of each partition, as the isolation level sees them."""
         return await self._lookups.list_offsets(times, isolation_level=self._isolation_level)
+
+    def current_lag(self, key: TopicPartition) -> int | None:
+        """The records from the position to the end of the log; None while one is unknown, which requests the end."""
+        state = self._subscriptions.of(key)
+        read_committed = self._isolation_level is IsolationLevel.READ_COMMITTED
+        lag = state.lag(read_committed=read_committed)
+        is_end_unknown = state.end_of_log(read_committed=read_committed) is None and not state.end_requested
+        if is_end_unknown and self._core.metadata.cluster.leader_for(TopicPartition(*key)) is not None:
+            Deferred.fromCoroutine(self._lookups.request_end(TopicPartition(*key), state)).addErrback(_log_lookup)
+        return lag
+
+    # Topics
+
+    async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[PartitionInfo]:
+        """The partitions of a topic, none if it does not exist; raises ProducerTimeout and the errors of the topic."""
+        known = self._core.metadata.cluster.topics.get(topic)
+        if known is not None and known.partitions:
+            return list(known.partitions)
+        return (await self._listings.list([topic], self._timer(timeout_ms))).get(topic, [])
+
+    async def list_topics(self, timeout_ms: int | None = None) -> dict[str, list[PartitionInfo]]:
+        """The partitions of all topics; raises ProducerTimeout."""
+        return await self._listings.list(None, self._timer(timeout_ms))
 
     # Commits
 
@@ -409,11 +443,26 @@ class ConsumerCore:
         self._core.wakeup()
         return await client_instance_id(self._core.client.telemetry, self._core.reactor, timeout_ms)
 
+    def register_metric(self, name: MetricName, measure: Callable[[], float]) -> None:
+        """Push a metric of the application with those of the consumer (KIP-1076); no effect without pushes."""
+        if self._core.client.telemetry is not None:
+            self._core.client.telemetry.reporter.register_metric(name, measure)
+
+    def unregister_metric(self, name: MetricName) -> None:
+        """Push a metric of the application no more."""
+        if self._core.client.telemetry is not None:
+            self._core.client.telemetry.reporter.unregister_metric(name)
+
     def wakeup(self) -> None:
         """End the current call, or the next one that waits, with WakeupError."""
         self._waits.wakeup()
 
-    async def close(self, timeout_ms: int) -> None:
+    async def close(
+        self,
+        timeout_ms: int,
+        *,
+        group_membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
+    ) -> None:
         """Commit if enable.auto.commit is set, call the listener and leave the group.
 
         Raises:
@@ -426,7 +475,7 @@ class ConsumerCore:
             telemetry.reporter.initiate_close()
         try:
             if self._group is not None:
-                await self._group.close(timer)
+                await self._group.close(timer, group_membership)
         finally:
             closing = [PendingResult.of(one, self._waits) for one in self._fetcher.close_sessions()]
             await self._waits.until(lambda: all(one.is_done for one in closing), timer)
@@ -496,6 +545,10 @@ class ConsumerCore:
         self._fetcher.raise_failure()
         self._positions.raise_failure()
         self._metadata_checks.raise_failure()
+
+
+def _log_lookup(failure: Failure) -> None:
+    _log.info("consumer: the end of a log is unknown error={error}", error=failure.value)
 
 
 def _named(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:

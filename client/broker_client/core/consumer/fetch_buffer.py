@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FetchBuffer", "joined_records"]
 
-RETRY_BACKOFF_MS: Final = 100
 _RETRIED_IN_PLACE: Final = (ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.UNKNOWN_LEADER_EPOCH)
 
 
@@ -252,7 +251,7 @@ class FetchBuffer:
                 raise BrokerError(code, f"{key} at {position.offset}; auto.offset.reset would choose another")
             state.position, state.reset = None, self._lookups.default_reset
         elif code.family is ErrorFamily.INVALID_METADATA or code in _RETRIED_IN_PLACE or code.retriable:
-            self._subscriptions.back_off((key,), now_ms_of(self._core.reactor) + RETRY_BACKOFF_MS)
+            self._subscriptions.back_off((key,), now_ms_of(self._core.reactor) + self._core.options.retry_backoff_ms)
             self._core.metadata.request_update()
         else:
             raise error_of(code, f"Fetch of {key}", topic=key.topic)

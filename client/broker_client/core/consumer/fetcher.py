@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.core.consumer.fetch_sessions import FetchSession, FetchTarget
+from broker_client.core.consumer.offset_resets import offset_reset_of
 from broker_client.core.metrics.fetch_metrics import ResponseMetrics
 from broker_client.core.network.cluster import Node
 from broker_client.core.network.metadata import LeaderIdAndEpoch
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FetchOptions", "Fetcher"]
 
-RETRY_BACKOFF_MS: Final = 100
 CONSUMER_REPLICA_ID: Final = -1
 TOPIC_NAMES_UP_TO: Final = 12
 
@@ -59,8 +59,7 @@ class FetchOptions:
     check_crcs: bool = True
 
     def __post_init__(self) -> None:
-        if self.auto_offset_reset not in ("earliest", "latest", "none"):
-            raise ConfigError(f"auto.offset.reset={self.auto_offset_reset!r}: expected earliest, latest or none")
+        offset_reset_of(self.auto_offset_reset)
         IsolationLevel.of(self.isolation_level)
         for one in fields(self):
             value = getattr(self, one.name)
@@ -255,7 +254,7 @@ class Fetcher:
 
     def _back_off(self, keys: Iterable[TopicPartition]) -> None:
         """Fetch again later, perhaps from another leader."""
-        self._subscriptions.back_off(keys, now_ms_of(self._core.reactor) + RETRY_BACKOFF_MS)
+        self._subscriptions.back_off(keys, now_ms_of(self._core.reactor) + self._core.options.retry_backoff_ms)
         self._core.metadata.request_update()
 
 

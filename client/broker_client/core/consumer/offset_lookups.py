@@ -12,7 +12,10 @@ from broker_client.consumer_errors import LogTruncated
 from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin.records import OffsetSpec, RecordCalls
 from broker_client.core.admin.routes import LEADER
+from broker_client.core.consumer.offset_resets import ByDuration
 from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition
+from broker_client.core.producer.sender_loop import now_ms_of
+from broker_client.isolation_levels import IsolationLevel
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.offset_for_leader_epoch import (
@@ -25,10 +28,10 @@ from protocol_specs.messages.offset_for_leader_epoch import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
+    from broker_client.core.consumer.offset_resets import OffsetReset
     from broker_client.core.consumer.subscription_state import PartitionState, SubscriptionState
     from broker_client.core.network.client_core import ClientCore
     from broker_client.core.network.cluster import Cluster
-    from broker_client.isolation_levels import IsolationLevel
 
 __all__ = ["OffsetLookups"]
 
@@ -49,7 +52,7 @@ class OffsetLookups(RecordCalls):
         subscriptions: SubscriptionState,
         *,
         isolation_level: IsolationLevel,
-        default_reset: OffsetSpec | None,
+        default_reset: OffsetReset | None,
     ) -> None:
         self._core = core
         self._calls = AdminCalls(core)
@@ -63,8 +66,12 @@ class OffsetLookups(RecordCalls):
 
     def to_reset(self) -> dict[TopicPartition, PartitionState]:
         """The partitions whose position is to be chosen, and for which nothing is under way."""
-        states = self._subscriptions.states
-        return {key: state for key, state in states.items() if state.reset is not None and not state.busy}
+        now_ms = now_ms_of(self._core.reactor)
+        return {
+            key: state
+            for key, state in self._subscriptions.states.items()
+            if state.reset is not None and not state.busy and state.not_before_ms <= now_ms
+        }
 
     def to_validate(self, cluster: Cluster) -> dict[TopicPartition, PartitionState]:
         """The partitions whose leader is newer than the one that the position was checked with.
@@ -89,7 +96,12 @@ class OffsetLookups(RecordCalls):
 
     async def reset(self, states: Mapping[TopicPartition, PartitionState]) -> None:
         """Look the positions up; raises what keeps one from being found. Those that were found are kept."""
-        specs = {key: state.reset for key, state in states.items() if state.reset is not None}
+        now_ms = now_ms_of(self._core.reactor)
+        specs = {
+            key: now_ms - state.reset.duration_ms if isinstance(state.reset, ByDuration) else state.reset
+            for key, state in states.items()
+            if state.reset is not None
+        }
         for state in states.values():
             state.busy = True
         try:
@@ -117,12 +129,31 @@ class OffsetLookups(RecordCalls):
             for state in states.values():
                 state.busy = False
 
+    async def request_end(self, key: TopicPartition, state: PartitionState) -> None:
+        """Look the end of a log up for its lag; a failure leaves it unknown. Mirrors endOffsets of currentLag."""
+        state.end_requested = True
+        try:
+            found, _ = await _parted(self.list_offsets({key: OffsetSpec.LATEST}, isolation_level=self._isolation_level))
+        finally:
+            state.end_requested = False
+        if key not in found:
+            return
+        if self._isolation_level is IsolationLevel.READ_COMMITTED:
+            state.last_stable_offset = found[key].offset
+        else:
+            state.high_watermark = found[key].offset
+
     # Details
 
     async def _reset(self, specs: dict[TopicPartition, int], states: Mapping[TopicPartition, PartitionState]) -> None:
         level = self._isolation_level
         found, failed = await _parted(self.list_offsets(specs, isolation_level=level))
         late = [key for key, one in found.items() if one.offset < 0]
+        for key in [key for key in late if isinstance(states[key].reset, ByDuration)]:
+            # No record is as young yet: as in Java, the look-up is repeated.
+            states[key].not_before_ms = now_ms_of(self._core.reactor) + self._core.options.network.request_timeout_ms
+            late.remove(key)
+            del found[key]
         if late:
             # Nothing is as young as the time that was sought: what comes will be.
             latest = dict.fromkeys(late, OffsetSpec.LATEST)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from broker_client.consumer_groups import RebalanceListener
+    from broker_client.core.consumer.offset_resets import OffsetReset
 
 __all__ = ["NO_EPOCH", "FetchPosition", "PartitionState", "SubscriptionState", "SubscriptionType"]
 
@@ -56,7 +57,7 @@ class PartitionState:
     """
 
     position: FetchPosition | None = None
-    reset: int | None = None
+    reset: OffsetReset | None = None
     paused: bool = False
     busy: bool = False
     not_before_ms: int = 0
@@ -66,11 +67,16 @@ class PartitionState:
     high_watermark: int | None = None
     last_stable_offset: int | None = None
     log_start_offset: int | None = None
+    end_requested: bool = False
 
     def lag(self, *, read_committed: bool) -> int | None:
         """The records from the position to the end of the log, as the isolation level has it. Mirrors partitionLag."""
-        end = self.last_stable_offset if read_committed else self.high_watermark
+        end = self.end_of_log(read_committed=read_committed)
         return None if end is None or self.position is None else end - self.position.offset
+
+    def end_of_log(self, *, read_committed: bool) -> int | None:
+        """The end of the log as the isolation level has it, None if no response had it. Mirrors partitionEndOffset."""
+        return self.last_stable_offset if read_committed else self.high_watermark
 
     @property
     def lead(self) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from twisted.logger import Logger
 
-from broker_client.consumer_groups import ConsumerGroupMetadata
+from broker_client.consumer_groups import ConsumerGroupMetadata, GroupMembershipOperation
 from broker_client.core.groups.assignment_names import AssignmentNames
 from broker_client.core.groups.committed_offsets import CommittedOffsets
 from broker_client.core.groups.consumer_group import ConsumerGroup
@@ -126,8 +126,8 @@ class BrokerAssignedGroup(ConsumerGroup):
         """Log that brokers decide when to rebalance, as Java does."""
         _log.warn("enforce_rebalance: ignored with group.protocol=consumer reason={reason}", reason=reason)
 
-    async def close(self, timer: CallTimer) -> None:
-        """Commit if enable.auto.commit is set, run callbacks, leave the group.
+    async def close(self, timer: CallTimer, operation: GroupMembershipOperation) -> None:
+        """Commit if enable.auto.commit is set, run callbacks, leave the group or remain in it.
 
         Raises:
             RebalanceCallbackFailed: the listener raised.
@@ -135,13 +135,15 @@ class BrokerAssignedGroup(ConsumerGroup):
         try:
             await self._finish_commits(timer)
         finally:
-            error = await self._leave(timer)
+            error = await self._leave(timer, operation)
         if error is not None:
             raise error
 
     # Details
 
-    async def _leave(self, timer: CallTimer) -> RebalanceCallbackFailed | None:
+    async def _leave(
+        self, timer: CallTimer, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
+    ) -> RebalanceCallbackFailed | None:
         owned = list(self._subscriptions.states)
         if not self._subscriptions.is_automatic:
             return None
@@ -157,7 +159,7 @@ class BrokerAssignedGroup(ConsumerGroup):
             error = await (self._callbacks.revoked(owned) if is_member else self._callbacks.lost(owned))
         self._subscriptions.assign_from_group(())
         self._subscriptions.unsubscribe()
-        left = self._membership.leave()
+        left = self._membership.leave(operation)
         if left is not None:
             await self._waits.until(lambda: left.is_done, timer)
         self._membership.left()

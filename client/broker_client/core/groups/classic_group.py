@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.logger import Logger
 
 from broker_client.consumer_errors import is_retriable
-from broker_client.consumer_groups import ConsumerGroupMetadata
+from broker_client.consumer_groups import ConsumerGroupMetadata, GroupMembershipOperation
 from broker_client.core.groups.assignors.assignor import RebalanceProtocol
 from broker_client.core.groups.assignors.cooperative_sticky_assignor import CooperativeStickyAssignor
 from broker_client.core.groups.classic_membership import ClassicMembership
@@ -134,8 +134,8 @@ class ClassicGroup(ConsumerGroup):
         if error is not None:
             raise error
 
-    async def close(self, timer: CallTimer) -> None:
-        """Commit if enable.auto.commit is set, run callbacks, leave the group.
+    async def close(self, timer: CallTimer, operation: GroupMembershipOperation) -> None:
+        """Commit if enable.auto.commit is set, run callbacks, leave the group or remain in it.
 
         Raises:
             RebalanceCallbackFailed: the listener raised.
@@ -145,8 +145,9 @@ class ClassicGroup(ConsumerGroup):
         finally:
             self._membership.stop()
             error = await self._drop_all()
-            if self._options.leave_group_on_close:
-                left = self._membership.leave("the consumer is being closed")
+            if operation is not GroupMembershipOperation.REMAIN_IN_GROUP:
+                static_leaves = operation is GroupMembershipOperation.LEAVE_GROUP
+                left = self._membership.leave("the consumer is being closed", static_leaves=static_leaves)
                 if left is not None:
                     await self._waits.until(lambda: left.is_done, timer)
         if error is not None:

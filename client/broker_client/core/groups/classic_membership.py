@@ -164,10 +164,13 @@ class ClassicMembership:
         """
         return await self._finder.ensure_ready(timer) and await self._join_if_needed(timer)
 
-    def leave(self, reason: str) -> PendingResult | None:
-        """Send LeaveGroup if the member is dynamic and known, and reset; return the result of the request."""
+    def leave(self, reason: str, *, static_leaves: bool = False) -> PendingResult | None:
+        """Send LeaveGroup if the member is known, and reset; return the result of the request.
+
+        A static member remains in the group unless `static_leaves` is True.
+        """
         result: PendingResult | None = None
-        may_leave = not self.is_static and self._finder.node is not None
+        may_leave = (static_leaves or not self.is_static) and self._finder.node is not None
         if may_leave and self.state is not MemberState.UNJOINED and self.generation.member_id:
             result = PendingResult.of(self._send_leave(reason), self._waits)
         self._reset("consumer pro-actively leaving the group", forget_member_id=True)

@@ -12,7 +12,7 @@ from broker_client.core.groups.topic_snapshots import TopicSnapshots
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
+    from broker_client.consumer_groups import ConsumerGroupMetadata, GroupMembershipOperation, OffsetAndMetadata
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.callback_runner import CallbackRunner
@@ -70,8 +70,8 @@ class ConsumerGroup(ABC):
         """Join again at the next poll."""
 
     @abstractmethod
-    async def close(self, timer: CallTimer) -> None:
-        """Commit, call the listener and leave."""
+    async def close(self, timer: CallTimer, operation: GroupMembershipOperation) -> None:
+        """Commit, call the listener and leave, or remain."""
 
     async def fetch_committed(
         self, partitions: Sequence[TopicPartition], timer: CallTimer

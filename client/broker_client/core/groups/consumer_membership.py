@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from broker_client.consumer_errors import CommitFailed, group_error, is_retriable
+from broker_client.consumer_groups import GroupMembershipOperation
 from broker_client.core.consumer.call_waits import PendingResult
 from broker_client.core.groups.consumer_heartbeats import NO_ASSIGNMENT, LocalAssignment
 from broker_client.core.groups.consumer_member_states import (
@@ -126,9 +127,9 @@ class ConsumerMembership:
         self._move(_Event.LEAVE)
         return True
 
-    def leave(self) -> PendingResult | None:
-        """Send the heartbeat that leaves; return its result, None if the coordinator is unknown."""
-        self._send_leave()
+    def leave(self, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT) -> PendingResult | None:
+        """Send the heartbeat that leaves; return its result, None if none is sent: the coordinator is unknown."""
+        self._send_leave(operation)
         if self._finder.node is None:
             self._move(_Event.LEFT)
             return None
@@ -207,8 +208,8 @@ class ConsumerMembership:
         self._move(_Event.POLL_EXPIRED)
         self._on_event()
 
-    def _send_leave(self) -> None:
-        static = self._options.group_instance_id is not None
+    def _send_leave(self, operation: GroupMembershipOperation = GroupMembershipOperation.DEFAULT) -> None:
+        static = self._options.group_instance_id is not None and operation is not GroupMembershipOperation.LEAVE_GROUP
         self.member_epoch = LEAVE_STATIC_EPOCH if static else LEAVE_EPOCH
         self.current = NO_ASSIGNMENT
         self._move(_Event.SEND_LEAVE)

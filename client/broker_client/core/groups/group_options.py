@@ -28,5 +28,4 @@ class GroupOptions:
     retry_backoff_max_ms: int = 1_000
     client_rack: str = ""
     exclude_internal_topics: bool = True
-    leave_group_on_close: bool = True
     assignors: list[PartitionAssignor] = field(default_factory=list)

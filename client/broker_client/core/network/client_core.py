@@ -40,8 +40,8 @@ __all__ = ["ANY_NODE", "ClientCore", "ClientOptions"]
 
 NEVER_MS: Final = 1 << 62
 ANY_NODE: Final = None
-REFRESH_BACKOFF_MS: Final = 100
-REFRESH_BACKOFF_MAX_MS: Final = 1_000
+RETRY_BACKOFF_MS: Final = 100
+RETRY_BACKOFF_MAX_MS: Final = 1_000
 METADATA_MAX_IDLE_MS: Final = 300_000
 
 M = TypeVar("M", bound="Message")
@@ -55,6 +55,8 @@ class ClientOptions:
     network: NetworkClientConfig
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
+    retry_backoff_ms: int = RETRY_BACKOFF_MS
+    retry_backoff_max_ms: int = RETRY_BACKOFF_MAX_MS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,7 +92,7 @@ class ClientCore:
         self._closed = False
         self.metadata = Metadata(
             bootstrap=options.bootstrap_servers,
-            refresh_backoff=ExponentialBackoff(REFRESH_BACKOFF_MS, REFRESH_BACKOFF_MAX_MS, 2, 0.2, random),
+            refresh_backoff=ExponentialBackoff(options.retry_backoff_ms, options.retry_backoff_max_ms, 2, 0.2, random),
             expire_ms=options.metadata_max_age_ms,
             idle_ms=METADATA_MAX_IDLE_MS,
             all_topics=all_topics,
@@ -281,7 +283,7 @@ class ClientCore:
             node = self.metadata.cluster.nodes.get(unsent.node_id)
         if node is None:
             self.metadata.request_update()
-            return min(left_ms, REFRESH_BACKOFF_MS)
+            return min(left_ms, self.options.retry_backoff_ms)
         if not self.client.ready(node, now_ms):
             if unsent.node_id is not None and self.client.connection_states.is_disconnected(node.id):
                 # Its node is down: the caller may know another by now.

@@ -5,16 +5,20 @@ Mirrors KafkaMetricsCollector and TelemetryMetricNamingConvention. Totals are su
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from twisted.logger import Logger
+
+from broker_client.core.metrics.registry import RegisteredMetric
 from broker_client.core.metrics.stats import CumulativeSum
 from broker_client.core.telemetry.otlp import Point, Sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.metrics.registry import Metrics, RegisteredMetric
+    from broker_client.core.metrics.registry import Metrics
     from broker_client.metrics import MetricName
 
 __all__ = ["MetricsCollector", "selector_of", "telemetry_name"]
@@ -24,6 +28,7 @@ ALL_METRICS: Final = "*"
 _REDUNDANT: Final = re.compile(r"\.metrics")
 # The broker knows it from the request.
 _EXCLUDED_TAG: Final = "client-id"
+_log = Logger()
 
 
 def telemetry_name(name: MetricName) -> str:
@@ -45,12 +50,25 @@ def selector_of(requested: list[str]) -> Callable[[str], bool] | None:
 class MetricsCollector:
     """Remembers what a sum was when it was last collected, for those who want differences."""
 
-    __slots__ = ("_last", "_metrics", "_since")
+    __slots__ = ("_application", "_last", "_metrics", "_since")
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._application: dict[MetricName, RegisteredMetric] = {}
         self._last: dict[MetricName, tuple[int, float]] = {}
         self._since: dict[MetricName, int] | None = None  # None: since they were registered
+
+    def register(self, name: MetricName, measure: Callable[[], float]) -> bool:
+        """Collect a metric of the application, too (KIP-1076); return False if the client has one of that name."""
+        if any(name == metric.name for metric in self._metrics.registered()):
+            return False
+        added_ms = self._metrics.now_ms()
+        self._application[name] = RegisteredMetric(name, lambda _: _of_application(name, measure), None, added_ms)
+        return True
+
+    def unregister(self, name: MetricName) -> None:
+        """Collect a metric of the application no more."""
+        self._application.pop(name, None)
 
     def reset(self) -> None:
         """The temporality has changed: every sum begins anew."""
@@ -61,7 +79,7 @@ class MetricsCollector:
         """The points of all wanted metrics that are numbers."""
         now_ms = self._metrics.now_ms()
         points = []
-        for metric in self._metrics.registered():
+        for metric in [*self._metrics.registered(), *self._application.copy().values()]:
             name = telemetry_name(metric.name)
             if not wants(name):
                 continue
@@ -84,3 +102,11 @@ class MetricsCollector:
         since_ms, before = self._last.get(metric.name, (since_ms, 0.0))
         self._last[metric.name] = now_ms, value
         return value - before, Sum(since_ms=since_ms, is_delta=True)
+
+
+def _of_application(name: MetricName, measure: Callable[[], float]) -> float:
+    try:
+        return float(measure())
+    except Exception:  # noqa: BLE001 - the metrics of the client are pushed nevertheless
+        _log.failure("telemetry: a metric of the application raised name={name}", name=name)
+        return math.nan

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from broker_client.core.telemetry.metrics_collector import MetricsCollector
+    from broker_client.metrics import MetricName
     from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
     from protocol_specs.messages.push_telemetry import PushTelemetryResponse
 
@@ -87,6 +88,15 @@ class ClientTelemetryReporter:
     def client_instance_id(self) -> bytes | None:
         """The id that a broker has assigned to this client, None before a response."""
         return None if self._subscription is None else self._subscription.client_instance_id
+
+    def register_metric(self, name: MetricName, measure: Callable[[], float]) -> None:
+        """Push a metric of the application, too; a name that the client has is skipped (KIP-1076)."""
+        if not self._collector.register(name, measure):
+            _log.debug("telemetry: skipping a metric of the application, the client has it name={name}", name=name)
+
+    def unregister_metric(self, name: MetricName) -> None:
+        """Push a metric of the application no more."""
+        self._collector.unregister(name)
 
     def update_labels(self, **labels: str) -> None:
         """Attributes of the whole client that are known later. Mirrors updateMetricsLabels."""

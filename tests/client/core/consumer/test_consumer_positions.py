@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from broker_client.consumer_errors import LogTruncated, NoOffsetForPartition
+from broker_client.consumer_groups import OffsetAndMetadata
 from broker_client.core.admin.admin_core import AdminCore
 from broker_client.core.admin.records import OffsetSpec
 from broker_client.core.admin.replicas import ElectionType
@@ -15,7 +16,7 @@ from broker_client.core.consumer.consumer_core import ConsumerCore, FetchOptions
 from broker_client.core.network.client_core import ClientCore, ClientOptions
 from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.core.producer.producer_core import ProducerCore
-from broker_client.errors import ConfigError, ProducerClosed, ProducerError, ProducerTimeout
+from broker_client.errors import ConfigError, InvalidTopic, ProducerClosed, ProducerError, ProducerTimeout
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster, TopicSpec
@@ -122,6 +123,64 @@ def test_reading_goes_on_from_the_beginning_the_end_or_a_time(world: World, room
     assert consumer.position(KEY) == 3
     times = world.run_until(consumer.offsets_for_times({KEY: 2_500}))
     assert (times[KEY].offset, times[KEY].timestamp_ms) == (2, 3_000)
+
+
+def test_by_duration_begins_at_the_first_record_that_is_young_enough(world: World, room: Room) -> None:
+    world.run_for(ms=10_000)
+    room.produce(1, 2, 9, 10)  # seconds
+    now_ms = round(world.reactor.seconds() * 1000)
+    consumer = room.consumer(auto_offset_reset=f"by_duration:PT{(now_ms - 8_500) / 1000:.3f}S")
+    assert room.drain(consumer) == [9, 10]
+
+
+def test_by_duration_waits_for_a_record_that_is_young_enough(world: World, room: Room) -> None:
+    world.run_for(ms=10_000)
+    room.produce(1)
+    consumer = room.consumer(auto_offset_reset="by_duration:PT3S")
+    assert room.poll(consumer, 500) == []
+    with pytest.raises(ProducerTimeout):
+        world.run_until(consumer.known_position(KEY, 1_000))
+    young = round(world.reactor.seconds()) + 100
+    room.produce(young)
+    assert room.poll(consumer) == [young]
+
+
+def test_the_lag_is_known_from_a_fetch_or_looked_up(world: World, room: Room) -> None:
+    room.produce(1, 2, 3)
+    consumer = room.consumer(max_poll_records=1)
+    assert room.poll(consumer) == [1]
+    assert consumer.current_lag(KEY) == 2
+    waiting = room.consumer()
+    waiting.pause([KEY])
+    assert room.poll(waiting, 300) == []
+    assert waiting.current_lag(KEY) is None
+    world.run_for(ms=100)
+    assert waiting.current_lag(KEY) == 3
+    with pytest.raises(ProducerError, match="u-0 is not assigned"):
+        waiting.current_lag(OTHER)
+
+
+def test_topics_are_listed_whether_they_are_read_or_not(world: World, room: Room) -> None:
+    consumer = room.consumer()
+    (partition,) = world.run_until(consumer.partitions_for("u"))
+    assert (partition.topic, partition.partition, len(partition.replicas)) == ("u", 0, 3)
+    assert world.run_until(consumer.partitions_for("none")) == []
+    assert {"t", "u"} <= set(world.run_until(consumer.list_topics()))
+    with pytest.raises(InvalidTopic):
+        world.run_until(consumer.partitions_for("a name"))
+    for broker_id in (1, 2, 3):
+        room.cluster.kill(broker_id)
+    with pytest.raises(ProducerTimeout, match="no metadata of topics after 700 ms"):
+        world.run_until(consumer.list_topics(700))
+
+
+def test_a_seek_takes_an_offset_with_its_epoch(world: World, room: Room) -> None:
+    room.produce(1, 2, 3)
+    consumer = room.consumer()
+    consumer.seek(KEY, OffsetAndMetadata(offset=2, leader_epoch=0, metadata="m"))
+    assert room.drain(consumer) == [3]
+    with pytest.raises(ProducerError, match="cannot seek t-0 to offset -1"):
+        consumer.seek(KEY, OffsetAndMetadata(offset=-1))
 
 
 def test_a_paused_partition_brings_nothing_until_it_is_resumed(room: Room) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_client.errors import IllegalState
+from broker_client.metrics import MetricName
 from broker_client.records import TopicPartition
 from protocol_specs.records.compression import CompressionCodec, decompress
 from tests.client.core.telemetry.read_metrics_data import read_metrics_data
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from sim_runtime.world import World
 
+CLIENT = (("client-id", "consumer-1"),)
 ORDERS = TopicPartition("orders", 0)
 CONSUMED = "org.apache.kafka.consumer.fetch.manager.records.consumed.total"
 
@@ -47,6 +50,28 @@ def test_consumed_records_are_pushed_with_the_group_and_at_the_end(room: Room) -
     codec = CompressionCodec(event.compression_type)
     _, resource = read_metrics_data(bytes(decompress(codec, event.metrics, limit_bytes=1_000_000)))
     assert resource == [("group_id", "billing"), ("client_rack", "east")]
+
+
+def test_a_metric_of_the_application_is_pushed_until_it_is_unregistered(room: Room) -> None:
+    room.subscribe("*")
+    consumer = room.consumer()
+    queued = MetricName(group="shop-metrics", name="orders-queued", tags=(("shop", "a"),))
+
+    def broken() -> float:
+        raise RuntimeError
+
+    consumer.register_metric(queued, lambda: 7)
+    consumer.register_metric(MetricName(group="shop-metrics", name="broken"), broken)
+    consumer.register_metric(MetricName(group="consumer-metrics", name="connection-count", tags=CLIENT), lambda: -5)
+    room.world.run_for(ms=int(1.7 * INTERVAL_MS))
+    points = room.pushed()[-1][1]
+    assert points["org.apache.kafka.shop.orders.queued"].value == 7
+    assert points["org.apache.kafka.shop.orders.queued"].attributes == [("shop", "a")]
+    assert math.isnan(points["org.apache.kafka.shop.broken"].value)
+    assert points["org.apache.kafka.consumer.connection.count"].value > 0
+    consumer.unregister_metric(queued)
+    room.world.run_for(ms=INTERVAL_MS)
+    assert "org.apache.kafka.shop.orders.queued" not in room.pushed()[-1][1]
 
 
 def test_without_pushes_there_is_no_client_instance_id(room: Room) -> None:
