@@ -26,8 +26,9 @@ BULK_READ_SIZE_BYTES: Final = 256 * 1024
 """The size of the next read after a read that was full."""
 AWAITED_BYTES_MIN: Final = 64 * 1024
 """A frame that lacks fewer bytes is read as they arrive."""
-AWAITED_BYTES_MAX: Final = 1024 * 1024
-"""The maximum number of bytes to wait for: they occupy the kernel's buffer until they are read."""
+AWAITED_BYTES_MAX: Final = 1024 * 1024 + 64 * 1024
+"""The maximum number of bytes to wait for: they occupy the kernel's buffer until they are read. A response with
+max.partition.fetch.bytes of records, and the request with max.request.size, have some more bytes than 1 MiB."""
 FRAME_SIZE_BYTES: Final = 4
 
 

@@ -125,6 +125,12 @@ def test_a_part_of_a_size_is_no_request(pace: Pace) -> None:
     assert pace.after(3, missing=0) == (READ_SIZE_BYTES, 1)
 
 
+def test_a_response_with_a_mebibyte_of_records_is_awaited_whole(pace: Pace) -> None:
+    size = 1024 * 1024 + 200
+    assert pace.after(4, missing=size) == (size, size)
+    assert pace.after(size, missing=0) == (4, 1)
+
+
 def test_what_is_awaited_has_a_limit(pace: Pace) -> None:
     assert pace.after(4, missing=AWAITED_BYTES_MAX + 9) == (AWAITED_BYTES_MAX, AWAITED_BYTES_MAX)
     assert pace.after(AWAITED_BYTES_MAX, missing=9) == (9, 1)

@@ -92,7 +92,8 @@ class CallWaits:
         self._waiting.append(waiting)
         timer = self._core.reactor.callLater(min(max(limit_ms, 1), WAIT_MAX_MS) / 1000, self.notify)
         self._core.metadata.on_change(self.notify)
-        self._core.wakeup()
+        if self._core.metadata.update_requested:
+            self._core.wakeup()
         try:
             await waiting
         finally:

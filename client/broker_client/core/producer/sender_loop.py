@@ -73,7 +73,7 @@ class SenderLoop:
         """Run an iteration soon; from any thread."""
         if not self._woken:
             self._woken = True
-            self._call_from_thread(self._iterate)
+            self._call_from_thread(self._iterate_if_woken)
 
     def run_now(self) -> None:
         """Run an iteration before returning, on the reactor's thread; within an iteration, run another one next."""
@@ -86,7 +86,7 @@ class SenderLoop:
         """Run an iteration soon, because of a network event; from the reactor's thread."""
         if not self._in_iteration and not self._woken:
             self._woken = True
-            self._reactor.callLater(0, self._iterate)
+            self._reactor.callLater(0, self._iterate_if_woken)
         elif self._in_iteration:
             self._woken = True
 
@@ -100,6 +100,11 @@ class SenderLoop:
         self._stopped = True
         self._errors.close()
         self._cancel_next_iteration()
+
+    def _iterate_if_woken(self) -> None:
+        """Run the iteration that was requested, unless another one, as that of `run_now`, has run since."""
+        if self._woken:
+            self._iterate()
 
     def _iterate(self) -> None:
         if self._stopped or self._in_iteration:
@@ -117,7 +122,7 @@ class SenderLoop:
         if self._woken or delay_ms <= 0:
             self._woken = True
             self._cancel_next_iteration()
-            self._reactor.callLater(0, self._iterate)
+            self._reactor.callLater(0, self._iterate_if_woken)
         elif delay_ms >= NEVER_MS:
             self._cancel_next_iteration()
         elif self._next_iteration is None:

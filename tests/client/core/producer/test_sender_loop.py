@@ -54,6 +54,18 @@ def test_many_wakeups_make_one_turn(world: World) -> None:
     assert turns.at_ms == [0]
 
 
+def test_an_iteration_that_runs_now_is_the_one_that_was_requested(world: World) -> None:
+    turns = Turns(world, [])
+    turns.loop.wakeup()
+    turns.loop.run_now()
+    assert turns.at_ms == [0]
+    world.run_for(ms=1)
+    assert turns.at_ms == [0]
+    turns.loop.wakeup()
+    world.run_for(ms=1)
+    assert turns.at_ms == [0, 1]
+
+
 def test_an_iteration_that_is_due_at_once_follows_and_the_reactor_runs_in_between(world: World) -> None:
     turns = Turns(world, [0] * 30)
     turns.loop.wakeup()
