@@ -28,7 +28,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public class OldGroup {
     static final int RECORDS = 40;
-    static final long SECONDS_MAX = 30;
+    /** Longer than the session of a member of 0.9, 30 s: it does not wait until its LeaveGroup request is sent. */
+    static final long SECONDS_MAX = 60;
     static final long POLL_MS = 50;
 
     static final List<String> READ = new CopyOnWriteArrayList<>();
