@@ -94,7 +94,7 @@ def ids_that_are_given_out(probe: Probe) -> None:
     probe.exchange(heartbeat(group, -1, first.member_id), 4, note="of a pending member")
     probe.exchange(commit(group, ("none", {0: 1}), member_id=first.member_id, generation=1), 9, note="pending member")
     parked = probe.start(join(group, member_id=first.member_id), 9, on=probe.connect(), note="the first joins")
-    await_members(probe, group, 1)
+    await_state(probe, group, "CompletingRebalance")
     probe.exchange(describe_groups(group), 5, note="one waits for the pending other")
     probe.exchange(leave(group, (second.member_id, None)), 5, note="the pending one leaves")
     joined = probe.finish(parked)
