@@ -325,10 +325,16 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             ProducerTimeout: no broker responded for default.api.timeout.ms.
             WakeupError: `wakeup` was called.
             RebalanceCallbackFailed: the rebalance listener raised.
+            RecordDeserializationError: the next record cannot be deserialized; seek past it to read on.
             ProducerError: no partition is assigned, or a batch cannot be decoded.
         """
+        core = self._consumer
+        portions = self._call(core.poll_portions, int(timeout * 1000), timeout=timeout)
         # Decoded on this thread: the network thread fetches meanwhile.
-        return self._consumer.records_of(self._call(self._consumer.poll_portions, int(timeout * 1000), timeout=timeout))
+        read = core.records_of(portions)
+        if read.error is not None:
+            self._direct(core.move_back, read)
+        return core.intercepted(read.records)
 
     def poll_batch(self, timeout: float = 0.5) -> Any:
         """Return the records of a poll as a pyarrow Table; it is empty if there are none.

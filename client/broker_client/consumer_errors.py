@@ -11,11 +11,13 @@ from broker_client.errors import (
     IllegalState,
     ProducerError,
     ProducerTimeout,
+    SerializationError,
 )
+from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from broker_client.records import TopicPartition
+    from broker_client.core.consumer.fetched_batches import ConsumerRecord
 
 __all__ = [
     "CommitFailed",
@@ -28,6 +30,7 @@ __all__ = [
     "NoOffsetForPartition",
     "RebalanceCallbackFailed",
     "RebalanceInProgress",
+    "RecordDeserializationError",
     "RetriableCommitFailed",
     "WakeupError",
     "group_error",
@@ -64,6 +67,24 @@ class LogTruncated(BrokerError):
         self.partition = partition
         self.position = position
         self.divergent_offset = divergent_offset
+
+
+class RecordDeserializationError(SerializationError):
+    """key.deserializer or value.deserializer raised for a record; `__cause__` is its error.
+
+    Mirrors RecordDeserializationException. The position stays at the record: seek past it to read on. `origin` is "key"
+    or "value", `record` has both as bytes.
+    """
+
+    def __init__(self, origin: str, record: ConsumerRecord, reason: Exception) -> None:
+        super().__init__(
+            f"{origin}.deserializer raised for the record of {record.topic}-{record.partition} at offset "
+            f"{record.offset}: {type(reason).__name__}: {reason}; seek past it to read on"
+        )
+        self.origin = origin
+        self.partition = TopicPartition(record.topic, record.partition)
+        self.offset = record.offset
+        self.record = record
 
 
 class ConcurrentAccess(IllegalState):

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import CONSUMER_KEYS, FETCH_KEYS
+from broker_client.config.serializers import deserializer_of
 from broker_client.consumer_errors import InvalidGroupId
 from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.consumer.consumer_core import ConsumerCore
+from broker_client.core.consumer.deserializers import Deserializers
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.core.groups.assignors.cooperative_sticky_assignor import CooperativeStickyAssignor
 from broker_client.core.groups.assignors.range_assignor import RangeAssignor
@@ -57,6 +59,7 @@ class ConsumerOptions:
     group: GroupOptions | None
     metrics: MetricOptions
     interceptors: ConsumerInterceptors
+    deserializers: Deserializers
     allow_auto_create_topics: bool
 
     def make_core(self, core: ClientCore, run_callback: CallbackRunner = run_here) -> ConsumerCore:
@@ -68,6 +71,7 @@ class ConsumerOptions:
             run_callback=run_callback,
             metrics=self.metrics,
             interceptors=self.interceptors,
+            deserializers=self.deserializers,
         )
 
 
@@ -99,6 +103,10 @@ def consumer_options(options: Mapping[str, Any], fetch: FetchOptions | None = No
             push=value_of("enable.metrics.push"),
         ),
         interceptors=ConsumerInterceptors.of(value_of("interceptor.classes"), given),
+        deserializers=Deserializers(
+            key=deserializer_of("key.deserializer", value_of("key.deserializer")),
+            value=deserializer_of("value.deserializer", value_of("value.deserializer")),
+        ),
         allow_auto_create_topics=value_of("allow.auto.create.topics"),
     )
 

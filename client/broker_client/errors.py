@@ -61,7 +61,10 @@ class ProducerForked(ProducerError):
 
 
 class SerializationError(ProducerError, TypeError):
-    """A key, value or header cannot be serialized; names `key.serializer` or `value.serializer`."""
+    """A key, value or header cannot be serialized or deserialized; names the configuration.
+
+    Mirrors SerializationException.
+    """
 
 
 class ProducerTimeout(ProducerError, TimeoutError):

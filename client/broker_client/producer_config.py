@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
-from broker_client.config.class_values import Serializer, partitioner_of, serializer_of
+from broker_client.config.class_values import partitioner_of
 from broker_client.config.cross_checks import INT_MAX, delivery_timeout_ms, post_process
 from broker_client.config.docs_table import as_markdown, as_text
 from broker_client.config.given_values import by_dotted_name, parsed_values, refuse_given, unknown_key
 from broker_client.config.older_keys import SCALA_KEYS
+from broker_client.config.serializers import Serializer, serializer_of
 from broker_client.config_keys import KEYS
 from broker_client.core.batching.producer_batch import Compression
 from broker_client.core.batching.record_accumulator import AccumulatorConfig

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from broker_client.errors import SerializationError
 
 if TYPE_CHECKING:
-    from broker_client.config.class_values import Serializer
+    from broker_client.config.serializers import Serializer
     from broker_client.records import Headers
 
 __all__ = ["INT64_MAX", "GivenHeaders", "checked_headers", "checked_topic", "serialized", "whole_number"]

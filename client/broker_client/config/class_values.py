@@ -1,4 +1,4 @@
-"""Serializers, partitioners and interceptors as callables and objects, in place of Java's class names.
+"""Partitioners, interceptors and (de)serializers as objects, classes and dotted names, in place of Java's class names.
 
 An object is used as it is, a class is instantiated, and a dotted name (`package.module.Name`) is imported first, as
 Java loads a class. An object with a method `configure` receives the given settings. Mirrors
@@ -7,21 +7,17 @@ AbstractConfig.getConfiguredInstances.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
+from broker_client.config.serializers import BUILT_IN
 from broker_client.core.batching.partitioners import Partitioner, RoundRobinPartitioner
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from uuid import UUID
 
-__all__ = ["Serializer", "loaded_class", "partitioner_of", "serializer_of"]
-
-Serializer = Callable[[object], bytes | None]
+__all__ = ["configured_instance", "loaded_class", "partitioner_of"]
 
 _PARTITIONER: Final = "partitioner.class"
 _JAVA_PACKAGES: Final = ("org.apache.kafka.", "java.")
@@ -42,28 +38,13 @@ def loaded_class(name: str, value: object) -> object:
         raise ConfigError(f"{name}={value!r}: a class of Java that has no counterpart here{_hint(name, value)}")
     if name == _PARTITIONER and value == "RoundRobinPartitioner":
         return value
-    if name in _SERIALIZERS_OF and value in _JAVA_SERIALIZERS:
+    if value in BUILT_IN.get(name, ()):
         return value
     module, _, attribute = value.rpartition(".")
     try:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError):
         raise ConfigError(f"{name}={value!r}: nothing of that name can be imported{_hint(name, value)}") from None
-
-
-def serializer_of(name: str, value: object) -> Serializer | None:
-    """Return the callable that serializes to bytes, None if keys or values are bytes already.
-
-    Raises:
-        ConfigError: the value is not callable.
-    """
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return _JAVA_SERIALIZERS[value.rsplit(".", 1)[-1]]
-    if callable(value):
-        return cast("Serializer", value)
-    raise ConfigError(f"{name}={value!r}: expected a callable that returns bytes or None")
 
 
 def partitioner_of(value: object, given: Mapping[str, object]) -> Partitioner | None:
@@ -105,7 +86,7 @@ def configured_instance(name: str, value: object, given: Mapping[str, object]) -
 def _java_names(name: str) -> tuple[str, ...]:
     if name == _PARTITIONER:
         return ("RoundRobinPartitioner",)
-    return tuple(_JAVA_SERIALIZERS) if name in _SERIALIZERS_OF else ()
+    return tuple(BUILT_IN.get(name, ()))
 
 
 def _hint(name: str, value: str) -> str:
@@ -113,46 +94,7 @@ def _hint(name: str, value: str) -> str:
         if value.rsplit(".", 1)[-1] in _BUILT_IN_SINCE:
             return "; it is built in: leave partitioner.class out"
         return "; expected RoundRobinPartitioner, or an object with partition(topic, key, value, cluster)"
-    if name in _SERIALIZERS_OF:
-        return f"; expected a callable that returns bytes or None, or one of {', '.join(_JAVA_SERIALIZERS)}"
+    if name in BUILT_IN:
+        what = "takes bytes" if name.endswith(".deserializer") else "returns bytes or None"
+        return f"; expected a callable that {what}, or one of {', '.join(BUILT_IN[name])}"
     return ""
-
-
-def _packed(layout: str) -> Serializer:
-    packer = struct.Struct(layout)
-    return lambda value: None if value is None else packer.pack(value)
-
-
-def _text(value: object) -> bytes | None:
-    return None if value is None else cast("str", value).encode()
-
-
-def _bytes(value: object) -> bytes | None:
-    return None if value is None else bytes(cast("bytes", value))
-
-
-def _uuid(value: object) -> bytes | None:
-    return None if value is None else str(cast("UUID", value)).encode()
-
-
-def _void(value: object) -> bytes | None:
-    if value is None:
-        return None
-    raise ValueError(f"VoidSerializer takes None alone, not {value!r}")
-
-
-_SERIALIZERS_OF: Final = ("key.serializer", "value.serializer")
-_JAVA_SERIALIZERS: Final[Mapping[str, Serializer]] = {
-    "BooleanSerializer": _packed(">?"),
-    "ByteArraySerializer": _bytes,
-    "ByteBufferSerializer": _bytes,
-    "BytesSerializer": _bytes,
-    "DoubleSerializer": _packed(">d"),
-    "FloatSerializer": _packed(">f"),
-    "IntegerSerializer": _packed(">i"),
-    "LongSerializer": _packed(">q"),
-    "ShortSerializer": _packed(">h"),
-    "StringSerializer": _text,
-    "UUIDSerializer": _uuid,
-    "VoidSerializer": _void,
-}

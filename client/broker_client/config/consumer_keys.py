@@ -128,6 +128,18 @@ _FETCHING: Final = (
         doc="Verify the checksum of every batch.",
     ),
 )
+_DESERIALIZERS: Final = tuple(
+    ConfigKey(
+        name=f"{part}.deserializer",
+        type=_T.CLASS,
+        importance=_I.HIGH,
+        status=KeyStatus.MAPPED,
+        note="a callable that takes bytes, its dotted name, or one of Java's deserializers by name; without one "
+        f"{part}s are bytes; poll_batch refuses it",
+        doc=f"Deserializes {part}s that are not null.",
+    )
+    for part in ("key", "value")
+)
 _OBSERVING: Final = (
     *(
         KEYS[name]
@@ -150,7 +162,7 @@ FETCH_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _FETCHING
 ADMIN_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _COMMON}
 """The keys of Admin, which Consumer has too."""
 CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
-    key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS, *_OBSERVING)
+    key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS, *_DESERIALIZERS, *_OBSERVING)
 }
 """The keys of Consumer."""
 NOT_OF_SHARE_GROUPS: Final = (
@@ -170,7 +182,7 @@ SHARE_CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
         name: key
         for name, key in CONSUMER_KEYS.items()
         if name not in {*NOT_OF_SHARE_GROUPS, "auto.commit.interval.ms", "exclude.internal.topics"}
-        and key not in _OBSERVING
+        and key not in (*_DESERIALIZERS, *_OBSERVING)
     },
     **{key.name: key for key in SHARE_MODE_KEYS},
 }

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from broker_client.consumer_options import consumer_options
 from broker_client.core.batching.partitioners import RoundRobinPartitioner
 from broker_client.errors import ConfigError
 from broker_client.producer_config import ProducerConfig
@@ -67,6 +68,56 @@ def test_serializers_return_the_bytes_of_java(name: str, value: object, expected
         assert serializer is not None
         assert serializer(value) == expected
         assert serializer(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("String", b"\xc3\xa9\xff", "é\ufffd"),
+        ("ByteArray", b"ab", b"ab"),
+        ("ByteBuffer", b"ab", b"ab"),
+        ("Bytes", b"ab", b"ab"),
+        ("Integer", b"\xff\xff\xff\xfe", -2),
+        ("Long", b"\0\0\0\0\0\0\0\1", 1),
+        ("Short", b"\1\2", 258),
+        ("Float", b"\x3f\xc0\0\0", 1.5),
+        ("Double", b"\x3f\xf8\0\0\0\0\0\0", 1.5),
+        ("Boolean", b"\0", False),
+        ("UUID", b"00000000-0000-0000-0000-000000000001", UUID(int=1)),
+    ],
+)
+def test_deserializers_return_the_values_of_java(name: str, data: bytes, expected: object) -> None:
+    for prefix in ("", "org.apache.kafka.common.serialization."):
+        deserializers = consumer_options(
+            {"bootstrap.servers": "kafka:9092", "key.deserializer": f"{prefix}{name}Deserializer"}
+        ).deserializers
+        assert deserializers.key is not None
+        assert deserializers.key(data) == expected
+        assert deserializers.value is None
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("Integer", b"\1"), ("Long", b""), ("Boolean", b"\2"), ("Boolean", b""), ("UUID", b"x"), ("Void", b"")],
+)
+def test_a_deserializer_raises_for_bytes_that_java_refuses(name: str, data: bytes) -> None:
+    value = consumer_options({"bootstrap.servers": "kafka:9092", "value_deserializer": f"{name}Deserializer"})
+    assert value.deserializers.value is not None
+    with pytest.raises((ValueError, struct.error)):
+        value.deserializers.value(data)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (5, "expected a callable that takes bytes"),
+        ("StringSerializer", "expected a callable that takes bytes, or one of BooleanDeserializer"),
+        ("org.apache.kafka.common.serialization.ListDeserializer", "a class of Java that has no counterpart here"),
+    ],
+)
+def test_a_value_that_is_no_deserializer_is_refused_by_name(value: object, hint: str) -> None:
+    with pytest.raises(ConfigError, match=rf"key\.deserializer={re.escape(repr(value))}: .*{hint}"):
+        consumer_options({"bootstrap.servers": "kafka:9092", "key.deserializer": value})
 
 
 def test_a_serializer_raises_for_a_wrong_type() -> None:

@@ -17,6 +17,7 @@ from broker_client.consumer_groups import NO_LISTENER, GroupMembershipOperation,
 from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.call_waits import CallWaits, PendingResult
+from broker_client.core.consumer.deserializers import Deserializers, ReadRecords
 from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
 from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
@@ -91,6 +92,7 @@ class ConsumerCore:
         run_callback: CallbackRunner = run_here,
         metrics: MetricOptions | None = None,
         interceptors: ConsumerInterceptors | None = None,
+        deserializers: Deserializers | None = None,
     ) -> None:
         self._core = core
         self._options = options
@@ -98,6 +100,7 @@ class ConsumerCore:
         self._isolation_level = IsolationLevel.of(options.isolation_level)
         self._waits = CallWaits(core)
         self._interceptors = interceptors or ConsumerInterceptors(())
+        self._deserializers = deserializers or Deserializers()
         self._run_callback = run_callback
         self.metrics = ConsumerMetrics(
             core,
@@ -389,17 +392,37 @@ class ConsumerCore:
         Raises:
             ProducerError: the next batch cannot be decoded; the position stays before it.
         """
-        return self.records_of(await self.poll_portions(timeout_ms))
+        read = self.records_of(await self.poll_portions(timeout_ms))
+        if read.error is not None:
+            self.move_back(read)
+        return self.intercepted(read.records)
 
     async def poll_portions(self, timeout_ms: int) -> list[RowPortion]:
         """As `poll`; `records_of` makes the records, on any thread."""
         return await self._poll(timeout_ms, lambda: self._buffer.take_records(self._options.max_poll_records))
 
-    def records_of(self, portions: Iterable[RowPortion]) -> list[ConsumerRecord]:
-        """Return the records of all portions, as the interceptors return them."""
+    def records_of(self, portions: Iterable[RowPortion]) -> ReadRecords:
+        """Return the deserialized records of all portions; `move_back` those that cannot be."""
         records: list[ConsumerRecord] = []
         for portion in portions:
             records += portion.rows()
+        return self._deserializers.read(records)
+
+    def move_back(self, read: ReadRecords) -> None:
+        """Move the positions back to the records that were not deserialized; they are fetched again.
+
+        Raises:
+            RecordDeserializationError: there is no record before the one that cannot be deserialized.
+        """
+        for record in reversed(read.unread):  # the first record of a partition decides
+            key = TopicPartition(record.topic, record.partition)
+            if key in self._subscriptions.states:
+                self._subscriptions.seek(key, FetchPosition(offset=record.offset))
+        if read.error is not None and not read.records:
+            raise read.error
+
+    def intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        """Return the records as the interceptors return them; on any thread."""
         return self._interceptors.on_consume(records) if self._interceptors else records
 
     async def poll_batch(self, timeout_ms: int) -> Any:
@@ -414,6 +437,8 @@ class ConsumerCore:
         """As `poll_batch`; `table_of` makes the table, on any thread."""
         if self._interceptors:
             raise IllegalState("poll_batch: interceptor.classes receive records one by one, read with poll")
+        if self._deserializers:
+            raise IllegalState("poll_batch: deserializers receive records one by one, read with poll")
         return await self._poll(timeout_ms, self._buffer.take_batches)
 
     def readable(self, batches: list[FetchedBatch], error: RecordBatchError) -> list[FetchedBatch]:

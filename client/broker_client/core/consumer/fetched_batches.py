@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from broker_client.errors import RecordTooLarge
 from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2, RECORD_BATCH_OVERHEAD
@@ -31,6 +31,7 @@ __all__ = ["ConsumerRecord", "FetchedBatch", "FetchedPartition"]
 class ConsumerRecord(NamedTuple):
     """A record as it stands in a log; `leader_epoch` is -1 in the formats before 0.11. Mirrors ConsumerRecord.
 
+    `key` and `value` are bytes, or what key.deserializer and value.deserializer return; null is None.
     `delivery_count` counts the deliveries to a share group, this one included; None outside share groups.
     """
 
@@ -38,8 +39,8 @@ class ConsumerRecord(NamedTuple):
     partition: int
     offset: int
     timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
+    key: Any
+    value: Any
     headers: tuple[tuple[str, bytes | None], ...]
     leader_epoch: int
     delivery_count: int | None = None
