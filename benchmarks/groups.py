@@ -2,14 +2,16 @@
 
     python benchmarks/groups.py [--members N] [--groups N]
 
-Members are confluent-kafka consumers in one process; the rebalance delay is 0. Groups are made over three connections,
-one per member: each group joins, rejoins until all members are in one generation, and then sends heartbeats.
+Members are confluent-kafka consumers in one process; the rebalance delay is 0, and the time is the median of five
+rounds. Groups are made over three connections, one per member: each group joins, rejoins until all members are in one
+generation, and then sends heartbeats.
 """
 
 from __future__ import annotations
 
 import argparse
 import socket
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -30,6 +32,7 @@ from protocol_specs.messages.sync_group import SyncGroupRequest, SyncGroupReques
 from tests.interop.served_cluster import served_cluster
 
 MEMBERS = 40
+ROUNDS = 5
 GROUPS = 1_000
 MEMBERS_PER_GROUP = 3
 SETTLE_SECONDS_MAX = {"classic": 1.1, "consumer": 10.0}
@@ -157,7 +160,10 @@ def run(members: int = MEMBERS, groups: int = GROUPS) -> list[Result]:
     for protocol, limit_s in SETTLE_SECONDS_MAX.items():
         with served_cluster(*options, "--topic", f"t:{members}:1") as cluster:
             settle_seconds(cluster.bootstrap_servers, protocol, 1, members)
-            elapsed_s = settle_seconds(cluster.bootstrap_servers, protocol, members, members)
+            # A member that joins after a rebalance began another one, for which some wait a heartbeat interval.
+            elapsed_s = statistics.median(
+                settle_seconds(cluster.bootstrap_servers, protocol, members, members) for _ in range(ROUNDS)
+            )
         results.append(
             _result(f"{members} members settle, {protocol} protocol", f"{elapsed_s:.2f} s", elapsed_s, limit_s, " s")
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Protocol, ServerFactory
 
-from broker_sim.config.broker_listeners import CONTROLLER_LISTENER
+from broker_sim.config.broker_listeners import CONTROLLER_LISTENER, KERNEL_BACKLOG
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.metadata_image import ControllerRegistration, Endpoint, FeatureRange
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ControllerListener", "ControllerListeners"]
 
-BACKLOG: Final = 50
-"""socket.listen.backlog.size, until there is a SocketServer with its configuration."""
 UUID_BYTES: Final = 16
 PLAINTEXT: Final = 0
 
@@ -60,7 +58,7 @@ class ControllerListener(ServerFactory):
         """Bind and listen, at once or when the socket of the previous incarnation is closed."""
         self._wanted = True
         if self._closing is None and self.listening is None:
-            self.listening = self.reactor.listenTCP(self.port, self, BACKLOG, self.host)
+            self.listening = self.reactor.listenTCP(self.port, self, KERNEL_BACKLOG, self.host)
             self.port = int(self.listening.getHost().port)  # type: ignore[attr-defined]
 
     def stop(self) -> None:

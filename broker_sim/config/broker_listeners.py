@@ -6,6 +6,7 @@ bound to every address and advertised as that address; port 0 is the system's ch
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
 
-__all__ = ["CONTROLLER_LISTENER", "DEFAULT_LISTENER", "BrokerListeners", "Listener"]
+__all__ = ["CONTROLLER_LISTENER", "DEFAULT_LISTENER", "KERNEL_BACKLOG", "BrokerListeners", "Listener"]
 
 CONTROLLER_LISTENER: Final = "CONTROLLER"
 DEFAULT_LISTENER: Final = "PLAINTEXT"
+KERNEL_BACKLOG: Final = socket.SOMAXCONN
+"""Connections that the kernel queues at a listener. Kafka's Acceptor has its own thread, which empties the queue while
+requests are processed. Here one thread does both: a burst of clients would fill a queue of socket.listen.backlog.size,
+and those beyond would connect a second later. That configuration limits the connections that the Acceptor has waiting.
+"""
 PORT_MAX: Final = 65_535
 
 

@@ -15,6 +15,7 @@ from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.logger import Logger
 
 from broker_sim.apis.request_context import ConnectionInfo
+from broker_sim.config.broker_listeners import KERNEL_BACKLOG
 from broker_sim.network.connection_quotas import ConnectionQuotas, ConnectionThrottled, TooManyConnections
 from broker_sim.network.thread_pools import check_resize
 
@@ -91,7 +92,7 @@ class Acceptor(ServerFactory):
     def listen(self) -> None:
         """Bind and listen; the listener keeps the port that the system chooses for port 0."""
         endpoint = self.endpoint
-        self._port = self.server.reactor.listenTCP(endpoint.port, self._factory, self.backlog, endpoint.host)
+        self._port = self.server.reactor.listenTCP(endpoint.port, self._factory, KERNEL_BACKLOG, endpoint.host)
         self.set_bound_port(self._port)
 
     def set_bound_port(self, port: IListeningPort) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -53,6 +54,17 @@ def test_a_rolling_restart_is_one_call() -> None:
 def test_what_cannot_start_raises_and_leaves_no_thread() -> None:
     with pytest.raises(ConfigError, match=r"min\.insync\.replicas"):
         ThreadedCluster(config={"min.insync.replica": "1"})
+
+
+def test_clients_that_connect_while_the_brokers_are_busy_are_accepted() -> None:
+    with ThreadedCluster(brokers=1, topics=["t:1:1"]) as cluster, ExitStack() as clients:
+        host, _, port = cluster.bootstrap_servers.partition(":")
+
+        def connect_many() -> None:  # in the brokers' thread, which accepts nothing meanwhile
+            for _ in range(120):
+                clients.enter_context(socket.create_connection((host, int(port)), timeout=0.5))
+
+        cluster.call(connect_many)
 
 
 def test_a_verb_that_takes_too_long_is_named() -> None:
