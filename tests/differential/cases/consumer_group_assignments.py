@@ -67,3 +67,17 @@ def partitions_to_revoke_are_described_with_their_topics(probe: Probe) -> None:
     probe.exchange(consumer_describe(group), 1)
     first.beat(topics=topics[1:], note="without the first topic")
     probe.exchange(consumer_describe(group), 1)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def a_partition_to_revoke_returns_to_its_member(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=2)
+    group = group_of(probe)
+    first, second = (Consumer(probe, group, name, [topic], assignor="range") for name in ("m1", "m2"))
+    first.join()
+    second.join()
+    first.beat(note="must revoke one")
+    probe.exchange(consumer_describe(group), 1, note="one is to be revoked")
+    second.leave()
+    first.report(note="has revoked it, and gets it again")
+    probe.exchange(consumer_describe(group), 1, note="after the return")

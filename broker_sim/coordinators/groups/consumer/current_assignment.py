@@ -43,7 +43,7 @@ class Reconciliation:
     owned: TopicPartitions | None
     """The partitions that the member reports as its own; None if it reports nothing."""
     subscribed: AbstractSet[bytes] | None = None
-    """The topics to which the member subscribes; None in releases that do not compare them with the target."""
+    """The topics to which the member subscribes; None before 4.2, where they are not compared with the target."""
     subscription_changed: bool = False
     keeps_epochs: bool = False
     """Members have the epoch at which they got each partition (4.3)."""
@@ -116,7 +116,9 @@ class Reconciliation:
                 target = _NOTHING
             held = member.assigned.get(topic_id, _NOTHING)
             wanted = target - held
-            free = frozenset(partition for partition in wanted if self.is_free(topic_id, partition))
+            own = _NOTHING if self.subscribed is None else member.pending_revocation.get(topic_id, _NOTHING)
+            # From 4.2 on a member gets back at once what it has just revoked.
+            free = frozenset(number for number in wanted if number in own or self.is_free(topic_id, number))
             unreleased = unreleased or free != wanted
             for found, partitions in ((kept, held & target), (revoked, held - target), (new, free)):
                 if partitions:

@@ -80,6 +80,21 @@ def test_the_epoch_of_a_second_revocation_depends_on_the_release(subscribed, epo
     assert found == (UNREVOKED, epoch, {}, parts(t=[0]))
 
 
+@pytest.mark.parametrize(
+    ("subscribed", "expected"),
+    [
+        (frozenset({T}), (STABLE, 7, parts(t=[0, 1]), {})),
+        (None, (UNRELEASED, 7, parts(t=[0]), {})),
+    ],
+)
+def test_a_member_gets_back_what_it_has_revoked_from_4_2_on(subscribed, expected):
+    before = member(UNREVOKED, assigned=parts(t=[0]), pending=parts(t=[1]))
+    after = step(
+        before, epoch=7, target=parts(t=[0, 1]), owned=parts(t=[0]), taken={(T, 0), (T, 1)}, subscribed=subscribed
+    )
+    assert after == expected
+
+
 def test_dropped_topics_are_revoked_when_the_subscription_changes():
     before = member(epoch=6, assigned=parts(t=[0], u=[0]))
     dropped = {"subscribed": frozenset({T}), "subscription_changed": True}
