@@ -238,6 +238,8 @@ class ReleaseBehaviour:
     """The record of the subscribed topics has the racks of their replicas."""
     groups_time_their_assignments: bool = _since("4.3")
     """Records have the time of an assignment, and the epoch at which a member got each partition."""
+    classic_members_rejoin_for_assignments: bool = _since("4.3")
+    """A classic member of a consumer group joins again after a new assignment (else after a new epoch of the group)."""
     dropped_topics_are_revoked_at_once: bool = _since("4.2")
     """A member whose subscription changes must revoke the topics that it dropped before the next assignment."""
     described_members_show_revocations: bool = _since("4.3")

@@ -145,6 +145,27 @@ def a_classic_member_joins(probe: Probe) -> None:
 
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
+def a_classic_member_waits_for_the_next_assignment(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=3)
+    group = group_of(probe)
+    members = [Consumer(probe, group, name, [topic]) for name in ("m1", "m2")]
+    for member in members:
+        member.join()
+    classic = Member(probe, group, protocols=(("range", subscription(topic, version=1)),))
+    classic.learn_id()
+    classic.id = draw_member_id(probe, group, beside="m1")
+    classic.join(note="with an id")
+    members[1].leave(note="the group has a new epoch, but no assignment of that epoch")
+    probe.exchange(consumer_describe(group), 1, note="the assignment is older")
+    classic.heartbeat(note="before the next assignment")
+    classic.sync(note="before the next assignment")
+    members[0].beat(note="makes the assignment")
+    classic.heartbeat(note="after the next assignment")
+    classic.sync(note="after the next assignment")
+    probe.exchange(consumer_describe(group), 1, note="the assignment is new")
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
 def a_classic_member_joins_with_an_id_of_its_own(probe: Probe) -> None:
     topic = known_topic(probe, partitions=2)
     group = group_of(probe)

@@ -196,7 +196,7 @@ class ClassicMembers:
         if request.protocol_type not in (None, PROTOCOL_TYPE) or request.protocol_name not in (None, name):
             raise CoordinatorError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         timers, group_id = self._consumers.timers, group.group_id
-        if group.group_epoch.get() > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+        if self._is_behind(group, member) and member.state is not MemberState.UNREVOKED_PARTITIONS:
             timers.start_join_unless_running(group_id, member.member_id, member.rebalance_timeout_ms)
             raise CoordinatorError(ErrorCode.REBALANCE_IN_PROGRESS)
         topics = self._context.host.metadata_cache.image.topics_by_id
@@ -232,11 +232,17 @@ class ClassicMembers:
         timers, group_id = self._consumers.timers, group.group_id
         timers.start_session(group_id, member.member_id, classic.session_timeout_ms)
         released = member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member)
-        must_join = member.member_epoch < group.group_epoch.get() or released
+        must_join = self._is_behind(group, member) or released
         if must_join or member.state is MemberState.UNREVOKED_PARTITIONS:
             timers.start_join_unless_running(group_id, member.member_id, member.rebalance_timeout_ms)
             return CoordinatorResult([], ErrorCode.REBALANCE_IN_PROGRESS)
         return CoordinatorResult([], ErrorCode.NONE)
+
+    def _is_behind(self, group: ConsumerGroup, member: ConsumerMember) -> bool:
+        """Return True if the member must join again to reach a newer epoch."""
+        rejoins_for_assignments = self._consumers.config.behaviour.classic_members_rejoin_for_assignments
+        newest = group.assignment_epoch if rejoins_for_assignments else group.group_epoch
+        return member.member_epoch < newest.get()
 
     def classic_leave(
         self, group: ConsumerGroup, members: Sequence[MemberIdentity]
