@@ -549,6 +549,19 @@ class Partition:
         high_watermark = self.log.high_watermark
         self._record_truncation(self.log.truncate_fully_and_start_at(offset), high_watermark, reason)
 
+    def start_within(self, batch: StoredBatch) -> bool:
+        """Restart an empty log at the beginning of a batch that has the log start inside; return False otherwise.
+
+        DeleteRecords has moved the leader's log start there while this replica was behind. Mirrors how
+        appendRecordsToFollowerOrFutureReplica handles UnexpectedAppendOffsetException.
+        """
+        log = self.log
+        log_start_offset = log.log_start_offset
+        if not batch.base_offset < log_start_offset == log.log_end_offset <= batch.last_offset:
+            return False
+        log.truncate_fully_and_start_at(batch.base_offset, log_start_offset=log_start_offset)
+        return True
+
     def _record_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:
         if not done.truncated:
             return

@@ -384,7 +384,11 @@ class ReplicaFetcher:
         if batches:
             self._changed[state] = None
             base_offset = batches[0].base_offset
-            if base_offset != log.log_end_offset and not state.may_skip_a_gap(number, base_offset):
+            if (
+                base_offset != log.log_end_offset
+                and not state.may_skip_a_gap(number, base_offset)
+                and not partition.start_within(batches[0])
+            ):
                 return  # the next Fetch requests it again
             quota = self._host.replication_quotas.follower
             if quota.active and quota.is_throttled(partition.topic_partition):

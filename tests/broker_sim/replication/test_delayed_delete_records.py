@@ -69,6 +69,22 @@ def test_an_append_brings_the_start_along(replicas: Make) -> None:
     assert starts(cluster) == [2, 2, 2]
 
 
+def test_a_follower_that_was_down_begins_with_the_batch_in_which_the_log_starts(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.produce(1, 2)
+    cluster.cluster.kill(3)
+    cluster.run(ms=60_000)
+    cluster.produce(3, 4, 5)
+    delete(cluster, 3)
+    cluster.run(ms=2_000)
+    cluster.cluster.restart(3)
+    cluster.settle()
+    log = cluster.partition(3).log
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (3, 5, 5)
+    assert cluster.values(3) == [3, 4, 5]
+    assert cluster.isr() == (1, 2, 3)
+
+
 def test_a_held_follower_lets_the_deletion_time_out(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(1, 2, 3)
