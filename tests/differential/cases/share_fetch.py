@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Final
 
 from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
+from tests.differential.cases.delete_records import before
+from tests.differential.cases.share_state import read, write
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.requests import batch, fill
@@ -28,6 +31,12 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 UNKNOWN_ID = b"an unknown topic"
+ACKNOWLEDGED = 2
+LONGER_LOCKS: Final = (
+    *SHARE,
+    ("group.share.min.record.lock.duration.ms", "1000"),
+    ("group.share.record.lock.duration.ms", "3000"),
+)
 
 
 def joined(
@@ -207,3 +216,58 @@ def groups_that_start_at_the_end(probe: Probe) -> None:
     member.fetch({topic_id: {0: []}}, max_wait_ms=300, note="nothing is new")
     fill(probe, f"{probe.name}-t", batch(b"new"))
     member.fetch({}, note="a new one")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def logs_that_begin_inside_a_batch(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1", batches=(5, 16))
+    exact = {"max_records": 3, "acquire_mode": 1, "max_wait_ms": 300}
+    member.fetch({topic_id: {0: []}}, max_records=5, note="the first batch")
+    probe.exchange(before(member.topics[0], (0, 20)), 2, note="up to the last record of the second batch")
+    member.fetch({}, **exact, note="the log has begun anew")
+    member.fetch({}, **exact, note="from the batch in which the log begins")
+    member.acknowledge({topic_id: {0: [(5, 7, [ACCEPT])]}}, note="accepts deleted records")
+    member.acknowledge({topic_id: {0: [(0, 4, [ACCEPT])]}}, note="accepts the first batch")
+    for _ in range(3):
+        member.fetch({}, **exact, note="what is left")
+    fill(probe, member.topics[0], batch(b"new"))
+    member.fetch({}, **exact, note="a new one")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def states_with_a_gap(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1", batches=(1, 1, 1, 1))
+    group = member.group
+    accepted = write(group, topic_id, (1, 3, ACKNOWLEDGED, 1), state_epoch=9, start=0, complete=3)
+    probe.exchange(accepted, 1, note="an earlier leader has finished all but the first")
+    member.fetch({topic_id: {0: []}}, max_wait_ms=300, note="the first")
+    member.acknowledge({topic_id: {0: [(0, 0, [ACCEPT])]}}, note="accepts it")
+    probe.exchange(read(group, topic_id), 0)
+    fill(probe, member.topics[0], batch(b"new"))
+    member.fetch({}, max_wait_ms=300, note="a new one")
+    member.acknowledge({topic_id: {0: [(4, 4, [RELEASE])]}}, note="releases it")
+    probe.exchange(read(group, topic_id), 0, note="where it starts")
+    member.fetch({}, max_wait_ms=300, note="the new one again")
+    member.acknowledge({topic_id: {0: [(4, 4, [RELEASE])]}}, note="releases it again")
+    probe.exchange(read(group, topic_id), 0, note="where it starts now")
+
+
+@case(settings=LONGER_LOCKS, releases=ONLY_NEW)
+def locks_of_a_group_that_is_forgotten(probe: Probe) -> None:
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(1, 1, 1))
+    member.fetch({topic_id: {0: []}}, max_records=1, note="one record")
+    member.fetch({}, forget={topic_id: [0]}, max_wait_ms=100, note="forgets the partition")
+    member.connection.close()
+    Event().wait(0.5)
+    other.fetch({topic_id: {0: []}}, max_wait_ms=300, note="the last session has ended: all are delivered")
+    other.acknowledge({topic_id: {0: [(0, 2, [ACCEPT])]}}, note="accepts all")
+    fill(probe, other.topics[0], batch(b"new"))
+    other.fetch({}, max_wait_ms=300, note="a new one")
+    other.acknowledge({topic_id: {0: [(3, 3, [ACCEPT])]}}, note="accepts it")
+    probe.exchange(read(other.group, topic_id), 0, note="before the lock of the first member expires")
+    other.fetch({}, max_wait_ms=3_500, note="waits for the lock")
+    probe.exchange(read(other.group, topic_id), 0, note="the state of the forgotten share partition is stored")
+    other.connection.close()
+    Event().wait(0.5)
+    other.connection, other.session = probe.connect(), 0
+    other.fetch({topic_id: {0: []}}, max_wait_ms=300, note="accepted records are delivered again")

@@ -292,6 +292,25 @@ def two_members(probe: Probe) -> None:
     write_records(probe, OFFSETS_TOPIC, group)
 
 
+@case(settings=STREAMS, releases=ONLY_NEW)
+def responses_that_are_lost(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=4)
+    group = group_of(probe)
+    shape = topology(subtopology("0", topic))
+    first, second = (StreamsMember(probe, group, f"m{number}", shape, process=f"p{number}") for number in (1, 2))
+    first.join()
+    first.report()
+    second.join()
+    first.beat(note="it has to revoke")
+    first.report()
+    nothing: dict[str, Any] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+    second.beat(note="tasks are free: suppose that this response is lost", **nothing)
+    second.beat(note="the next response does not repeat them", **nothing)
+    second.beat(note="not to a member that lists every field", rebalance_timeout_ms=10_000, process_id="p2", **nothing)
+    probe.exchange(streams_describe(group), 0, note="no member runs the tasks")
+    second.join(note="it joins again, and learns of them")
+
+
 @case(settings=(*STREAMS, ("group.streams.num.standby.replicas", "1")), releases=ONLY_NEW)
 def standby_tasks(probe: Probe) -> None:
     topic = known_topic(probe, partitions=2)
