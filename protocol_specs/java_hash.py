@@ -47,8 +47,7 @@ def hash_order(texts: Iterable[str], *, beside: int = 0) -> list[str]:
 
 def hash_order_of_set(texts: Iterable[str]) -> list[str]:
     """Return distinct strings in the order of a HashSet that was made from a collection of them."""
-    given = list(texts)
-    return _ordered(given, _copied_table_size(len(given)))
+    return hash_order_of_set_by(texts, string_hash)
 
 
 def hash_order_of_sized(texts: Iterable[str], capacity: int) -> list[str]:
@@ -94,6 +93,12 @@ def hash_order_by(items: Iterable[T], hash_of: Callable[[T], int], *, capacity: 
     return _bucketed(given, hash_of, _sized_table_size(len(given), capacity))
 
 
+def hash_order_of_set_by(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return items in the order of a HashSet that was made from a collection of them; equal buckets keep the order."""
+    given = list(items)
+    return _bucketed(given, hash_of, _copied_table_size(len(given)))
+
+
 def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
     """Return items in the order of a HashMap to which `compute` added them: the newest comes first in its bucket."""
     return _bucketed(reversed(items), hash_of, _table_size(len(items) - 1))
@@ -109,6 +114,14 @@ def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
     given = sorted(numbers)
     table = _copied_table_size(len(given))
     return sorted(given, key=lambda number: hash_bucket(number, table))
+
+
+def hash_order_of_copied_set(numbers: Iterable[int], *, copied: int, most: int) -> list[int]:
+    """Return integers in the order of a HashSet that was made from `copied` of them and has had `most`."""
+    table = _copied_table_size(copied)
+    while most > table * _LOAD_FACTOR:
+        table *= 2
+    return sorted(sorted(numbers), key=lambda number: hash_bucket(number, table))
 
 
 def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list[int]:

@@ -39,6 +39,7 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
             context.api_version,
             supported_assignors(broker.config),
             is_preview=broker.config.behaviour.consumer_groups_are_previews,
+            blanks_are_empty=not broker.config.behaviour.consumer_groups_are_first_previews,
         )
     except CoordinatorError as error:
         return _refusal(error.error_code, error.message)
@@ -51,7 +52,8 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
     sends_texts = broker.config.behaviour.consumer_groups_are_first_previews
 
     def refuse(error_code: ErrorCode, message: str | None) -> ConsumerGroupHeartbeatResponse:
-        return _refusal(error_code, default_message(error_code) if sends_texts and message is None else message)
+        has_text = message is not None or error_code == ErrorCode.UNKNOWN_SERVER_ERROR  # that of an exception, or null
+        return _refusal(error_code, default_message(error_code) if sends_texts and not has_text else message)
 
     result: HandlerResult = written.then(lambda response: response, refusal(refuse))
     return result

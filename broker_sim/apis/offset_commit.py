@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit, metadata_is_too_long
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -50,7 +51,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
         if offsets is None:
             return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
         return Deferred.fromCoroutine(_commit_to_zookeeper(request.group_id, known, offsets, context.broker.config))
-    in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
+    in_maps = uses_old_coordinator(context.broker.config)
     if in_maps:
         commits = in_map_order(commits, _index)
 

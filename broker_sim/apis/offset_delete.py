@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic
 from broker_sim.apis.partition_order import immutable_order, partition_hash
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.operation_errors import refusal
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -25,6 +26,8 @@ from protocol_specs.messages.offset_delete import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
@@ -40,14 +43,14 @@ def handle(request: OffsetDeleteRequest, context: RequestContext) -> HandlerResu
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     partitions = known.flat()
-    in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
+    in_maps = uses_old_coordinator(context.broker.config)
     if in_maps:
         partitions = list(
             {(topic[0], _index(partition)): (topic, partition) for topic, partition in partitions}.values()
         )
 
-    def respond(errors: list[ErrorCode]) -> Message:
-        results = _in_map_order(partitions, errors) if in_maps else known.results(errors, _index)
+    def respond(errors: Mapping[TopicPartition, ErrorCode]) -> Message:
+        results = _in_map_order(partitions, errors) if in_maps else _in_request_order(known.topics, errors)
         return _response(known.merged(results))
 
     written = context.broker.coordinators.groups.write(
@@ -61,11 +64,29 @@ def handle(request: OffsetDeleteRequest, context: RequestContext) -> HandlerResu
     return result
 
 
-def _in_map_order(
-    partitions: list[tuple[Named, OffsetDeleteRequestPartition]], errors: list[ErrorCode]
+def _in_request_order(
+    topics: list[tuple[Named, list[OffsetDeleteRequestPartition]]], errors: Mapping[TopicPartition, ErrorCode]
 ) -> PartitionErrors:
-    """Return results as the maps of releases before 4.0 list them: subscribed topics are put into them first."""
-    results = sorted(zip(partitions, errors, strict=True), key=lambda each: each[1] == ErrorCode.NONE)
+    """Return the results that the coordinator lists, in the order of the request."""
+    return [
+        (
+            topic,
+            [
+                (_index(partition), errors[TopicPartition(topic[0], _index(partition))])
+                for partition in partitions
+                if TopicPartition(topic[0], _index(partition)) in errors
+            ],
+        )
+        for topic, partitions in topics
+    ]
+
+
+def _in_map_order(
+    partitions: list[tuple[Named, OffsetDeleteRequestPartition]], errors: Mapping[TopicPartition, ErrorCode]
+) -> PartitionErrors:
+    """Return results as the maps of the old coordinator list them: subscribed topics are put into them first."""
+    results = [(each, errors[TopicPartition(each[0][0], _index(each[1]))]) for each in partitions]
+    results.sort(key=lambda each: each[1] == ErrorCode.NONE)
     results = immutable_order(results, lambda each: partition_hash((each[0][0][0], _index(each[0][1]))))
     return by_topic([each for each, _ in results], [error for _, error in results], _index)
 

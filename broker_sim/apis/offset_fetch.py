@@ -16,6 +16,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
 from broker_sim.coordinators.operation_errors import client_error, refusal
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
@@ -121,7 +122,6 @@ def _fetch(
             (TopicPartition(topic.name, index), topic.topic_id) for topic in topics for index in topic.partition_indexes
         ]
     groups = context.broker.coordinators.groups
-    behaviour = context.broker.config.behaviour
 
     def offsets(shard: GroupShard, committed_offset: int) -> list[FetchedOffset]:
         return shard.offsets.fetch(
@@ -136,7 +136,7 @@ def _fetch(
     def respond(fetched: list[FetchedOffset]) -> OffsetFetchResponseGroup:
         return _group_response(group.group_id, fetched, topics, unknown, context)
 
-    if require_stable and not behaviour.commits_in_flight_are_unstable:
+    if require_stable and not uses_old_coordinator(context.broker.config):
         written = groups.write(
             group.group_id, "fetch-offsets", lambda shard: CoordinatorResult([], offsets(shard, LATEST))
         )
@@ -185,7 +185,7 @@ def _group_response(
     unknown: list[OffsetFetchRequestTopics],
     context: RequestContext,
 ) -> OffsetFetchResponseGroup:
-    if context.broker.config.behaviour.commits_are_kept_in_maps:
+    if uses_old_coordinator(context.broker.config):
         responses = _by_topic(_in_map_order(fetched, of_all=topics is None), context)
     elif topics is None:
         responses = _by_topic(fetched, context)

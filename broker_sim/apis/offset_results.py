@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash_with_id
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.operation_errors import client_error
 from protocol_specs.error_codes import ErrorCode
 
@@ -135,7 +136,7 @@ def refused_commits(error: CoordinatorError, count: int, context: RequestContext
 
 def _commit_error(error_code: ErrorCode, context: RequestContext) -> ErrorCode:
     """Return the error of a response for a failed commit. Mirrors maybeConvertOffsetCommitError before 4.0."""
-    if context.broker.config.behaviour.oversized_commits_have_an_error:
+    if uses_old_coordinator(context.broker.config):
         if error_code in _TOO_LARGE:
             return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
         if error_code == ErrorCode.REQUEST_TIMED_OUT:

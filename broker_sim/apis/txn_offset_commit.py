@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from protocol_specs.error_codes import ErrorCode
@@ -56,7 +57,7 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
     commits = known.flat()
     if not commits:
         return _response(known.errors, context)
-    in_maps = context.broker.config.behaviour.commits_are_kept_in_maps
+    in_maps = uses_old_coordinator(context.broker.config)
     if in_maps:
         commits = in_map_order(commits, _index)
 
@@ -66,7 +67,8 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
 
     if not request.group_id:
         return respond([ErrorCode.INVALID_GROUP_ID] * len(commits))
-    if _verifies(context) and not in_maps and GROUP_METADATA_TOPIC_NAME not in image.topics:
+    verifies_first = _verifies(context) and not (in_maps or is_first_preview(context.broker.config))
+    if verifies_first and GROUP_METADATA_TOPIC_NAME not in image.topics:
         return respond([ErrorCode.COORDINATOR_NOT_AVAILABLE] * len(commits))
     written = context.broker.coordinators.groups.write(
         request.group_id,
@@ -81,9 +83,14 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
 def _commit(
     shard: GroupShard, request: TxnOffsetCommitRequest, commits: Commits, context: RequestContext
 ) -> CoordinatorResult[list[ErrorCode]]:
-    if not shard.offsets.has_open_transaction(request.producer_id):
-        _verify(context)
-    return shard.offsets.commit_transactional(
+    if uses_old_coordinator(context.broker.config):
+        shard.classic.existing_or_created(request.group_id)  # it stays when the verification fails
+    is_verified = shard.offsets.has_open_transaction(request.producer_id) or not _verifies(context)
+    appends_unverified = is_first_preview(context.broker.config)
+    if not (is_verified or appends_unverified):
+        _verify(request, context)
+    is_new = shard.groups.get(request.group_id) is None
+    result = shard.offsets.commit_transactional(
         group_id=request.group_id,
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
@@ -101,14 +108,19 @@ def _commit(
         ],
         api_version=context.api_version,
     )
+    if appends_unverified and not is_verified and result.records:
+        if is_new:
+            shard.groups.remove(request.group_id)
+        raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)  # the log refuses the batch
+    return result
 
 
-def _verify(context: RequestContext) -> None:
+def _verify(request: TxnOffsetCommitRequest, context: RequestContext) -> None:
     """Raise unless the producer has a transaction. Mirrors AddPartitionsToTxnManager."""
-    if not _verifies(context):
-        return
     if TRANSACTION_STATE_TOPIC_NAME not in context.broker.metadata_cache.image.topics:
         raise CoordinatorError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if not request.transactional_id:
+        raise CoordinatorError(ErrorCode.INVALID_REQUEST)
     raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
 

@@ -159,25 +159,13 @@ class ReleaseBehaviour:
     """
     commits_state_their_expiration: bool = _until("2.1")
     """The record of an offset states when it expires (else its retention counts from the group's end, KIP-211)."""
-    commits_of_unknown_groups_have_no_generation: bool = _until("4.0")
-    """OffsetCommit with a generation of an unknown group is 22 in every version (else 69 from v9 on)."""
-    commits_in_flight_are_unstable: bool = _until("4.0")
-    """OffsetFetch of stable offsets is 88 for a commit that is not replicated yet (else it waits for it)."""
     commits_check_topics_alone: bool = _until("2.0")
     """An offset can be committed for a partition that an existing topic does not have (else 3)."""
-    commits_are_kept_in_maps: bool = _until("4.0")
-    """OffsetCommit and OffsetFetch list partitions as Scala's maps do (else as the request does)."""
     offset_fetch_loses_errors: bool = _since("3.5", "4.1")
     """OffsetFetch v1 has no topics where the whole group has an error (else the error per partition)."""
     offset_fetch_of_no_groups_hangs: bool = _since("3.0", "4.1")
     """OffsetFetch without groups never gets a response (else an empty one)."""
-    oversized_commits_have_an_error: bool = _until("4.0")
-    """A commit that is larger than a batch may be is 28 (else -1)."""
-    offset_deletion_ends_groups: bool = _until("4.0")
-    """OffsetDelete of the last offset of an empty group deletes the group (else the next expiration does)."""
 
-    transactional_commits_make_groups: bool = _until("4.0")
-    """TxnOffsetCommit with a generation of an unknown group is 25, and makes the group (else 22)."""
     transactions_are_verified: bool = _since("3.6")
     """The transaction coordinator verifies the transaction of TxnOffsetCommit (KIP-890)."""
 
@@ -234,6 +222,8 @@ class ReleaseBehaviour:
     """The subscribed topics of a group are a hash in the record of its epoch (KIP-1101; else a record of their own)."""
     uniform_extras_stay: bool = _since("4.1")
     """The uniform assignor leaves an extra partition with a member that has one (else the first members get them)."""
+    range_assignor_is_sticky: bool = _until("3.9")
+    """The range assignor leaves partitions with the members that have them."""
     groups_record_racks: bool = _until("4.0")
     """The record of the subscribed topics has the racks of their replicas."""
     groups_time_their_assignments: bool = _since("4.3")
@@ -249,7 +239,8 @@ class ReleaseBehaviour:
     consumer_groups_are_previews: bool = _until("4.0")
     """Heartbeats are checked in the order of before 4.0, and a member cannot join again with epoch 0."""
     consumer_groups_are_first_previews: bool = _until("3.8")
-    """Any field of a heartbeat requests the assignment, states are lower case, and empty classic groups stay so."""
+    """Owned partitions in a heartbeat request the assignment, states are lower case, groups keep their type, and the
+    new coordinator keeps the offsets of deleted topics, fails transactional commits and lists few in OffsetDelete."""
 
     # Producer ids.
     producer_ids_are_waited_for: bool = _until("3.6")

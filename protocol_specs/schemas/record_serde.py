@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import struct
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from protocol_specs import registry
@@ -18,12 +19,15 @@ from protocol_specs.errors import MessageDecodeError, UnknownRecordType, Unsuppo
 from protocol_specs.message import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from protocol_specs.message import Buffer, Message
 
 M = TypeVar("M", bound="Message")
 
 METADATA_FRAME_VERSION: Final = 1
 _INT16: Final = struct.Struct(">h")
+_NO_TYPES: Final[Mapping[int, type[Message]]] = MappingProxyType({})
 
 
 class Log(enum.Enum):
@@ -47,9 +51,14 @@ def encode_key(key: Message) -> bytes:
     return _INT16.pack(key.RECORD_TYPE) + key.encode(0)
 
 
-def decode_value(log: Log, record_type: int, data: Buffer) -> tuple[Message, int]:
-    """The value beside a key of this type, and its version. Raises UnknownRecordType, UnsupportedVersion."""
-    cls = _class_of(log, Kind.COORDINATOR_VALUE, record_type)
+def decode_value(
+    log: Log, record_type: int, data: Buffer, value_types: Mapping[int, type[Message]] = _NO_TYPES
+) -> tuple[Message, int]:
+    """The value beside a key of this type, and its version. Raises UnknownRecordType, UnsupportedVersion.
+
+    `value_types` has the classes of the record types whose values differ from those of the registry.
+    """
+    cls = value_types.get(record_type) or _class_of(log, Kind.COORDINATOR_VALUE, record_type)
     version = _leading_int16(cls.__name__, data)
     return cls.decode_from(version, data, _INT16.size)[0], version
 

@@ -27,7 +27,7 @@ from tests.differential.group_records import write_records
 from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, group_of
 from tests.differential.group_sequences import GroupSequence
 from tests.differential.group_steps import ADMIN_SLOT, GroupStep, Side
-from tests.differential.modern_requests import AT_ONCE
+from tests.differential.modern_requests import AT_ONCE, NEW_COORDINATOR
 from tests.differential.probe import SILENT, Connection, Parked, Probe
 from tests.differential.record import SETTINGS
 from tests.differential.share_requests import SHARE, share_group_of
@@ -77,7 +77,7 @@ class GroupTalker(Side):
                 self.probe, **{topic.removeprefix(f"{name}-"): count for topic, count in topics.items()}
             )
         self.topic_ids = {topic: self.probe.topic_id(topic) for topic in topics}
-        group_of(self.probe) if classic_only else share_group_of(self.probe, reset="latest")
+        group_of(self.probe) if classic_only or release.startswith("3") else share_group_of(self.probe, reset="latest")
 
     def exchange(self, step: GroupStep) -> list[Any]:
         """Send one step unless its member waits; return the responses that come until it is quiet."""
@@ -145,7 +145,7 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
     steps = sequence.steps(arguments.steps)
     about = (arguments.release, name, sequence.topics)
     real_talker = GroupTalker(sides[0], *about, classic_only=arguments.classic)
-    ids = real_talker.topic_ids if arguments.release != RELEASES[0] else None
+    ids = None if arguments.classic else real_talker.topic_ids
     talkers = [real_talker, GroupTalker(sides[1], *about, classic_only=arguments.classic, topic_ids=ids)]
     try:
         for step in steps:
@@ -175,6 +175,16 @@ def _parted(note: str, real: Any, our: Any, sent: list[str], name: str) -> tuple
     return f"{note}: {path}: {str(was)[:160]} -> {str(now)[:160]}".replace(name, "<name>"), lines
 
 
+def _settings(*, old: bool, preview: bool) -> dict[str, str]:
+    if old and preview:
+        return dict((*NO_DELAY, *NEW_COORDINATOR))
+    return {
+        name: value
+        for name, value in (NO_DELAY if old else (*AT_ONCE, *SHARE, *STREAMS))
+        if name != "group.coordinator.new.enable"
+    }
+
+
 def main() -> int:
     """Explore; the exit code is 1 if the sides part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -183,12 +193,12 @@ def main() -> int:
     parser.add_argument("--sequences", type=int, default=30)
     parser.add_argument("--steps", type=int, default=30, help="of each, besides those that read the result")
     parser.add_argument("--classic", action="store_true", help="only APIs of classic groups and offsets")
+    parser.add_argument("--preview", action="store_true", help="3.7's new coordinator, which has consumer groups")
     parser.add_argument("--only", type=int, help="the number of a single sequence")
     arguments = parser.parse_args()
     old = arguments.release.startswith("3")
-    settings = SETTINGS | dict(NO_DELAY if old else (*AT_ONCE, *SHARE, *STREAMS))
-    settings.pop("group.coordinator.new.enable", None)
-    arguments.classic |= old
+    settings = SETTINGS | _settings(old=old, preview=arguments.preview)
+    arguments.classic |= old and not arguments.preview
     classes: dict[str, list[int]] = {}
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(arguments.release, settings=settings))

@@ -48,7 +48,7 @@ class GroupSequence:
         self._modern = self._chance(0.6) and not classic_only
         self._classic = not self._modern or self._chance(0.5)
         self._further: list[ShareSteps | StreamsSteps] = []
-        if not classic_only and self._chance(0.6):
+        if not (classic_only or self._old) and self._chance(0.6):
             self._modern = self._classic = self._chance(0.15)  # a group of one type receives requests of others
             self._further = [self._pick(ShareSteps, StreamsSteps)(random, self.group, self.topics)]
         self._instances = {slot: f"i{slot}" if self._chance(0.3) else None for slot in (*CLASSIC_SLOTS, *MODERN_SLOTS)}

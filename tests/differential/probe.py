@@ -155,6 +155,13 @@ class Probe:
         self._others.append(connection)
         return connection
 
+    def use(self, broker: int) -> None:
+        """Send everything from now on to this broker, such as the coordinator of a group."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+        self.address = self.addresses[broker]
+
     def topic(self, suffix: str = "t", *, partitions: int = 1, **config: str) -> str:
         """Create a topic of this case's own (underscores in a config's name mean dots); wait until it has leaders."""
         name = f"{self.name}-{suffix}"

@@ -27,8 +27,10 @@ __all__ = [
     "draw_member_id",
     "topic_of_ordered_partitions",
     "topics_in_hash_order",
+    "topics_in_id_order",
 ]
 
+THIRDS: Final = 3
 TABLE: Final = 16
 """The table of a HashMap or HashSet with at most 12 keys, if it was not made for a number of keys."""
 TABLES: Final = (4, 8, TABLE, 32, 64)
@@ -51,6 +53,20 @@ def topics_in_hash_order(probe: Probe, **partitions: int) -> list[str]:
     """
     assert len(partitions) <= TABLES[0]
     return _draw_topics(probe, partitions, lambda number, topic_id: hash_bucket(uuid_hash(topic_id), TABLE) == number)
+
+
+def topics_in_id_order(probe: Probe, **partitions: int) -> list[str]:
+    """Create at most three topics, given by suffix with their partitions, whose ids are in this order.
+
+    It is that of Uuid.compareTo, and that of hash tables of 16 buckets.
+    """
+    assert len(partitions) <= THIRDS
+
+    def is_ordered(number: int, topic_id: bytes) -> bool:
+        bucket = hash_bucket(uuid_hash(topic_id), TABLE)
+        return bucket * THIRDS // TABLE == number and topic_id[0] * THIRDS >> 7 == number
+
+    return _draw_topics(probe, partitions, is_ordered)
 
 
 def topic_of_ordered_partitions(probe: Probe, suffix: str = "t", *, partitions: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
 
-__all__ = ["uses_old_coordinator"]
+__all__ = ["is_first_preview", "uses_old_coordinator"]
 
 
 def uses_old_coordinator(config: BrokerConfig) -> bool:
@@ -20,3 +20,8 @@ def uses_old_coordinator(config: BrokerConfig) -> bool:
     protocols = config.values.get("group.coordinator.rebalance.protocols")
     serves_consumer_protocol = isinstance(protocols, (list, tuple)) and "consumer" in protocols
     return not (config.values.get("group.coordinator.new.enable") or serves_consumer_protocol)
+
+
+def is_first_preview(config: BrokerConfig) -> bool:
+    """Return True for the new coordinator as it was in 3.7, the first preview of consumer groups."""
+    return config.behaviour.consumer_groups_are_first_previews and not uses_old_coordinator(config)

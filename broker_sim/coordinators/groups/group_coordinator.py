@@ -12,12 +12,12 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.append_settings import settings_of
-from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, Log
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES, Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from broker_sim.coordinators.groups.group_shard import GroupShard
     from broker_sim.coordinators.internal_partitions import InternalPartitions
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.pending_writes import PendingWrite
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
+    from protocol_specs.message import Message
 
 __all__ = ["GroupCoordinator"]
 
@@ -46,6 +47,7 @@ class GroupCoordinator:
             host=host,
             make_shard=_make_shard,
             settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
+            value_types=_preview_values() if host.config.behaviour.consumer_groups_are_first_previews else NO_TYPES,
         )
 
     @property
@@ -91,6 +93,12 @@ class GroupCoordinator:
             CoordinatorError: The shard is loading or not here, or the operation is refused.
         """
         return self.runtime.read(self.partition_for(group_id), operation)
+
+
+def _preview_values() -> Mapping[int, type[Message]]:
+    from protocol_specs.schemas.coordinator.consumer_group_preview import PREVIEW_VALUES
+
+    return PREVIEW_VALUES
 
 
 def _make_shard(context: ShardContext) -> GroupShard:

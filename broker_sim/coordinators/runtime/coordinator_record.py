@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol_specs.schemas.record_serde import Log, decode_key, decode_value, encode_key, encode_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from protocol_specs.message import Message
 
-__all__ = ["NO_PRODUCER", "CoordinatorRecord", "Log", "Producer"]
+__all__ = ["NO_PRODUCER", "NO_TYPES", "CoordinatorRecord", "Log", "Producer"]
 
 Producer = tuple[int, int]
 """The producer id and epoch of transactional records."""
 NO_PRODUCER: Final[Producer] = (-1, -1)
+NO_TYPES: Final[Mapping[int, type[Message]]] = MappingProxyType({})
 
 
 class CoordinatorRecord(NamedTuple):
@@ -31,8 +35,12 @@ class CoordinatorRecord(NamedTuple):
         return key, None if self.value is None else encode_value(self.value, self.version)
 
     @classmethod
-    def decode(cls, log: Log, key: bytes, value: bytes | None) -> CoordinatorRecord:
+    def decode(
+        cls, log: Log, key: bytes, value: bytes | None, value_types: Mapping[int, type[Message]] = NO_TYPES
+    ) -> CoordinatorRecord:
         """Return the record of these bytes.
+
+        `value_types` has the classes of the record types whose values differ from those of the registry.
 
         Raises:
             UnknownRecordType: This release does not know the type of the record.
@@ -41,5 +49,5 @@ class CoordinatorRecord(NamedTuple):
         decoded = decode_key(log, key)
         if value is None:
             return cls(decoded, None)
-        body, version = decode_value(log, decoded.RECORD_TYPE, value)
+        body, version = decode_value(log, decoded.RECORD_TYPE, value, value_types)
         return cls(decoded, body, version)

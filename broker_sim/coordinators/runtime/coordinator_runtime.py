@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES
 from broker_sim.coordinators.runtime.pending_writes import PendingWrite
 from broker_sim.coordinators.runtime.shard_states import ShardState
 from broker_sim.replication.purgatory import ExpirationQueue
@@ -13,7 +13,7 @@ from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from twisted.internet.defer import Deferred
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard, ShardContext
     from broker_sim.coordinators.runtime.shard_runner import ShardRunner
     from broker_sim.metadata.metadata_image import MetadataImage
+    from protocol_specs.message import Message
 
 __all__ = ["CoordinatorRuntime"]
 
@@ -43,8 +44,10 @@ class CoordinatorRuntime(Generic[S]):
         host: CoordinatorHost,
         make_shard: Callable[[ShardContext], S],
         settings: Callable[[], AppendSettings],
+        value_types: Mapping[int, type[Message]] = NO_TYPES,
     ) -> None:
         self._log = log
+        self._value_types = value_types
         self._topic = log.value
         self._host = host
         self._make_shard = make_shard
@@ -142,6 +145,7 @@ class CoordinatorRuntime(Generic[S]):
                 make_shard=self._make_shard,
                 expirations=self._expirations,
                 settings=self._settings,
+                value_types=self._value_types,
             )
         return runner
 

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+from broker_sim.coordinators.runtime.coordinator_record import NO_TYPES, CoordinatorRecord
 from protocol_specs.errors import UnknownRecordType
 from protocol_specs.records.control_records import ControlRecordType, control_record_type, end_transaction_marker
 from protocol_specs.records.record_set import read_any_record_set
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.coordinators.runtime.coordinator_record import Log
     from broker_sim.coordinators.runtime.shard import Shard
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.log.stored_batch import StoredBatch
+    from protocol_specs.message import Message
 
 __all__ = ["LogReplay"]
 
@@ -29,13 +32,21 @@ _log = Logger()
 class LogReplay:
     """Replays the batches that the log has at the start, in steps; later batches are the shard's own."""
 
-    def __init__(self, log: ReplicaLog, schema: Log, shard: Shard, snapshots: SnapshotRegistry) -> None:
+    def __init__(
+        self,
+        log: ReplicaLog,
+        schema: Log,
+        shard: Shard,
+        snapshots: SnapshotRegistry,
+        value_types: Mapping[int, type[Message]] = NO_TYPES,
+    ) -> None:
         self.records = 0
         """The records replayed so far."""
         self._replica = log
         self._schema = schema
         self._shard = shard
         self._snapshots = snapshots
+        self._value_types = value_types
         self._batches = iter(list(log.batches()))
         self._committed = log.high_watermark
         snapshots.snapshot(0)
@@ -69,7 +80,7 @@ class LogReplay:
             if record.key is None:
                 continue
             try:
-                decoded = CoordinatorRecord.decode(self._schema, bytes(record.key), record.value)
+                decoded = CoordinatorRecord.decode(self._schema, bytes(record.key), record.value, self._value_types)
             except UnknownRecordType as error:
                 _log.warn(
                     "{partition}: ignoring a record of unknown type: {reason}",

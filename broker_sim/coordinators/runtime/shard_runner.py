@@ -25,7 +25,7 @@ from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from twisted.internet.interfaces import IDelayedCall
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.purgatory import ExpirationQueue
     from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.message import Message
 
 __all__ = ["ShardRunner"]
 
@@ -64,6 +65,7 @@ class ShardRunner(Generic[S]):
         make_shard: Callable[[ShardContext], S],
         expirations: ExpirationQueue,
         settings: Callable[[], AppendSettings],
+        value_types: Mapping[int, type[Message]],
     ) -> None:
         self.topic_partition = topic_partition
         self.state = ShardState.INITIAL
@@ -72,6 +74,7 @@ class ShardRunner(Generic[S]):
         self.last_written_offset = 0
         self.last_committed_offset = 0
         self._log = log
+        self._value_types = value_types
         self._host = host
         self._make_shard = make_shard
         self._settings = settings
@@ -139,7 +142,8 @@ class ShardRunner(Generic[S]):
             self._fail("this broker does not lead the partition")
             return
         assert self.shard is not None
-        self._continue_load(partition, LogReplay(partition.log, self._log, self.shard, self._snapshots))
+        replay = LogReplay(partition.log, self._log, self.shard, self._snapshots, self._value_types)
+        self._continue_load(partition, replay)
 
     def _continue_load(self, partition: Partition, replay: LogReplay) -> None:
         self._load_call = None

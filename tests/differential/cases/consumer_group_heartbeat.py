@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 VERSIONS: Final = (0, 1)
-PREVIEW_RECORDS: Final = {"3.7.2": "the records of 3.7's preview of consumer groups have other fields"}
-PREVIEW_ASSIGNOR: Final = {"3.7.2": "the uniform assignor of 3.7's preview gives other partitions"}
 
 
 def describe(probe: Probe, group: str, note: str = "") -> None:
@@ -76,7 +74,7 @@ def requests_that_are_invalid(probe: Probe) -> None:
     list_own_groups(probe, 4)
 
 
-@case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
+@case(settings=AT_ONCE)
 def one_member(probe: Probe) -> None:
     topic = known_topic(probe, partitions=3)
     group = group_of(probe)
@@ -117,7 +115,7 @@ def ids_that_the_coordinator_gives(probe: Probe) -> None:
             member.leave(note="leaves")
 
 
-@case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
+@case(settings=AT_ONCE)
 def two_members_share_a_topic(probe: Probe) -> None:
     topic = known_topic(probe, partitions=4)
     for assignor in ("uniform", "range"):
@@ -145,7 +143,7 @@ def two_members_share_a_topic(probe: Probe) -> None:
         write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(settings=AT_ONCE, pending=PREVIEW_ASSIGNOR)
+@case(settings=AT_ONCE)
 def members_that_join_one_after_another(probe: Probe) -> None:
     topics = topics_in_hash_order(probe, t=5, u=2, v=1)
     for assignor in ("uniform", "range"):
@@ -189,7 +187,7 @@ def epochs_that_are_wrong(probe: Probe) -> None:
     describe(probe, group)
 
 
-@case(settings=AT_ONCE, pending=PREVIEW_RECORDS)
+@case(settings=AT_ONCE)
 def static_members(probe: Probe) -> None:
     topic = known_topic(probe, partitions=2)
     group = group_of(probe)
@@ -312,3 +310,60 @@ def members_without_topics(probe: Probe) -> None:
             for each in members:
                 each.report()
             describe(probe, group, "at the end")
+
+
+@case(settings=AT_ONCE)
+def odd_ids(probe: Probe) -> None:
+    topic = known_topic(probe)
+    for number, name in enumerate((" ", "a b", "x" * 300, "é", "a\0b", "..", "a/b")):
+        group = group_of(probe, f"g{number}")
+        for fields in (
+            {"member_id": name},
+            {"instance": name},
+            {"rack": name},
+            {"assignor": name},
+            {"topics": [name]},
+            {"topics": [topic, topic]},
+        ):
+            usual: dict[str, Any] = {"topics": [topic], "owned": {}, "rebalance_ms": 1000}
+            member = fields.pop("member_id", f"m{next(iter(fields))[:1] if fields else ''}")
+            request = consumer_heartbeat(group, member, 0, **(usual | fields))
+            probe.exchange(request, 0, note=f"{number} {list(fields)}", only=lambda r: r | {"assignment": None})
+        probe.exchange(
+            consumer_heartbeat(group + name, "m", 0, topics=[topic], owned={}, rebalance_ms=1),
+            0,
+            note=str(number),
+            only=lambda r: r | {"assignment": None},
+        )
+
+
+@case(settings=AT_ONCE)
+def fields_after_the_join(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=2)
+    topic_id = probe.topic_id(topic)
+    group = group_of(probe)
+    member = Consumer(probe, group, "m1", [topic])
+    member.join()
+    for fields in (
+        {"topics": []},
+        {"topics": [topic]},
+        {"topics": [""]},
+        {"topics": [topic], "rebalance_ms": 0},
+        {"rebalance_ms": 2**31 - 1},
+        {"rebalance_ms": -2},
+        {"instance": "i"},
+        {"instance": ""},
+        {"rack": ""},
+        {"rack": "r"},
+        {"assignor": ""},
+        {"assignor": "range"},
+        {"assignor": "Range"},
+        {"owned": {topic_id: [0, 0]}},
+        {"owned": {topic_id: [7]}},
+        {"owned": {b"x" * 16: [0]}},
+        {"owned": {topic_id: []}},
+        {"owned": {}},
+        {"topics": [topic], "owned": {topic_id: [0, 1]}, "rebalance_ms": 5},
+    ):
+        member.beat(note=str(list(fields)), **fields)
+    list_own_groups(probe, 4)

@@ -38,10 +38,7 @@ GROUP = 32
 ONLY_NEW = ("4.3.1",)
 
 
-@case(
-    settings=AT_ONCE,
-    pending={"3.7.2": "records of 3.7's preview have other fields, and its OffsetDelete lists offsets that exist"},
-)
+@case(settings=AT_ONCE)
 def offsets_of_members(probe: Probe) -> None:
     topic, other = known_topic(probe, partitions=2), known_topic(probe, "u")
     ids = {topic: probe.topic_id(topic), other: probe.topic_id(other)}

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from broker_sim.errors import BrokerSimError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
 
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
 
-__all__ = ["AssignorError", "GroupSpec", "MemberSpec", "PartitionAssignor"]
+__all__ = [
+    "AssignorError",
+    "GroupSpec",
+    "MemberSpec",
+    "PartitionAssignor",
+    "RacksOf",
+    "UnexpectedAssignorError",
+    "no_racks",
+]
+
+
+RacksOf: TypeAlias = "Callable[[bytes, int], AbstractSet[str]]"
+"""Topic id and partition -> the racks of its replicas."""
 
 
 class AssignorError(BrokerSimError):
     """No assignment can be computed. Mirrors PartitionAssignorException."""
+
+
+class UnexpectedAssignorError(AssignorError):
+    """A defect of Kafka's algorithm ends it, such as a NullPointerException; the text is that of Java 17."""
+
+
+def no_racks(topic_id: bytes, partition: int) -> AbstractSet[str]:  # noqa: ARG001
+    """Return no racks, for the assignors that do not use them."""
+    return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +63,8 @@ class GroupSpec:
     """The number of partitions per subscribed topic that exists."""
     assigned: AbstractSet[tuple[bytes, int]] = frozenset()
     """The partitions that are in the target assignment of a member so far."""
+    racks_of: RacksOf = no_racks
+    """The racks of the replicas of a partition, where assignors use them."""
 
     def partitions_of(self, topic_id: bytes) -> int:
         """Return the number of partitions of a topic.

@@ -15,7 +15,9 @@ from broker_sim.coordinators.groups.classic.leaving import Leaving
 from broker_sim.coordinators.groups.classic.rebalances import Rebalances
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.sync_phase import SyncPhase
+from broker_sim.coordinators.groups.coordinator_choice import is_first_preview
 from broker_sim.coordinators.groups.group_journal import GroupJournal
+from broker_sim.coordinators.groups.group_registry import other_type
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.schemas.coordinator.group_metadata import GroupMetadataKey
 
@@ -78,6 +80,7 @@ class ClassicGroups:
         self._joins = JoinPhase(context, self.rebalances, old_coordinator=old_coordinator)
         self._syncs = SyncPhase(context, self.rebalances, old_coordinator=old_coordinator)
         self._leaving = Leaving(self.rebalances, old_coordinator=old_coordinator)
+        self._refuses_other_types = is_first_preview(context.config)
         self.servers: dict[GroupType, ServesClassicProtocol] = {}
         """The servers of groups of other types that classic members may join."""
 
@@ -109,6 +112,13 @@ class ClassicGroups:
         return self.create(group_id) if group is None else group
 
     def _server(self, group: Group) -> ServesClassicProtocol | None:
+        """Return the server of a group of another type, None if classic members cannot join it.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND in 3.7's preview.
+        """
+        if self._refuses_other_types:
+            raise other_type(ClassicGroup, group.group_id)
         return self.servers.get(group.type)
 
     # Requests.
@@ -125,7 +135,10 @@ class ClassicGroups:
             return self.join_created(request.group_id, joining)
         if isinstance(group, ClassicGroup):
             return self._joins.join(group, joining, created=False)
-        server = self._server(group)
+        try:
+            server = self._server(group)
+        except CoordinatorError as error:
+            return joining.refuse(error.error_code, request.member_id)
         if server is None:
             return joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NO_MEMBER_ID)
         return server.classic_join(group, joining)
@@ -139,12 +152,10 @@ class ClassicGroups:
             CoordinatorError: The group refuses the request.
         """
         group = self._groups.get(request.group_id)
-        if group is None or group.is_empty():
-            raise CoordinatorError(_UNKNOWN)
-        if isinstance(group, ClassicGroup):
+        if isinstance(group, ClassicGroup) and not group.is_empty():
             return self._syncs.sync(group, request, response)
-        server = self._server(group)
-        if server is None:
+        server = None if group is None or isinstance(group, ClassicGroup) else self._server(group)
+        if group is None or server is None or group.is_empty():
             raise CoordinatorError(_UNKNOWN)
         return server.classic_sync(group, request, client, response)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.coordinators.groups.assignors.preview_uniform_assignor import PreviewUniformAssignor
 from broker_sim.coordinators.groups.assignors.range_assignor import RangeAssignor
+from broker_sim.coordinators.groups.assignors.sticky_range_assignor import StickyRangeAssignor
 from broker_sim.coordinators.groups.assignors.uniform_assignor import UniformAssignor
 from broker_sim.coordinators.groups.group_configs import group_config_int
 from broker_sim.coordinators.groups.modern.subscription_metadata import metadata_hash, topic_metadata
@@ -13,17 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.coordinators.groups.assignors.assignor import PartitionAssignor
     from broker_sim.coordinators.groups.modern.subscription_metadata import TopicMetadata
     from broker_sim.coordinators.runtime.shard import ShardContext
 
 __all__ = ["ConsumerConfig", "supported_assignors"]
 
-_BUILT_IN: Final[Mapping[bool, Mapping[str, PartitionAssignor]]] = {
-    extras_stay: {assignor.name: assignor for assignor in (UniformAssignor(extras_stay=extras_stay), RangeAssignor())}
-    for extras_stay in (True, False)
-}
-"""By `uniform_extras_stay` of the release: the assignors by name."""
 _CLASS_PREFIX: Final = "org.apache.kafka.coordinator.group.assignor."
 
 
@@ -32,7 +31,17 @@ def supported_assignors(config: BrokerConfig) -> list[str]:
     names = config.values["group.consumer.assignors"]
     assert isinstance(names, list)
     found = [name.removeprefix(_CLASS_PREFIX).removesuffix("Assignor").lower() for name in names]
-    return [name for name in found if name in _BUILT_IN[config.behaviour.uniform_extras_stay]]
+    return [name for name in found if name in _assignors_of(config.behaviour)]
+
+
+@cache
+def _assignors_of(behaviour: ReleaseBehaviour) -> Mapping[str, PartitionAssignor]:
+    """Return the assignors of a release by name."""
+    uniform: PartitionAssignor = UniformAssignor(extras_stay=behaviour.uniform_extras_stay)
+    if behaviour.consumer_groups_are_first_previews:
+        uniform = PreviewUniformAssignor()
+    range_assignor = StickyRangeAssignor() if behaviour.range_assignor_is_sticky else RangeAssignor()
+    return {assignor.name: assignor for assignor in (uniform, range_assignor)}
 
 
 class ConsumerConfig:
@@ -46,7 +55,7 @@ class ConsumerConfig:
     @property
     def assignors(self) -> Mapping[str, PartitionAssignor]:
         """The assignors of group.consumer.assignors by name; the first is the default."""
-        built_in = _BUILT_IN[self.behaviour.uniform_extras_stay]
+        built_in = _assignors_of(self.behaviour)
         return {name: built_in[name] for name in supported_assignors(self._host.config)}
 
     @property

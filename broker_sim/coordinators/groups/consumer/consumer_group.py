@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
+from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
+from broker_sim.coordinators.groups.consumer.record_format import record_format
 from broker_sim.coordinators.groups.consumer.resolved_regex import NOT_RESOLVED, ResolvedRegex
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, count, is_homogeneous
@@ -39,6 +41,8 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
     def __init__(self, snapshots: SnapshotRegistry, group_id: str, *, behaviour: ReleaseBehaviour) -> None:
         super().__init__(snapshots, group_id, first_epoch=int(behaviour.consumer_groups_begin_at_one))
         self._first_preview = behaviour.consumer_groups_are_first_previews
+        self.records = record_format(behaviour)
+        """The functions that make the records whose fields differ between releases."""
         self._keeps_assignment_epochs = behaviour.groups_time_their_assignments
         self.static_members: TimelineDict[str, str] = TimelineDict(snapshots)
         """Instance id -> member id."""
@@ -86,6 +90,10 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
             and self.static_members.get(old.instance_id) == old.member_id
         ):
             self.static_members.pop(old.instance_id)
+
+    def new_member(self, member_id: str) -> ConsumerMember:
+        """Return a member that has not joined yet."""
+        return (PreviewMember if self._first_preview else ConsumerMember)(member_id=member_id)
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         """Return the member that holds an instance id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.classic_members import ClassicMembers
@@ -17,10 +18,13 @@ from broker_sim.coordinators.groups.consumer.member_lookup import (
     check_epoch,
     dynamic_member,
     held_static_member,
+    joining_preview_member,
     joining_static_member,
 )
 from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate, epoch_records
 from broker_sim.coordinators.groups.consumer.migration import Migration
+from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
+from broker_sim.coordinators.groups.consumer.preview_replay import PreviewReplay
 from broker_sim.coordinators.groups.consumer.regex_subscriptions import RegexSubscriptions
 from broker_sim.coordinators.groups.modern.epoch_groups import EpochGroups
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
@@ -63,7 +67,8 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
 
     def __init__(self, context: ShardContext, groups: GroupRegistry, classic: ClassicGroups) -> None:
         self.config = ConsumerConfig(context)
-        replay = ConsumerReplay(context.snapshots, groups, behaviour=self.config.behaviour)
+        replay_type = PreviewReplay if self.config.behaviour.consumer_groups_are_first_previews else ConsumerReplay
+        replay = replay_type(context.snapshots, groups, behaviour=self.config.behaviour)
         super().__init__(context, groups, ConsumerGroup, replay, DescribedGroup)
         self.migration = Migration(context, self.config, classic)
         self.classic_members = ClassicMembers(context, self, classic)
@@ -111,9 +116,14 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
         group = self._group_of_heartbeat(request.group_id, records, joins=joins)
         self.check_size(group, request.member_id)
         member_id = request.member_id or self.new_member_id()
+        replaced: ConsumerMember | None = None
         owned = None if request.topic_partitions is None else from_topics(request.topic_partitions)
         if request.instance_id is None:
             member = dynamic_member(group, member_id, create=joins)
+        elif joins and self.config.behaviour.consumer_groups_are_first_previews:
+            member, replaced = joining_preview_member(group, member_id, request.instance_id, records)
+            if replaced is not None:
+                self.timers.stop_all(group.group_id, replaced.member_id)
         elif joins:
             member = joining_static_member(group, member_id, request.instance_id, records, classic=False)
         else:
@@ -124,12 +134,18 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
             context=self._context,
             config=self.config,
             group=group,
-            old=member,
+            old=replaced or member,
             new=_updated(member, request, client),
             records=records,
             owned=owned,
+            replaces=replaced is not None,
         )
-        updated = self.run(update)
+        try:
+            updated = self.run(update)
+        except CoordinatorError:
+            if self.config.behaviour.consumer_groups_are_first_previews:
+                self._keep_unrecorded(group, member, is_new=replaced is None)
+            raise
         self._start_session(group.group_id, updated)
         self.report(group, member, updated)
         response = ConsumerGroupHeartbeatResponse(
@@ -137,25 +153,32 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
             member_epoch=updated.member_epoch,
             heartbeat_interval_ms=self.config.heartbeat_interval_ms(group.group_id),
         )
-        if joins or self._requests_assignment(request, member, updated) or updated.assigned != member.assigned:
+        if joins or self._requests_assignment(request, update) or updated.assigned != member.assigned:
             response.assignment = self._assignment(member, updated)
         return CoordinatorResult(records, response)
 
-    def _requests_assignment(
-        self, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, member: ConsumerMember
-    ) -> bool:
+    def _keep_unrecorded(self, group: ConsumerGroup, member: ConsumerMember, *, is_new: bool) -> None:
+        """Keep a member that 3.7 puts into its tables before the join fails, and its group."""
+        if self._groups.get(group.group_id) is not group:
+            self._groups.add(group)
+        if is_new and member.member_id not in group.members:
+            group.put_member(member)
+
+    def _requests_assignment(self, request: ConsumerGroupHeartbeatRequest, update: MemberUpdate) -> bool:
         """Return True if a request has all fields: the member needs its assignment again after an error.
 
-        In the first preview the owned partitions are enough, and a new epoch also sends the assignment.
+        In the first preview the owned partitions are enough, and each step of the member also sends the assignment.
         """
         owns = request.topic_partitions is not None
         if self.config.behaviour.consumer_groups_are_first_previews:
-            return owns or member.member_epoch != before.member_epoch
+            return owns or update.progressed
         subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         return owns and subscribes and request.rebalance_timeout_ms != _NO_VALUE
 
     def _assignment(self, before: ConsumerMember, member: ConsumerMember) -> Assignment:
         """Return the partitions of a member in the order of the tables in which its release keeps them."""
+        if isinstance(member, PreviewMember):
+            return Assignment(topic_partitions=member.topics_of("assigned", TopicPartitions))
         if not self.config.behaviour.groups_time_their_assignments:
             return Assignment(topic_partitions=to_topics(member.assigned, TopicPartitions))
         kept = {} if before.progress == member.progress else before.assigned
@@ -196,7 +219,10 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
         """Remove a member, or pause a static one. Mirrors consumerGroupLeave."""
-        group = self._groups.existing_of(ConsumerGroup, request.group_id)
+        if self.config.behaviour.consumer_groups_are_first_previews:
+            group = self._group_of_heartbeat(request.group_id, [], joins=False)
+        else:
+            group = self._groups.existing_of(ConsumerGroup, request.group_id)
         response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
         if request.instance_id is None:
             member = group.existing_member(request.member_id)
@@ -210,7 +236,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
             pending_revocation=NO_PARTITIONS,
             assignment_epochs=dict.fromkeys(each_partition(member.assigned), 0) if member.assignment_epochs else {},
         )
-        return CoordinatorResult([consumer_records.current_assignment_record(group.group_id, paused)], response)
+        return CoordinatorResult([group.records.current_assignment_record(group.group_id, paused)], response)
 
     def _remove(
         self, group: ConsumerGroup, member: ConsumerMember, reason: str, response: Any
@@ -232,7 +258,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
         ]
         fingerprint = self.config.fingerprint(group.all_topics(subscribers, regexes))
         changed = (fingerprint or None) != (group.metadata.get() or None)
-        records += epoch_records(group.group_id, group.group_epoch.get() + 1, fingerprint, changed=changed)
+        records += epoch_records(group, group.group_epoch.get() + 1, fingerprint, changed=changed)
         for member in members:
             self.timers.stop_all(group.group_id, member.member_id)
             self._journal.removed(group.group_id, member.member_id, reason)

@@ -62,6 +62,7 @@ __all__ = [
     "member_tombstones",
     "partition_metadata_record",
     "partition_metadata_tombstone",
+    "recorded_topics",
     "regex_record",
     "regex_tombstone",
     "target_record",
@@ -117,22 +118,25 @@ def partition_metadata_record(group_id: str, topics: Mapping[str, SubscribedTopi
     """Return the record of the subscribed topics, which was written up to 4.0."""
     return CoordinatorRecord(
         ConsumerGroupPartitionMetadataKey(group_id=group_id),
-        ConsumerGroupPartitionMetadataValue(
-            topics=[
-                TopicMetadata(
-                    topic_id=topics[name].topic_id,
-                    topic_name=name,
-                    num_partitions=topics[name].partitions,
-                    partition_metadata=[
-                        PartitionMetadata(partition=partition, racks=list(racks))
-                        for partition, racks in enumerate(topics[name].racks)
-                        if racks
-                    ],
-                )
-                for name in hash_order(topics)
-            ]
-        ),
+        ConsumerGroupPartitionMetadataValue(topics=recorded_topics(topics)),
     )
+
+
+def recorded_topics(topics: Mapping[str, SubscribedTopic]) -> list[TopicMetadata]:
+    """Return the subscribed topics as their record has them."""
+    return [
+        TopicMetadata(
+            topic_id=topics[name].topic_id,
+            topic_name=name,
+            num_partitions=topics[name].partitions,
+            partition_metadata=[
+                PartitionMetadata(partition=partition, racks=list(racks))
+                for partition, racks in enumerate(topics[name].racks)
+                if racks
+            ],
+        )
+        for name in hash_order(topics)
+    ]
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:

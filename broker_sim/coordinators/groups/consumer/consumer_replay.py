@@ -43,6 +43,7 @@ __all__ = ["ConsumerReplay"]
 class ConsumerReplay(EpochReplay[ConsumerGroup, ConsumerMember]):
     """Applies records to the consumer groups of one shard."""
 
+    _member_type: ClassVar[type[ConsumerMember]] = ConsumerMember
     _no_assignment: ClassVar = {
         "assigned": NO_PARTITIONS,
         "pending_revocation": NO_PARTITIONS,
@@ -50,7 +51,7 @@ class ConsumerReplay(EpochReplay[ConsumerGroup, ConsumerMember]):
     }
 
     def __init__(self, snapshots: SnapshotRegistry, groups: GroupRegistry, *, behaviour: ReleaseBehaviour) -> None:
-        super().__init__(groups, ConsumerGroup, ConsumerMember)
+        super().__init__(groups, ConsumerGroup, self._member_type)
         self._snapshots = snapshots
         self._behaviour = behaviour
         self._hashes = behaviour.groups_hash_their_topics

@@ -19,25 +19,36 @@ _OWN_MEMBER_IDS_SINCE: Final = 1
 
 
 def check_heartbeat(
-    request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Iterable[str], *, is_preview: bool
+    request: ConsumerGroupHeartbeatRequest,
+    api_version: int,
+    assignors: Iterable[str],
+    *,
+    is_preview: bool,
+    blanks_are_empty: bool = True,
 ) -> None:
     """Raise unless the fields of a request fit together.
 
     `is_preview` is the order of the checks before 4.0, which know no expressions and no member ids of clients.
 
+    With `blanks_are_empty` an id of spaces alone is empty, as since 3.8.
+
     Raises:
         CoordinatorError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR.
     """
+
+    def check_not_empty(value: str | None, message: str) -> None:
+        _refuse_if(value is not None and not (value.strip() if blanks_are_empty else value), message)
+
     names_itself = api_version >= _OWN_MEMBER_IDS_SINCE
     if not is_preview and (names_itself or request.member_epoch > 0 or request.member_epoch == LEAVE_EPOCH):
-        _check_not_empty(request.member_id, "MemberId can't be empty.")
-    _check_not_empty(request.group_id, "GroupId can't be empty.")
-    _check_not_empty(request.instance_id, "InstanceId can't be empty.")
-    _check_not_empty(request.rack_id, "RackId can't be empty.")
+        check_not_empty(request.member_id, "MemberId can't be empty.")
+    check_not_empty(request.group_id, "GroupId can't be empty.")
+    check_not_empty(request.instance_id, "InstanceId can't be empty.")
+    check_not_empty(request.rack_id, "RackId can't be empty.")
     if is_preview:
         _refuse_if(request.subscribed_topic_regex is not None, "SubscribedTopicRegex is not supported yet.")
         if request.member_epoch > 0 or request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
-            _check_not_empty(request.member_id, "MemberId can't be empty.")
+            check_not_empty(request.member_id, "MemberId can't be empty.")
     if request.member_epoch == 0:
         _check_join(request, is_preview=is_preview)
     elif request.member_epoch == STATIC_LEAVE_EPOCH:
@@ -63,10 +74,6 @@ def _check_join(request: ConsumerGroupHeartbeatRequest, *, is_preview: bool) -> 
         request.subscribed_topic_names is None and request.subscribed_topic_regex is None,
         "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
     )
-
-
-def _check_not_empty(value: str | None, message: str) -> None:
-    _refuse_if(value is not None and not value.strip(), message)
 
 
 def _refuse_if(refused: bool, message: str) -> None:  # noqa: FBT001 - the only argument that varies

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
-from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
 from broker_sim.coordinators.groups.modern.epoch_member import STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.topic_partitions import contains_all
 from protocol_specs.error_codes import ErrorCode
@@ -19,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
+    from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
 
-__all__ = ["check_epoch", "dynamic_member", "held_static_member", "joining_static_member"]
+__all__ = ["check_epoch", "dynamic_member", "held_static_member", "joining_preview_member", "joining_static_member"]
 
 
 def dynamic_member(group: ConsumerGroup, member_id: str, *, create: bool) -> ConsumerMember:
@@ -32,7 +32,7 @@ def dynamic_member(group: ConsumerGroup, member_id: str, *, create: bool) -> Con
     """
     member = group.members.get(member_id)
     if member is None and create:
-        return ConsumerMember(member_id=member_id)
+        return group.new_member(member_id)
     return group.existing_member(member_id)
 
 
@@ -48,20 +48,34 @@ def joining_static_member(
     if holder is None:
         return dynamic_member(group, member_id, create=True)
     modern = not (classic or holder.uses_classic_protocol)
-    if modern and holder.member_epoch != STATIC_LEAVE_EPOCH:
-        raise CoordinatorError(
-            ErrorCode.UNRELEASED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
-            f"is owned by {holder.member_id} member.",
-        )
+    if modern:
+        _check_released(holder, member_id, instance_id)
     replacement = replace(holder, member_id=member_id, member_epoch=0, previous_member_epoch=0)
     records += consumer_records.member_tombstones(group.group_id, [holder.member_id])
     records += [
-        consumer_records.member_record(group.group_id, replacement),
-        consumer_records.target_record(group.group_id, member_id, group.target_of(holder.member_id)),
-        consumer_records.current_assignment_record(group.group_id, replacement),
+        group.records.member_record(group.group_id, replacement),
+        group.records.target_record(group.group_id, member_id, group.target_of(holder.member_id)),
+        group.records.current_assignment_record(group.group_id, replacement),
     ]
     return replacement
+
+
+def joining_preview_member(
+    group: ConsumerGroup, member_id: str, instance_id: str, records: list[CoordinatorRecord]
+) -> tuple[ConsumerMember, ConsumerMember | None]:
+    """Return a new static member of 3.7's preview, and the one that it replaces: its tombstones are added.
+
+    The new one has the partitions of the other, and nothing else.
+
+    Raises:
+        CoordinatorError: UNRELEASED_INSTANCE_ID: the holder of the instance id has not left.
+    """
+    holder = group.static_member(instance_id)
+    if holder is None:
+        return dynamic_member(group, member_id, create=True), None
+    _check_released(holder, member_id, instance_id)
+    records += consumer_records.member_tombstones(group.group_id, [holder.member_id])
+    return replace(group.new_member(member_id), assigned=holder.assigned), holder
 
 
 def held_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
@@ -79,6 +93,15 @@ def held_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -
             f"Static member {member_id} with instance id {instance_id} was fenced by member {holder.member_id}.",
         )
     return holder
+
+
+def _check_released(holder: ConsumerMember, member_id: str, instance_id: str) -> None:
+    if holder.member_epoch != STATIC_LEAVE_EPOCH:
+        raise CoordinatorError(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
+            f"is owned by {holder.member_id} member.",
+        )
 
 
 def check_epoch(member: ConsumerMember, received: int, owned: Iterable[Any] | None) -> None:

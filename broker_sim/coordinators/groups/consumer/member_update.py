@@ -7,12 +7,18 @@ member, (b) bump the group epoch, (c) compute the target assignment, (d) reconci
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.current_assignment import Reconciliation
+from broker_sim.coordinators.groups.consumer.preview_assignment import next_preview_step
+from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
+from broker_sim.coordinators.groups.modern.subscription_metadata import partition_racks
 from broker_sim.coordinators.groups.modern.target_assignment import compute_target_assignment
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS
+from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.groups.consumer.consumer_config import ConsumerConfig
@@ -44,16 +50,20 @@ class MemberUpdate:
     """The member subscribes to other topics than before."""
     epoch_needed: bool = False
     """Something else than the subscription requires a new epoch."""
+    replaces: bool = False
+    """The member of 3.7's preview replaces a static one: the target assignment is computed anew."""
     group_epoch: int = field(init=False)
     computed: bool = field(init=False, default=False)
     """A new target assignment was computed."""
+    progressed: bool = field(init=False, default=False)
+    """The member came nearer to its target assignment."""
     _homogeneous: bool = field(init=False, default=True)
 
     def record_member(self) -> None:
         """Step (a): record the member if it changed."""
         if self.new == self.old:
             return
-        self.records.append(consumer_records.member_record(self.group.group_id, self.new))
+        self.records.append(self.group.records.member_record(self.group.group_id, self.new))
         self.topics_changed = self.new.subscribed_topic_names != self.old.subscribed_topic_names or (
             self.new.subscribed_topic_regex or ""
         ) != (self.old.subscribed_topic_regex or "")
@@ -75,19 +85,19 @@ class MemberUpdate:
         changed = (fingerprint or None) != (group.metadata.get() or None)
         if changed or needed:
             self.group_epoch += 1
-            self.records += epoch_records(group.group_id, self.group_epoch, fingerprint, changed=changed)
+            self.records += epoch_records(group, self.group_epoch, fingerprint, changed=changed)
         group.refresh_metadata_at(now_ms + REFRESH_MS, self.group_epoch)
 
     def assign(self) -> tuple[int, TopicPartitions]:
         """Step (c): return the epoch of the target assignment and the member's part, computed anew if it is due.
 
         Raises:
-            CoordinatorError: The assignor failed.
+            CoordinatorError: The assignor failed, or in 3.7 a static member replaces itself.
         """
         group, new = self.group, self.new
         now_ms = self.context.now_ms()
         waits = group.awaits_assignment_interval(now_ms, self.config.assignment_interval_ms(group.group_id))
-        if self.group_epoch <= group.assignment_epoch.get() or waits:
+        if (self.group_epoch <= group.assignment_epoch.get() and not self.replaces) or waits:
             return group.assignment_epoch.get(), group.target_for(new.member_id, new.instance_id)
         holder = group.static_member(new.instance_id)
         assignors = self.config.assignors
@@ -101,10 +111,13 @@ class MemberUpdate:
             homogeneous=self._homogeneous,
             topics=self.context.host.metadata_cache.image.topics,
             topic_names=group.topics_of,
+            racks_of=partial(partition_racks, self.context.host.metadata_cache.image),
         )
+        if self.replaces and holder is not None and holder.member_id == new.member_id:
+            raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)  # 3.7 removes the member that it has just added
         self.computed = True
         self.records += [
-            consumer_records.target_record(group.group_id, member_id, partitions)
+            group.records.target_record(group.group_id, member_id, partitions)
             for member_id, partitions in target.changed.items()
         ]
         computed_ms = now_ms if self.config.behaviour.groups_time_their_assignments else 0
@@ -121,18 +134,22 @@ class MemberUpdate:
         changed = compares and self.topics_changed
         if self.new.is_reconciled_to(target_epoch) and not changed:
             return self.new
-        step = Reconciliation(
-            target_epoch=target_epoch,
-            target=target,
-            is_free=self.group.is_free,
-            owned=self.owned,
-            subscribed=self._subscribed_ids() if compares else None,
-            subscription_changed=changed,
-            keeps_epochs=self.config.behaviour.groups_time_their_assignments,
-        )
-        updated = step.next_step(self.new)
+        if isinstance(self.new, PreviewMember):
+            updated: ConsumerMember = next_preview_step(self.new, target_epoch, target, self.group.is_free, self.owned)
+        else:
+            step = Reconciliation(
+                target_epoch=target_epoch,
+                target=target,
+                is_free=self.group.is_free,
+                owned=self.owned,
+                subscribed=self._subscribed_ids() if compares else None,
+                subscription_changed=changed,
+                keeps_epochs=self.config.behaviour.groups_time_their_assignments,
+            )
+            updated = step.next_step(self.new)
         if updated != self.new:
-            self.records.append(consumer_records.current_assignment_record(self.group.group_id, updated))
+            self.progressed = True
+            self.records.append(self.group.records.current_assignment_record(self.group.group_id, updated))
         return updated
 
     def _subscribed_ids(self) -> frozenset[bytes]:
@@ -140,10 +157,11 @@ class MemberUpdate:
         return frozenset(topics[name].topic_id for name in self.group.topics_of(self.new) if name in topics)
 
 
-def epoch_records(group_id: str, epoch: int, fingerprint: object, *, changed: bool) -> list[CoordinatorRecord]:
+def epoch_records(group: ConsumerGroup, epoch: int, fingerprint: object, *, changed: bool) -> list[CoordinatorRecord]:
     """Return the records of a group epoch; up to 4.0 changed topics have a record of their own."""
+    group_id = group.group_id
     if isinstance(fingerprint, int):
         return [consumer_records.group_epoch_record(group_id, epoch, fingerprint)]
     assert isinstance(fingerprint, dict)
-    topics = [consumer_records.partition_metadata_record(group_id, fingerprint)] if changed else []
+    topics = [group.records.partition_metadata_record(group_id, fingerprint)] if changed else []
     return [*topics, consumer_records.group_epoch_record(group_id, epoch, 0)]

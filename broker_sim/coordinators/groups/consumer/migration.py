@@ -72,7 +72,7 @@ class Migration:
         group_id, epoch = new.group_id, old.generation_id
         members = [new.members[member_id] for member_id in new.member_ids()]
         records += [consumer_records.member_record(group_id, member) for member in members]
-        records += epoch_records(group_id, epoch, fingerprint, changed=True)
+        records += epoch_records(new, epoch, fingerprint, changed=True)
         records += [consumer_records.target_record(group_id, each.member_id, each.assigned) for each in members]
         records.append(consumer_records.assignment_epoch_record(group_id, epoch, 0))
         records += [consumer_records.current_assignment_record(group_id, member) for member in members]

@@ -117,7 +117,7 @@ class RegexSubscriptions:
         metadata_changed = (fingerprint or None) != (group.metadata.get() or None)
         if changed or metadata_changed:
             epoch = group.group_epoch.get() + 1
-            records += epoch_records(group_id, epoch, fingerprint, changed=metadata_changed)
+            records += epoch_records(group, epoch, fingerprint, changed=metadata_changed)
             group.refresh_metadata_at(now_ms + REFRESH_MS, epoch)
         return CoordinatorResult(records, None)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from broker_sim.metadata.metadata_image import MetadataImage, TopicImage
 
-__all__ = ["TopicMetadata", "metadata_hash", "topic_metadata"]
+__all__ = ["TopicMetadata", "metadata_hash", "partition_racks", "topic_metadata"]
 
 _INT32: Final = struct.Struct("<i")
 _UINT64: Final = struct.Struct("<Q")
@@ -42,6 +42,11 @@ def topic_metadata(image: MetadataImage, names: Iterable[str], *, racks: bool) -
             racks_of = tuple(tuple(sorted(set(each))) for each in _racks(image, topic)) if racks else ()
             found[name] = TopicMetadata(topic.topic_id, len(topic.partitions), racks_of if any(racks_of) else ())
     return found
+
+
+def partition_racks(image: MetadataImage, topic_id: bytes, partition: int) -> frozenset[str]:
+    """Return the racks of the replicas of a partition."""
+    return frozenset(_racks(image, image.topics_by_id[topic_id])[partition])
 
 
 def metadata_hash(image: MetadataImage, names: Iterable[str]) -> int:

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.assignors.assignor import AssignorError, GroupSpec, MemberSpec
+from broker_sim.coordinators.groups.assignors.assignor import (
+    AssignorError,
+    GroupSpec,
+    MemberSpec,
+    UnexpectedAssignorError,
+    no_racks,
+)
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order
@@ -14,7 +20,7 @@ from protocol_specs.java_hash import hash_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from broker_sim.coordinators.groups.assignors.assignor import PartitionAssignor
+    from broker_sim.coordinators.groups.assignors.assignor import PartitionAssignor, RacksOf
     from broker_sim.coordinators.groups.modern.modern_group import ModernGroup
     from broker_sim.coordinators.groups.modern.modern_member import ModernMember
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
@@ -42,11 +48,13 @@ def compute_target_assignment(
     homogeneous: bool,
     topics: Mapping[str, TopicImage],
     topic_names: Callable[[Any], Iterable[str]],
+    racks_of: RacksOf = no_racks,
 ) -> TargetAssignment:
     """Run an assignor over the members of a group, of which `updated` is new or changed.
 
     `replaced_id` is the member id that a static member had before: its target assignment goes to `updated`.
-    `topic_names` returns the topics that a member subscribes to, in Kafka's order.
+    `topic_names` returns the topics that a member subscribes to, in Kafka's order; `racks_of` the racks of the replicas
+    of a partition.
 
     Raises:
         CoordinatorError: The assignor failed; UNKNOWN_SERVER_ERROR.
@@ -66,7 +74,9 @@ def compute_target_assignment(
         )
     assigned = {each for target in group.target.values() for each in each_partition(target)}
     try:
-        found = assignor.assign(GroupSpec(specs, homogeneous, counts, assigned))
+        found = assignor.assign(GroupSpec(specs, homogeneous, counts, assigned, racks_of))
+    except UnexpectedAssignorError as error:
+        raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error) or None) from error
     except AssignorError as error:
         raise CoordinatorError(
             ErrorCode.UNKNOWN_SERVER_ERROR,

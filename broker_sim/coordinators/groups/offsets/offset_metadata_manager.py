@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import OffsetCommitted, OffsetRemoved
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
+from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, uses_old_coordinator
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.offsets.committed_offset import (
     ARRIVAL,
@@ -79,6 +79,7 @@ class OffsetMetadataManager:
         self._deleted_topics: dict[str, None] = {}
         self._version = context.config.behaviour.offset_commit_value_version
         self._old_coordinator = uses_old_coordinator(context.config)
+        self._is_first_preview = is_first_preview(context.config)
         self.replays: Mapping[type[Message], Callable[[Replayed], None]] = {
             LegacyOffsetCommitKey: self._replay,
             OffsetCommitKey: self._replay,
@@ -145,7 +146,7 @@ class OffsetMetadataManager:
         Raises:
             CoordinatorError: The member may not commit.
         """
-        makes_group = generation_id < 0 or self._context.config.behaviour.transactional_commits_make_groups
+        makes_group = generation_id < 0 or self._old_coordinator
         if self._groups.get(group_id) is None and not makes_group:
             raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
         group = self._existing_or_created(group_id)
@@ -169,10 +170,7 @@ class OffsetMetadataManager:
             return group
         if member_epoch < 0:
             return self._existing_or_created(group_id)
-        if (
-            api_version >= GROUP_NOT_FOUND_SINCE
-            and not self._context.config.behaviour.commits_of_unknown_groups_have_no_generation
-        ):
+        if api_version >= GROUP_NOT_FOUND_SINCE and not self._old_coordinator:
             self._groups.existing(group_id)  # raises
         raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION)
 
@@ -261,8 +259,7 @@ class OffsetMetadataManager:
     def _is_unstable(self, group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> bool:
         if self._pending.has_offset(group_id, partition):
             return True
-        waits = self._context.config.behaviour.commits_in_flight_are_unstable
-        return waits and self._offsets.get(group_id, partition) is not committed
+        return self._old_coordinator and self._offsets.get(group_id, partition) is not committed
 
     def has_open_transaction(self, producer_id: int) -> bool:
         """Return True if a transaction of the producer has offsets here."""
@@ -274,21 +271,27 @@ class OffsetMetadataManager:
 
     # Deletions.
 
-    def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> CoordinatorResult[list[ErrorCode]]:
-        """Delete offsets of partitions; the response has one error per partition. Mirrors deleteOffsets.
+    def delete(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> CoordinatorResult[dict[TopicPartition, ErrorCode]]:
+        """Delete offsets of partitions; the response has the errors of those that it lists. Mirrors deleteOffsets.
 
         Raises:
             CoordinatorError: The group does not exist, or its offsets cannot be deleted.
         """
         group = self._groups.existing(group_id)
         group.check_offset_delete()
-        subscribed = [group.is_subscribed_to(partition.topic) for partition in partitions]
-        results = [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if each else ErrorCode.NONE for each in subscribed]
-        chosen = [partition for partition, refused in zip(partitions, subscribed, strict=True) if not refused]
+        refused = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        results = {each: refused if group.is_subscribed_to(each.topic) else ErrorCode.NONE for each in partitions}
+        chosen = [partition for partition in partitions if not results[partition]]
+        if self._is_first_preview:
+            absent = [partition for partition in chosen if self._offsets.get(group_id, partition) is None]
+            results = {each: error for each, error in results.items() if each not in absent}
+            chosen = [partition for partition in chosen if partition not in absent]
         removed_offsets = self._to_remove(group_id, chosen)
         records = [self._tombstone(group_id, partition) for partition in removed_offsets]
         events: list[Event] = [self._removed(group_id, partition, "deleted") for partition in removed_offsets]
-        if self._context.config.behaviour.offset_deletion_ends_groups and ErrorCode.NONE in results:
+        if self._old_coordinator and ErrorCode.NONE in results.values():
             removed = dict.fromkeys(partitions)
             if not self._pending.has_transaction(group_id) and all(
                 partition in removed for partition, _ in self._offsets.of_group(group_id)
@@ -329,7 +332,7 @@ class OffsetMetadataManager:
 
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:  # noqa: ARG002
         """Delete the offsets of deleted topics. Mirrors onPartitionsDeleted."""
-        if deleted_topics:
+        if deleted_topics and not self._is_first_preview:
             self._deleted_topics.update(dict.fromkeys(sorted(deleted_topics)))
             self._context.timers.schedule_if_absent(DELETED_TOPICS_KEY, 0, self._delete_offsets_of_topics)
 

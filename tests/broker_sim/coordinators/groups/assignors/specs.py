@@ -24,13 +24,20 @@ def spec_of(
     counts: Mapping[int, int],
     subscriptions: Mapping[str, tuple[int, ...]],
     targets: Mapping[str, TopicPartitions] | None = None,
+    racks: Mapping[str, str] | None = None,
+    partition_racks: Mapping[tuple[int, int], str] | None = None,
 ) -> GroupSpec:
-    """Return the spec of topics (number -> partitions) and members (id -> topic numbers)."""
+    """Return the spec of topics (number -> partitions) and members (id -> topic numbers).
+
+    `racks` has those of members, `partition_racks` one per topic number and partition.
+    """
+    replicas = {(topic_id(number), index): {rack} for (number, index), rack in (partition_racks or {}).items()}
     targets = targets or {}
     members = {
         member_id: MemberSpec(
             dict.fromkeys(topic_id(number) for number in numbers),
             dict(targets.get(member_id, {})),
+            rack_id=(racks or {}).get(member_id),
         )
         for member_id, numbers in subscriptions.items()
     }
@@ -39,6 +46,7 @@ def spec_of(
         homogeneous=len({frozenset(numbers) for numbers in subscriptions.values()}) <= 1,
         partition_counts={topic_id(number): count for number, count in counts.items()},
         assigned={each for member in members.values() for each in each_partition(member.target)},
+        racks_of=lambda topic, partition: replicas.get((topic, partition), set()),
     )
 
 
