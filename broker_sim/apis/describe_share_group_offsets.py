@@ -19,6 +19,7 @@ from broker_sim.coordinators.operation_errors import client_error, refused
 from broker_sim.share_partitions.share_partition_manager import shares
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order_of_integers
 from protocol_specs.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponse,
     DescribeShareGroupOffsetsResponseGroup,
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.share.state_requests import Results
     from broker_sim.share_partitions.latest_offsets import Offsets
     from protocol_specs.message import Message
-    from protocol_specs.messages.describe_share_group_offsets import (
-        DescribeShareGroupOffsetsRequest,
-        DescribeShareGroupOffsetsRequestGroup,
-    )
+from protocol_specs.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+)
 
 UNINITIALIZED: Final = -1
 Group = DescribeShareGroupOffsetsResponseGroup
@@ -87,7 +88,7 @@ def _describe(group: DescribeShareGroupOffsetsRequestGroup, context: RequestCont
             partitions = [Partition(partition_index=each, start_offset=UNINITIALIZED) for each in topic.partitions]
             missing.append(Topic(topic_name=topic.topic_name, partitions=partitions))
         else:
-            wanted[found.topic_id] = topic.partitions
+            wanted[found.topic_id] = hash_order_of_integers(set(topic.partitions))
     if not wanted:
         return succeed(Group(group_id=group.group_id, topics=missing))
     if not group.group_id or not all(wanted.values()):

@@ -33,11 +33,16 @@ def handle(request: JoinGroupRequest, context: RequestContext) -> HandlerResult:
         return _finished(join_refusal(client_error(error.error_code), request.member_id), context)
     client = client_info(context)
     parked: ParkedResponse[JoinGroupResponse] = ParkedResponse()
-    member_id = request.member_id if uses_old_coordinator(context.broker.config) else ""
+    names_member = uses_old_coordinator(context.broker.config)
     written = context.broker.coordinators.groups.write(
         request.group_id, "classic-group-join", lambda shard: shard.classic.join(request, client, parked)
     )
-    written.then(lambda _: None, refusal(lambda error_code, _: parked.complete(join_refusal(error_code, member_id))))
+
+    def refuse(error_code: ErrorCode, _: str | None) -> None:
+        is_exception = error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        parked.complete(join_refusal(error_code, request.member_id if names_member and not is_exception else ""))
+
+    written.then(lambda _: None, refusal(refuse))
     parked.deferred.addCallback(lambda response: _finished(response, context))
     return parked.deferred
 

@@ -208,3 +208,24 @@ def bodies_that_are_wrong(probe: Probe) -> None:
         (14, 0, b"\0\1g\0\0\0\1\0\1m\xff\xff\xff\xff", "null assignments"),
     ):
         probe.raw_body(api_key, version, body, note=note)
+
+
+@case(settings=NO_DELAY)
+def subscriptions_decide_what_is_deleted(probe: Probe) -> None:
+    topics = [probe.topic(suffix) for suffix in ("t", "u", "v")]
+    group = group_of(probe)
+    member = Member(
+        probe, group, protocols=(("range", subscription(topics[0])), ("roundrobin", subscription(topics[1])))
+    )
+    probe.exchange(commit(group, *((topic, {0: 1}) for topic in topics)), 8)
+    everything = [(topic, [0]) for topic in topics]
+    probe.exchange(offset_delete(group, *everything[2:]), 0, note="no members")
+    member.join()
+    probe.exchange(offset_delete(group, *everything), 0, note="completing")
+    member.sync({member.id: b"all"})
+    probe.exchange(offset_delete(group, *everything), 0, note="stable")
+    member.protocols = (("range", b"garbage"),)
+    member.join(note="garbage")
+    probe.exchange(offset_delete(group, *everything), 0, note="garbage")
+    member.leave()
+    probe.exchange(offset_delete(group, *everything), 0, note="empty")

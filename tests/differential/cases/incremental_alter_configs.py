@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from protocol_specs.messages.alter_configs import AlterConfigsRequest
 from protocol_specs.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
@@ -22,6 +23,7 @@ from tests.differential.config_requests import (
     await_source,
     await_value,
     incremental,
+    legacy,
 )
 from tests.differential.requests import all_versions
 
@@ -457,3 +459,48 @@ def bodies_that_are_wrong(probe: Probe) -> None:
         (1, b"\1\2\0", "a flag of 2"),
     ):
         probe.raw_body(44, version, body, note=note)
+
+
+@case(releases=("4.3.1",))
+def groups_changed_in_odd_ways(probe: Probe) -> None:
+    name = probe.name
+    key = "consumer.session.timeout.ms"
+    for version in all_versions(IncrementalAlterConfigsRequest):
+        for changes in (
+            [(key, SET, "50000"), (key, SET, "51000")],
+            [(key, SET, None)],
+            [(key, SET, "")],
+            [(key, SET, " 50000 ")],
+            [(key, SET, "50000.0")],
+            [(key, SET, "99999999999")],
+            [(key, APPEND, "1")],
+            [(key, SUBTRACT, "1")],
+            [(key, 9, "1")],
+            [(key, DELETE, "1")],
+            [("", SET, "1")],
+            [("share.renew.acknowledge.enable", SET, "TRUE")],
+            [("share.auto.offset.reset", SET, "LATEST")],
+            [("share.auto.offset.reset", SET, "by_duration:P1D")],
+            [("share.auto.offset.reset", SET, "by_duration:-P1D")],
+            [("share.auto.offset.reset", SET, "by_duration:")],
+            [("share.isolation.level", SET, "READ_COMMITTED")],
+            [("share.isolation.level", APPEND, "x")],
+            [("consumer.heartbeat.interval.ms", SET, "15000"), (key, DELETE, None)],
+        ):
+            probe.exchange(incremental((GROUP, name, changes), validate_only=True), version, note=str(changes))
+    for resources in (
+        ((GROUP, name, [(key, SET, "50000")]), (GROUP, name, [(key, SET, "50000")])),
+        ((GROUP, "", [(key, SET, "50000")]), (GROUP, name, [(key, SET, "1")]), (TOPIC, "none", [("x", SET, "1")])),
+    ):
+        probe.exchange(incremental(*resources, validate_only=True), 1, note=str(len(resources)))
+    for version in all_versions(AlterConfigsRequest):
+        for values in (
+            [(key, "50000")],
+            [(key, None)],
+            [(key, "x")],
+            [],
+            [("unknown", "1")],
+            [(key, "50000"), (key, "51000")],
+        ):
+            probe.exchange(legacy((GROUP, name, values), validate_only=True), version, note=str(values))
+        probe.exchange(legacy((GROUP, "", [(key, "50000")])), version, note="no name")

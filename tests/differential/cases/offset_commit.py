@@ -235,3 +235,24 @@ def bodies_that_are_wrong(probe: Probe) -> None:
         (8, b"\2g\xff\xff\xff\xff\0\0\1\0", "a null member id"),
     ):
         probe.raw_body(8, version, body, note=note)
+
+
+@case(settings=NO_DELAY, releases=("4.3.1",))
+def topics_by_id(probe: Probe) -> None:
+    topic, other = probe.topic(partitions=2), probe.topic("u")
+    ids = {topic: probe.topic_id(topic), other: probe.topic_id(other)}
+    group = group_of(probe)
+    for chosen in (
+        ids,
+        {topic: ids[topic]},
+        {},
+        {topic: ids[other], other: ids[topic]},
+        {topic: b"x" * 16, other: ids[other]},
+        {topic: ids[topic], other: ids[topic]},
+    ):
+        probe.exchange(commit(group, (topic, {0: 1, 5: 1}), (other, {0: 2}), ids=chosen), 10, note=str(len(chosen)))
+        probe.exchange(fetch_offsets(group, (topic, [0, 5]), (other, [0]), ids=chosen), 10, note=str(len(chosen)))
+    probe.exchange(fetch_offsets(group, everything=True), 10)
+    probe.exchange(fetch_offsets(group, everything=True), 9)
+    probe.exchange(commit(group, (topic, {}), ids=ids), 10, note="no partitions")
+    probe.exchange(commit(group, ids=ids), 10, note="no topics")

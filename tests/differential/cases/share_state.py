@@ -29,7 +29,7 @@ from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
-from tests.differential.group_requests import commit, group_of, list_own_groups
+from tests.differential.group_requests import OFFSETS_TOPIC, commit, group_of, list_own_groups
 from tests.differential.probe import attempts
 from tests.differential.requests import batch, fill
 from tests.differential.share_requests import (
@@ -269,3 +269,47 @@ def offsets_of_groups_that_are_unknown(probe: Probe) -> None:
     probe.exchange(alter_offsets(new, {topic: {0: 0}}), 0, note="a new group")
     list_own_groups(probe, 5)
     probe.exchange(describe_offsets((new, None)), 1)
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def offsets_in_odd_ways(probe: Probe) -> None:
+    topic, other = known_topic(probe, partitions=2), known_topic(probe, "u")
+    group = share_group_of(probe)
+    for version in (0, 1):
+        for topics in (
+            None,
+            {},
+            {topic: [1, 0, 0, 1]},
+            {topic: []},
+            {topic: [9, -1]},
+            {"unknown": [1, 0, 0]},
+            {"": [0]},
+            {OFFSETS_TOPIC: [0]},
+        ):
+            for name in (group, "", "none"):
+                probe.exchange(
+                    describe_offsets((name, topics)),
+                    version,
+                    note=f"{name[-4:]} {topics if topics is None else len(topics)}",
+                )
+    for topics in (
+        {},
+        {topic: {}},
+        {topic: {0: 5, 1: 6}},
+        {topic: {0: -1}},
+        {topic: {9: 1}},
+        {"unknown": {0: 1}},
+        {"": {0: 1}},
+        {OFFSETS_TOPIC: {0: 1}},
+        {topic: {0: 2**62}},
+    ):
+        for name in (group, "", f"{group}-x"):
+            probe.exchange(alter_offsets(name, topics), 0, note=f"{name[-3:]} {list(topics.values())}")
+            probe.exchange(describe_offsets((name, None)), 0)
+    for topics in ((), (other,), (topic,), (topic, topic), ("unknown",), ("",), (OFFSETS_TOPIC,)):
+        for name in (group, "", "none"):
+            probe.exchange(delete_offsets(name, *topics), 0, note=f"{name[-4:]} {len(topics)}")
+    member = ShareConsumer(probe, group, "m", [topic])
+    member.join()
+    probe.exchange(alter_offsets(group, {topic: {0: 1}}), 0, note="with members")
+    probe.exchange(delete_offsets(group, topic), 0, note="with members")

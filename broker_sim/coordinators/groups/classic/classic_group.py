@@ -96,6 +96,8 @@ class ClassicGroup:
         """A member has joined since the initial rebalance delay began: the delay may be extended."""
         self.topics: frozenset[str] | None = None
         """The topics to which the members subscribe; None if they are not known."""
+        self.join_phase_failed = False
+        """The join phase of the old coordinator has failed: nothing completes it any more."""
         self.rebalance_reason = ""
         """The reason of the last rebalance, for reports."""
         self._services = services
@@ -405,8 +407,12 @@ class ClassicGroup:
             CoordinatorError: UNKNOWN_SERVER_ERROR: the members cannot vote, or their metadata cannot be read.
         """
         self.generation_id += 1
-        self.protocol_name = self.select_protocol() if self.members else None
-        self.topics = self.compute_topics()
+        try:
+            self.protocol_name = self.select_protocol() if self.members else None
+            self.topics = self.compute_topics()
+        except CoordinatorError:
+            self.join_phase_failed = self._services.old_coordinator
+            raise
         self.transition_to(_COMPLETING if self.members else _EMPTY)
         self.pending_sync_members.clear()
 

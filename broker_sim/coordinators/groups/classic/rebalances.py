@@ -132,7 +132,8 @@ class Rebalances:
         maybeCompleteJoinPhase.
         """
         is_initial = group.previous_state is _EMPTY and self._has_initial_delay
-        if group.state is _PREPARING and not is_initial and group.has_all_members_joined:
+        is_over = group.has_all_members_joined and not group.join_phase_failed
+        if group.state is _PREPARING and not is_initial and is_over:
             return self.complete_join_phase(group)
         return NOTHING
 
