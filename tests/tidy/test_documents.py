@@ -32,6 +32,8 @@ RUN_BY = {
     "-o advertised.listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0 "
     "-o listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT": "tests/broker_sim/test_serve.py",
     "python -m benchmarks.producer": "tests/interop_python/test_producer_benchmark.py",
+    "python benchmarks/consumer.py 100": "tests/interop_python/test_consumer_benchmark.py",
+    "python benchmarks/consumer.py 1000": "tests/interop_python/test_consumer_benchmark.py",
     "python benchmarks/soak.py --minutes 10": "tests/interop_python/test_soak.py",
     "python benchmarks/thread_models.py": "tests/broker_sim/network/test_thread_models.py",
     "broker-sim serve --brokers 3 --topic orders:6:3 --data-dir ./data": "tests/broker_sim/test_serve.py",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from tests.differential.case import case
 from tests.differential.coordinator_barriers import known_topic
-from tests.differential.group_requests import group_of
+from tests.differential.group_records import write_records
+from tests.differential.group_requests import OFFSETS_TOPIC, group_of
 from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe
 from tests.differential.steady_ids import topics_in_hash_order
 
@@ -81,3 +82,24 @@ def a_partition_to_revoke_returns_to_its_member(probe: Probe) -> None:
     second.leave()
     first.report(note="has revoked it, and gets it again")
     probe.exchange(consumer_describe(group), 1, note="after the return")
+    write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def an_older_epoch_is_assigned_as_the_members_of_that_epoch_subscribed(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=4)
+    for assignor in ("range", "uniform"):
+        group = group_of(probe, assignor)
+        stays, leaves = (Consumer(probe, group, name, [topic], assignor=assignor) for name in ("m4", "m3"))
+        stays.join()
+        leaves.join()
+        leaves.leave(note="a new epoch, not assigned yet")
+        Consumer(probe, group, "m2", [], assignor=assignor).join(
+            note="without topics: the epoch stays, and is assigned"
+        )
+        probe.exchange(consumer_describe(group), 1, note="before the next epoch")
+        stays.beat()
+        last = Consumer(probe, group, "m1", [topic], assignor=assignor)
+        last.join(note="with topics: the next epoch")
+        probe.exchange(consumer_describe(group), 1, note="after the next epoch")
+        write_records(probe, OFFSETS_TOPIC, group)

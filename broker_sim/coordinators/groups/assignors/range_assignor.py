@@ -22,9 +22,12 @@ class RangeAssignor:
         """Return the ranges by member; what members had before does not matter."""
         order = sorted(spec.members, key=lambda member_id: _rank(member_id, spec.members[member_id].instance_id))
         subscribers: dict[bytes, list[str]] = {}
-        for member_id in order:
-            for topic_id in spec.members[member_id].topic_ids:
-                subscribers.setdefault(topic_id, []).append(member_id)
+        if spec.homogeneous:
+            subscribers = dict.fromkeys(spec.members[order[0]].topic_ids if order else (), order)
+        else:
+            for member_id in order:
+                for topic_id in spec.members[member_id].topic_ids:
+                    subscribers.setdefault(topic_id, []).append(member_id)
         assignments: dict[str, dict[bytes, frozenset[int]]] = {member_id: {} for member_id in order}
         for topic_id, member_ids in subscribers.items():
             quota, extra = divmod(spec.partitions_of(topic_id), len(member_ids))

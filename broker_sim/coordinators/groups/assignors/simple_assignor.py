@@ -44,6 +44,8 @@ class SimpleAssignor:
         members = list(spec.members)
         subscriptions = [list(spec.members[member_id].topic_ids) for member_id in members]
         topics = list(dict.fromkeys(topic_id for topic_ids in subscriptions for topic_id in topic_ids))
+        if spec.homogeneous:
+            topics = subscriptions[0] if subscriptions else []
         if not topics:
             return {}
         units = {topic_id: self._units(topic_id, spec.partitions_of(topic_id)) for topic_id in topics}

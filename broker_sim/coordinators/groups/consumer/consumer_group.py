@@ -156,6 +156,13 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         count(counts, _regexes_of(added), 1)
         return counts
 
+    @property
+    def is_homogeneous(self) -> bool:
+        """True if all members subscribe alike. Mirrors ModernGroup.subscriptionType."""
+        return self.has_homogeneous(
+            dict(self.subscribers.items()), dict(self.regex_subscribers.items()), len(self.members)
+        )
+
     def has_homogeneous(self, subscribers: Mapping[str, int], regexes: Mapping[str, int], members: int) -> bool:
         """Return True if all members subscribe to the same names, or to nothing but the same expression."""
         if regexes:

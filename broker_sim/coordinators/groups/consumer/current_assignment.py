@@ -57,11 +57,15 @@ class Reconciliation:
         updated = self._next_step(member)
         if updated is member or not self.keeps_epochs:
             return updated
+        # A partition that was to be revoked and is assigned again gets a new epoch.
+        known = member.assignment_epochs
+        kept = {partition: known[partition] for partition in each_partition(member.assigned) if partition in known}
         epochs = {
-            partition: member.assignment_epochs.get(partition, updated.member_epoch)
-            for held in (updated.assigned, updated.pending_revocation)
-            for partition in each_partition(held)
+            partition: known.get(partition, updated.member_epoch)
+            for partition in each_partition(updated.pending_revocation)
         }
+        for partition in each_partition(updated.assigned):
+            epochs[partition] = kept.get(partition, updated.member_epoch)
         return replace(updated, assignment_epochs=epochs)
 
     def _next_step(self, member: ConsumerMember) -> ConsumerMember:

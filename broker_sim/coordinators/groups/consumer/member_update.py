@@ -58,6 +58,7 @@ class MemberUpdate:
     progressed: bool = field(init=False, default=False)
     """The member came nearer to its target assignment."""
     _homogeneous: bool = field(init=False, default=True)
+    """The subscriptions before the update, until a new epoch or a refresh counts the changed member."""
 
     def record_member(self) -> None:
         """Step (a): record the member if it changed."""
@@ -72,15 +73,16 @@ class MemberUpdate:
         """Step (b): a new group epoch if the subscription or the subscribed topics changed."""
         group, now_ms = self.group, self.context.now_ms()
         self.group_epoch = group.group_epoch.get()
-        subscribers = group.subscribers_with([self.old], self.new)
-        regexes = group.regex_subscribers_with([self.old], self.new)
-        is_new = self.new.member_id not in group.members and group.static_member(self.new.instance_id) is None
-        self._homogeneous = group.has_homogeneous(subscribers, regexes, len(group.members) + is_new)
+        self._homogeneous = group.is_homogeneous
         is_first = not self.group_epoch and self.config.behaviour.new_consumer_groups_get_an_epoch
         names_changed = self.new.subscribed_topic_names != self.old.subscribed_topic_names
         needed = self.epoch_needed or names_changed or is_first
         if not (needed or group.has_metadata_expired(now_ms)):
             return
+        subscribers = group.subscribers_with([self.old], self.new)
+        regexes = group.regex_subscribers_with([self.old], self.new)
+        is_new = self.new.member_id not in group.members and group.static_member(self.new.instance_id) is None
+        self._homogeneous = group.has_homogeneous(subscribers, regexes, len(group.members) + is_new)
         fingerprint = self.config.fingerprint(group.all_topics(subscribers, regexes))
         changed = (fingerprint or None) != (group.metadata.get() or None)
         if changed or needed:

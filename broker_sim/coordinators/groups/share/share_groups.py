@@ -218,6 +218,7 @@ class _MemberUpdate:
         self.records = records
         self.group_epoch = group.group_epoch.get()
         self.subscribers: Mapping[str, int] = dict(group.subscribers.items())
+        self._homogeneous = is_homogeneous(self.subscribers, len(group.members))
         self._bumped = False
 
     def run(self, before: ModernMember) -> ModernMember:
@@ -250,6 +251,8 @@ class _MemberUpdate:
         if not self._bumped and not self._group.has_metadata_expired(now_ms):
             return
         self.subscribers = self._group.subscribers_with([] if self._old is None else [self._old], self._new)
+        members = len(self._group.members) + (self._new.member_id not in self._group.members)
+        self._homogeneous = is_homogeneous(self.subscribers, members)
         fingerprint = metadata_hash(self._image, self.subscribers)
         self._bumped |= fingerprint != (self._group.metadata.get() or 0)
         if self._bumped:
@@ -265,14 +268,13 @@ class _MemberUpdate:
             return epoch, group.target_of(self._new.member_id)
         initialization = group.initialization.get() or Initialization()
         assignable = {key: topic.partitions for key, topic in initialization.initialized.items()}
-        members = len(group.members) + (self._new.member_id not in group.members)
         target = compute_target_assignment(
             group,
             SimpleAssignor(assignable),
             group_epoch=self.group_epoch,
             updated=self._new,
             replaced_id=None,
-            homogeneous=is_homogeneous(self.subscribers, members),
+            homogeneous=self._homogeneous,
             topics=self._image.topics,
             topic_names=_subscription,
         )
