@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.share.state_requests import Results
     from broker_sim.share_partitions.latest_offsets import Offsets
     from protocol_specs.message import Message
-from protocol_specs.messages.describe_share_group_offsets import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-)
+    from protocol_specs.messages.describe_share_group_offsets import (
+        DescribeShareGroupOffsetsRequest,
+        DescribeShareGroupOffsetsRequestGroup,
+    )
 
 UNINITIALIZED: Final = -1
 Group = DescribeShareGroupOffsetsResponseGroup
