@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered, to_topics
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
@@ -55,6 +55,7 @@ __all__ = [
     "assignment_epoch_tombstone",
     "current_assignment_record",
     "current_assignment_tombstone",
+    "described",
     "group_epoch_record",
     "group_epoch_tombstone",
     "member_record",
@@ -70,20 +71,27 @@ __all__ = [
 ]
 
 
+def described(member: ConsumerMember) -> dict[str, Any]:
+    """Return the fields of a member's subscription that its record has in every release."""
+    return {
+        "instance_id": member.instance_id,
+        "rack_id": member.rack_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "subscribed_topic_names": sorted(member.subscribed_topic_names),
+        "subscribed_topic_regex": member.subscribed_topic_regex,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "server_assignor": member.server_assignor,
+    }
+
+
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
     """Return the record of a member's subscription."""
     classic = member.classic
     return CoordinatorRecord(
         ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id),
         ConsumerGroupMemberMetadataValue(
-            instance_id=member.instance_id,
-            rack_id=member.rack_id,
-            client_id=member.client_id,
-            client_host=member.client_host,
-            subscribed_topic_names=sorted(member.subscribed_topic_names),
-            subscribed_topic_regex=member.subscribed_topic_regex,
-            rebalance_timeout_ms=member.rebalance_timeout_ms,
-            server_assignor=member.server_assignor,
+            **described(member),
             classic_member_metadata=None
             if classic is None
             else ClassicMemberMetadata(

@@ -87,8 +87,11 @@ class ConsumerReplay(EpochReplay[ConsumerGroup, ConsumerMember]):
             subscribed_topic_regex=value.subscribed_topic_regex,
             rebalance_timeout_ms=value.rebalance_timeout_ms,
             server_assignor=value.server_assignor,
-            classic=_classic(value.classic_member_metadata),
+            classic=self._classic_of(value),
         )
+
+    def _classic_of(self, value: Any) -> Any:
+        return _classic(value.classic_member_metadata)
 
     def _target(self, value: Any) -> TopicPartitions:
         return from_topics(value.topic_partitions)

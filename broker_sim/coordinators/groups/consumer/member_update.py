@@ -57,8 +57,8 @@ class MemberUpdate:
     """A new target assignment was computed."""
     progressed: bool = field(init=False, default=False)
     """The member came nearer to its target assignment."""
-    _homogeneous: bool = field(init=False, default=True)
-    """The subscriptions before the update, until a new epoch or a refresh counts the changed member."""
+    _homogeneous: bool | None = field(init=False, default=None)
+    """Whether all members subscribe alike, counted with a new epoch or a refresh; None: as before the update."""
 
     def record_member(self) -> None:
         """Step (a): record the member if it changed."""
@@ -73,7 +73,6 @@ class MemberUpdate:
         """Step (b): a new group epoch if the subscription or the subscribed topics changed."""
         group, now_ms = self.group, self.context.now_ms()
         self.group_epoch = group.group_epoch.get()
-        self._homogeneous = group.is_homogeneous
         is_first = not self.group_epoch and self.config.behaviour.new_consumer_groups_get_an_epoch
         names_changed = self.new.subscribed_topic_names != self.old.subscribed_topic_names
         needed = self.epoch_needed or names_changed or is_first
@@ -110,7 +109,7 @@ class MemberUpdate:
             group_epoch=self.group_epoch,
             updated=new,
             replaced_id=holder.member_id if holder is not None and holder.member_id != new.member_id else None,
-            homogeneous=self._homogeneous,
+            homogeneous=group.is_homogeneous if self._homogeneous is None else self._homogeneous,
             topics=self.context.host.metadata_cache.image.topics,
             topic_names=group.topics_of,
             racks_of=partial(partition_racks, self.context.host.metadata_cache.image),

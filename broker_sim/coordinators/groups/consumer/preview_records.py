@@ -38,16 +38,7 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
     """Return the record of a member's subscription."""
     return CoordinatorRecord(
         ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id),
-        PreviewMemberMetadataValue(
-            instance_id=member.instance_id,
-            rack_id=member.rack_id,
-            client_id=member.client_id,
-            client_host=member.client_host,
-            subscribed_topic_names=sorted(member.subscribed_topic_names),
-            subscribed_topic_regex=member.subscribed_topic_regex,
-            rebalance_timeout_ms=member.rebalance_timeout_ms,
-            server_assignor=member.server_assignor,
-        ),
+        PreviewMemberMetadataValue(**consumer_records.described(member)),
     )
 
 

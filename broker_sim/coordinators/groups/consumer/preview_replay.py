@@ -29,18 +29,8 @@ class PreviewReplay(ConsumerReplay):
         "pending_assignment": NO_PARTITIONS,
     }
 
-    def _described(self, member: ConsumerMember, value: Any) -> ConsumerMember:
-        return replace(
-            member,
-            instance_id=value.instance_id,
-            rack_id=value.rack_id,
-            client_id=value.client_id,
-            client_host=value.client_host,
-            subscribed_topic_names=frozenset(value.subscribed_topic_names),
-            subscribed_topic_regex=value.subscribed_topic_regex,
-            rebalance_timeout_ms=value.rebalance_timeout_ms,
-            server_assignor=value.server_assignor,
-        )
+    def _classic_of(self, value: Any) -> None:
+        """Return None: the preview has no classic members in consumer groups."""
 
     def _assigned(self, member: ConsumerMember, value: Any) -> ConsumerMember:
         assert isinstance(member, PreviewMember)
