@@ -45,7 +45,7 @@ class AsyncShareConsumer(EventLoopConsumer[ShareConsumerCore]):
         parsed = share_consumer_options(options)
         super().__init__(
             parsed.client,
-            lambda core, run_callback: ShareConsumerCore(core, parsed.share, parsed.group, run_callback=run_callback),
+            parsed.make_core,
             random,
             auto_create_topics=parsed.allow_auto_create_topics,
         )
@@ -88,7 +88,7 @@ class AsyncShareConsumer(EventLoopConsumer[ShareConsumerCore]):
         self._started().acknowledge(record, kind)
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
-        """Choose the outcome of a record that could not be read: one of the offsets of CorruptRecords.
+        """Choose the outcome of a record that could not be read: one of CorruptRecords or RecordDeserializationError.
 
         Raises:
             IllegalState: share.acknowledgement.mode is implicit, or the last poll did not raise for the record.

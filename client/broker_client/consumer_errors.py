@@ -72,14 +72,15 @@ class LogTruncated(BrokerError):
 class RecordDeserializationError(SerializationError):
     """key.deserializer or value.deserializer raised for a record; `__cause__` is its error.
 
-    Mirrors RecordDeserializationException. The position stays at the record: seek past it to read on. `origin` is "key"
-    or "value", `record` has both as bytes.
+    Mirrors RecordDeserializationException. The position of a Consumer stays at the record: seek past it to read on. A
+    ShareConsumer releases the record; `acknowledge_offset` changes that before the next poll. `origin` is "key" or
+    "value", `record` has both as bytes. `outcome` ends the text.
     """
 
-    def __init__(self, origin: str, record: ConsumerRecord, reason: Exception) -> None:
+    def __init__(self, origin: str, record: ConsumerRecord, reason: Exception, outcome: str) -> None:
         super().__init__(
             f"{origin}.deserializer raised for the record of {record.topic}-{record.partition} at offset "
-            f"{record.offset}: {type(reason).__name__}: {reason}; seek past it to read on"
+            f"{record.offset}: {type(reason).__name__}: {reason}; {outcome}"
         )
         self.origin = origin
         self.partition = TopicPartition(record.topic, record.partition)

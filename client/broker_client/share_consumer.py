@@ -47,7 +47,7 @@ class ShareConsumer(ThreadedConsumer[ShareConsumerCore]):
         parsed = share_consumer_options(options)
         super().__init__(
             parsed.client,
-            lambda core, run_callback: ShareConsumerCore(core, parsed.share, parsed.group, run_callback=run_callback),
+            parsed.make_core,
             random,
             auto_create_topics=parsed.allow_auto_create_topics,
         )
@@ -78,6 +78,7 @@ class ShareConsumer(ThreadedConsumer[ShareConsumerCore]):
         Raises:
             IllegalState: there is no subscription, or records of the poll before are not acknowledged (explicit).
             CorruptRecords: a batch fails its checksum; it is rejected.
+            RecordDeserializationError: the next record cannot be deserialized; it is released.
             TopicAuthorizationFailed, GroupAuthorizationFailed: the client may not read the topic, or use the group.
             UnsupportedVersion: the brokers do not serve share groups, or not what an option or RENEW needs.
             ProducerTimeout: no broker responded for default.api.timeout.ms.
@@ -94,7 +95,7 @@ class ShareConsumer(ThreadedConsumer[ShareConsumerCore]):
         self._open_core.acknowledge(record, kind)
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
-        """Choose the outcome of a record that could not be read: one of the offsets of CorruptRecords.
+        """Choose the outcome of a record that could not be read: one of CorruptRecords or RecordDeserializationError.
 
         Raises:
             IllegalState: share.acknowledgement.mode is implicit, or the last poll did not raise for the record.

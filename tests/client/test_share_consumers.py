@@ -18,7 +18,7 @@ from broker_client import (
     ShareConsumer,
     TopicIdPartition,
 )
-from broker_client.consumer_errors import InvalidGroupId, WakeupError
+from broker_client.consumer_errors import InvalidGroupId, RecordDeserializationError, WakeupError
 from broker_client.errors import ConfigError, IllegalState, ProducerClosed
 from broker_client.share_consumer_options import share_consumer_options
 from broker_sim.threaded_cluster import ThreadedCluster
@@ -36,7 +36,9 @@ def servers() -> Iterator[str]:
     with ThreadedCluster(brokers=1, topics=["t:1:1"], quick_groups=True) as cluster:
         with Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
             earliest = AlterConfigOp(name="share.auto.offset.reset", value="earliest")
-            admin.incremental_alter_configs({ConfigResource.group(group): [earliest] for group in ("a", "b", "c")})
+            admin.incremental_alter_configs(
+                {ConfigResource.group(group): [earliest] for group in ("a", "b", "c", "d", "e")}
+            )
         with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
             for number in range(3):
                 producer.send("t", b"%d" % number)
@@ -126,6 +128,37 @@ def test_an_event_loop_reads_and_acknowledges(servers: str) -> None:
     assert results == [[0, 1, 2]]
 
 
+def test_records_are_deserialized_on_the_thread_that_polls(servers: str) -> None:
+    threads = []
+
+    def number_of(data: bytes) -> int:
+        threads.append(threading.get_ident())
+        if data == b"1":
+            raise ValueError("poison")
+        return int(data)
+
+    with ShareConsumer(bootstrap_servers=servers, group_id="d", value_deserializer=number_of) as consumer:
+        consumer.subscribe(["t"])
+        assert [one.value for one in read(consumer)] == [0]
+        with pytest.raises(RecordDeserializationError, match="at offset 1: ValueError: poison; it was released"):
+            consumer.poll(1.0)
+        assert [one.value for one in read(consumer)] == [2]
+    assert set(threads) == {threading.get_ident()}
+
+
+def test_an_event_loop_deserializes_too(servers: str) -> None:
+    async def run() -> list[object]:
+        async with AsyncShareConsumer(
+            bootstrap_servers=servers, group_id="e", value_deserializer="StringDeserializer"
+        ) as consumer:
+            await consumer.subscribe(["t"])
+            while not (records := await consumer.poll(1.0)):
+                pass
+            return [record.value for record in records]
+
+    assert asyncio.run(run()) == ["0", "1", "2"]
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -138,6 +171,7 @@ def test_an_event_loop_reads_and_acknowledges(servers: str) -> None:
         ({"share_acquire_mode": "all"}, "share.acquire.mode"),
         ({"group_instance_id": "i"}, "group.instance.id cannot be set"),
         ({"max_poll_records": 0}, "max.poll.records"),
+        ({"value_deserializer": "NoneSuchDeserializer"}, "value.deserializer"),
     ],
 )
 def test_options_that_are_not_for_share_groups_are_refused(options: dict[str, Any], text: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_client import AcknowledgeType, ShareConsumer
+from broker_client.consumer_errors import RecordDeserializationError
 from tests.interop.consumer_scripts import STEP_SECONDS_MAX
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class ScriptedShareConsumer:
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.consumer = ShareConsumer(**options)
         self.delivered: list[ConsumerRecord] = []
+        self.failure: RecordDeserializationError | None = None
 
     def poll_until(self, done: Callable[[list[ConsumerRecord]], bool], poll_s: float = _LONG_S) -> None:
         deadline_s = time.monotonic() + STEP_SECONDS_MAX
@@ -49,6 +51,24 @@ class ScriptedShareConsumer:
             if int(first) <= record.offset <= int(last):
                 self.consumer.acknowledge(record, AcknowledgeType[kind.upper()])
 
+    def fails(self, offset: str) -> None:
+        """Poll until a record cannot be deserialized, which must be this one."""
+        failures: list[RecordDeserializationError] = []
+        deadline_s = time.monotonic() + STEP_SECONDS_MAX
+        while not failures:
+            assert time.monotonic() < deadline_s
+            try:
+                self.delivered = self.consumer.poll(_LONG_S)
+            except RecordDeserializationError as error:
+                failures.append(error)
+        [self.failure] = failures
+        assert self.failure.offset == int(offset)
+
+    def acknowledge_failed(self, kind: str) -> None:
+        assert self.failure is not None
+        topic, partition = self.failure.partition
+        self.consumer.acknowledge_offset(topic, partition, self.failure.offset, AcknowledgeType[kind.upper()])
+
     def poll_for(self, duration_ms: str) -> None:
         end_s = time.monotonic() + int(duration_ms) / 1000
         self.poll_until(lambda _: time.monotonic() >= end_s, _SHORT_S)
@@ -64,6 +84,8 @@ STEPS: Final[dict[str, Callable[..., object]]] = {
     "records": lambda one, count: one.records(int(count)),
     "poll": ScriptedShareConsumer.poll_for,
     "acknowledge": ScriptedShareConsumer.acknowledge,
+    "fails": ScriptedShareConsumer.fails,
+    "acknowledge-failed": ScriptedShareConsumer.acknowledge_failed,
     "commit": lambda one: one.consumer.commit_sync(),
     "commit-async": lambda one: one.consumer.commit_async(),
     "close": ScriptedShareConsumer.close,

@@ -28,7 +28,7 @@ from tests.interop.real_kafka import real_kafka
 from tests.interop.share_consumer_scripts import PROGRAM, STEPS, ScriptedShareConsumer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.interop.real_kafka import RealKafka
 
@@ -43,6 +43,10 @@ SETTINGS = {
     "group.share.min.assignment.interval.ms": "0",
     "group.share.assignment.interval.ms": "0",
 }
+TEXTS = [b"%d" % number for number in range(10)]
+NUMBERS = [b"poison" if number in (4, 7) else number.to_bytes(4) for number in range(1, 11)]
+"""Values at the offsets 1 to 10."""
+AS_NUMBERS = {"value.deserializer": "org.apache.kafka.common.serialization.IntegerDeserializer"}
 EXPLICIT = {"share.acknowledgement.mode": "explicit"}
 SCRIPTS = {
     "implicit": ({}, ["subscribe TOPIC", "records 10", "poll 1500", "close"]),
@@ -101,6 +105,29 @@ SCRIPTS = {
             "close",
         ],
     ),
+    "deserializers": (
+        AS_NUMBERS,
+        ["subscribe TOPIC", "delivered 3", "fails 4", "delivered 2", "fails 7", "delivered 3", "fails 4", "close"],
+    ),
+    "explicit deserializers": (
+        {**AS_NUMBERS, **EXPLICIT},
+        [
+            "subscribe TOPIC",
+            "delivered 3",
+            "acknowledge accept 1 3",
+            "commit",
+            "fails 4",
+            "acknowledge-failed reject",
+            "delivered 2",
+            "acknowledge accept 5 6",
+            "fails 7",
+            "acknowledge-failed accept",
+            "commit",
+            "delivered 3",
+            "acknowledge release 8 10",
+            "close",
+        ],
+    ),
 }
 
 
@@ -112,11 +139,11 @@ def kafka() -> Iterator[RealKafka]:
         yield cluster
 
 
-def _send(kafka: RealKafka, topic: str, count: int) -> None:
+def _send(kafka: RealKafka, topic: str, values: Iterable[bytes]) -> None:
     """Write records in one batch."""
     with Producer(bootstrap_servers=kafka.bootstrap_servers, linger_ms=1_000) as producer:
-        for number in range(count):
-            producer.send(topic, b"%d" % number)
+        for value in values:
+            producer.send(topic, value)
 
 
 def _read_one(kafka: RealKafka, topic: str, group: str) -> None:
@@ -140,9 +167,9 @@ def test_the_requests_are_those_of_java(kafka: RealKafka, name: str) -> None:
             admin.create_topic(topic, partitions=1, replication_factor=1)
             change = AlterConfigOp(name="share.auto.offset.reset", value="earliest", operation=ConfigOperation.SET)
             admin.incremental_alter_configs({ConfigResource.group(group): [change]})
-        _send(kafka, topic, 1)
+        _send(kafka, topic, [b"0"])
         _read_one(kafka, topic, group)
-        _send(kafka, topic, 10)
+        _send(kafka, topic, NUMBERS if "value.deserializer" in config else TEXTS)
         given = {"group.id": group, **config}
         script = [step.replace("TOPIC", topic) for step in steps]
         if is_java:

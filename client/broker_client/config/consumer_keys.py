@@ -182,7 +182,7 @@ SHARE_CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
         name: key
         for name, key in CONSUMER_KEYS.items()
         if name not in {*NOT_OF_SHARE_GROUPS, "auto.commit.interval.ms", "exclude.internal.topics"}
-        and key not in (*_DESERIALIZERS, *_OBSERVING)
+        and key not in _OBSERVING
     },
     **{key.name: key for key in SHARE_MODE_KEYS},
 }

@@ -5,44 +5,67 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * What a consumer measures. Arguments: RECORDS KEY=VALUE ...; the consumer subscribes to "orders", polls until it has read so
- * many records, commits and unsubscribes. Printed are JSON lists of metrics: as the consumer is made, after the commit, and
- * after the end of its subscription.
+ * What a consumer measures. Arguments: consumer|share RECORDS KEY=VALUE ...; the consumer subscribes to "orders", polls until it
+ * has read so many records, commits and unsubscribes. Printed are JSON lists of metrics: as the consumer is made, after the
+ * commit, and after the end of its subscription.
  */
 public class ConsumerMetrics {
     private static final int WAIT_MS_MAX = 60_000;
+    private static final Duration POLL = Duration.ofMillis(100);
+    private static final List<String> TOPICS = List.of("orders");
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        int records = Integer.parseInt(arguments[1]);
         Map<String, Object> configs = new HashMap<>();
-        for (int i = 1; i < arguments.length; i++) {
+        for (int i = 2; i < arguments.length; i++) {
             int equals = arguments[i].indexOf('=');
             configs.put(arguments[i].substring(0, equals), arguments[i].substring(equals + 1));
         }
-        KafkaConsumer<byte[], byte[]> consumer =
-            new KafkaConsumer<>(configs, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-        out.println(metrics(consumer));
-        consumer.subscribe(List.of("orders"));
-        long end = System.currentTimeMillis() + WAIT_MS_MAX;
-        for (int left = Integer.parseInt(arguments[0]); left > 0 && System.currentTimeMillis() < end; ) {
-            left -= consumer.poll(Duration.ofMillis(100)).count();
+        configs.put("key.deserializer", ByteArrayDeserializer.class);
+        configs.put("value.deserializer", ByteArrayDeserializer.class);
+        if (arguments[0].equals("share")) {
+            KafkaShareConsumer<byte[], byte[]> consumer = new KafkaShareConsumer<>(configs);
+            run(
+                records, consumer::metrics, () -> consumer.subscribe(TOPICS), () -> consumer.poll(POLL).count(),
+                consumer::commitSync, consumer::unsubscribe, consumer::close);
+        } else {
+            KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(configs);
+            run(
+                records, consumer::metrics, () -> consumer.subscribe(TOPICS), () -> consumer.poll(POLL).count(),
+                consumer::commitSync, consumer::unsubscribe, consumer::close);
         }
-        consumer.commitSync();
-        out.println(metrics(consumer));
-        consumer.unsubscribe();
-        out.println(metrics(consumer));
-        consumer.close();
         System.exit(0);
     }
 
-    private static String metrics(KafkaConsumer<byte[], byte[]> consumer) {
+    private static void run(
+        int records, Supplier<Map<MetricName, ? extends Metric>> metrics, Runnable subscribe, IntSupplier poll,
+        Runnable commit, Runnable unsubscribe, Runnable close) {
+        PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        out.println(json(metrics.get()));
+        subscribe.run();
+        long end = System.currentTimeMillis() + WAIT_MS_MAX;
+        for (int left = records; left > 0 && System.currentTimeMillis() < end; ) {
+            left -= poll.getAsInt();
+        }
+        commit.run();
+        out.println(json(metrics.get()));
+        unsubscribe.run();
+        out.println(json(metrics.get()));
+        close.run();
+    }
+
+    private static String json(Map<MetricName, ? extends Metric> found) {
         List<String> metrics = new ArrayList<>();
-        for (Metric metric : consumer.metrics().values()) {
+        for (Metric metric : found.values()) {
             List<String> tags = new ArrayList<>();
             metric.metricName().tags().forEach((name, value) -> tags.add(text(name) + ": " + text(value)));
             metrics.add(String.format(

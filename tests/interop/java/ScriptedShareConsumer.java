@@ -11,6 +11,7 @@ import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+import org.apache.kafka.common.errors.RecordDeserializationException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
@@ -20,7 +21,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 public final class ScriptedShareConsumer {
     private static final Duration SHORT = Duration.ofMillis(100);
     private static final Duration LONG = Duration.ofMillis(3000);
-    private static List<ConsumerRecord<byte[], byte[]>> delivered = new ArrayList<>();
+    private static List<ConsumerRecord<Object, Object>> delivered = new ArrayList<>();
+    private static RecordDeserializationException failure;
 
     public static void main(String[] arguments) throws Exception {
         Map<String, Object> config = new HashMap<>();
@@ -28,8 +30,9 @@ public final class ScriptedShareConsumer {
             int at = argument.indexOf('=');
             config.put(argument.substring(0, at), argument.substring(at + 1));
         }
-        KafkaShareConsumer<byte[], byte[]> consumer =
-            new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        config.putIfAbsent("key.deserializer", ByteArrayDeserializer.class);
+        config.putIfAbsent("value.deserializer", ByteArrayDeserializer.class);
+        KafkaShareConsumer<Object, Object> consumer = new KafkaShareConsumer<>(config);
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             try {
@@ -41,7 +44,7 @@ public final class ScriptedShareConsumer {
         }
     }
 
-    private static void run(KafkaShareConsumer<byte[], byte[]> consumer, String[] words) {
+    private static void run(KafkaShareConsumer<Object, Object> consumer, String[] words) {
         switch (words[0]) {
             case "subscribe":
                 consumer.subscribe(Arrays.asList(words[1].split(",")));
@@ -69,11 +72,27 @@ public final class ScriptedShareConsumer {
                 AcknowledgeType type = AcknowledgeType.valueOf(words[1].toUpperCase(Locale.ROOT));
                 long first = Long.parseLong(words[2]);
                 long last = Long.parseLong(words[3]);
-                for (ConsumerRecord<byte[], byte[]> record : delivered) {
+                for (ConsumerRecord<Object, Object> record : delivered) {
                     if (record.offset() >= first && record.offset() <= last) {
                         consumer.acknowledge(record, type);
                     }
                 }
+                break;
+            case "fails":
+                failure = null;
+                while (failure == null) {
+                    try {
+                        poll(consumer, LONG);
+                    } catch (RecordDeserializationException e) {
+                        failure = e;
+                    }
+                }
+                check(failure.offset() == Long.parseLong(words[1]), "failed at offset " + failure.offset());
+                break;
+            case "acknowledge-failed":
+                AcknowledgeType chosen = AcknowledgeType.valueOf(words[1].toUpperCase(Locale.ROOT));
+                consumer.acknowledge(
+                    failure.topicPartition().topic(), failure.topicPartition().partition(), failure.offset(), chosen);
                 break;
             case "commit":
                 consumer.commitSync();
@@ -89,8 +108,14 @@ public final class ScriptedShareConsumer {
         }
     }
 
-    private static void poll(KafkaShareConsumer<byte[], byte[]> consumer, Duration timeout) {
-        ConsumerRecords<byte[], byte[]> records = consumer.poll(timeout);
+    private static void check(boolean isTrue, String message) {
+        if (!isTrue) {
+            throw new IllegalStateException(message);
+        }
+    }
+
+    private static void poll(KafkaShareConsumer<Object, Object> consumer, Duration timeout) {
+        ConsumerRecords<Object, Object> records = consumer.poll(timeout);
         delivered = new ArrayList<>();
         records.forEach(delivered::add);
     }

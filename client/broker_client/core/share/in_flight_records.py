@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from broker_client.core.share.acknowledgements import Acknowledgements, NodeAcknowledgements
 from broker_client.errors import IllegalState
 from broker_client.share_groups import AcknowledgeType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from broker_client.consumer_errors import RecordDeserializationError
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.share_groups import CorruptRecords, TopicIdPartition
 
-__all__ = ["InFlightBatch", "InFlightRecords"]
+__all__ = ["InFlightBatch", "InFlightRecords", "UnreadableRecords"]
+
+UnreadableRecords: TypeAlias = "CorruptRecords | RecordDeserializationError"
 
 CANNOT_ACKNOWLEDGE = "The record cannot be acknowledged."
 
 
 class InFlightBatch:
-    """Delivered records of one partition; `error` is that of its corrupt records."""
+    """Delivered records of one partition; `error` is that of records which could not be read."""
 
     def __init__(self, node_id: int, lock_timeout_ms: int | None) -> None:
         self.node_id = node_id
         self.lock_timeout_ms = lock_timeout_ms
-        self.error: CorruptRecords | None = None
-        self.ends_delivery = False  # True if the next batch is corrupt, and waits for the next poll
+        self.error: UnreadableRecords | None = None
+        self.ends_delivery = False  # True if the next record cannot be read, and waits for the next poll
+        self._unreadable: Sequence[int] = ()
         self.acknowledgements = Acknowledgements()
         self._records: dict[int, ConsumerRecord] = {}
         self._acknowledged: dict[int, None] = {}
@@ -62,22 +66,27 @@ class InFlightBatch:
         """Deliver a record."""
         self._records[record.offset] = record
 
+    def fail(self, error: UnreadableRecords, offsets: Sequence[int], kind: AcknowledgeType) -> None:
+        """Acknowledge records that could not be read, unless the application chooses another type."""
+        self.error, self._unreadable = error, offsets
+        for offset in offsets:
+            self.acknowledgements.add(offset, kind)
+
     def merge(self, other: InFlightBatch) -> None:
         """Add the records and gaps of another fetch of the partition."""
         self._records.update(other._records)
         self.acknowledgements.merge(other.acknowledgements)
 
-    def acknowledge(self, offset: int, kind: AcknowledgeType, *, is_corrupt: bool) -> None:
-        """Choose the type of a record in flight, or of a corrupt one; the last choice counts.
+    def acknowledge(self, offset: int, kind: AcknowledgeType, *, is_unreadable: bool) -> None:
+        """Choose the type of a record in flight, or of an unreadable one; the last choice counts.
 
         Raises:
             IllegalState: there is no such record.
         """
-        known = self._records if not is_corrupt else () if self.error is None else self.error.offsets
-        if offset not in known:
+        if offset not in (self._unreadable if is_unreadable else self._records):
             raise IllegalState(CANNOT_ACKNOWLEDGE)
         self.acknowledgements.add(offset, kind)
-        if not is_corrupt:
+        if not is_unreadable:
             self._acknowledged[offset] = None
 
     def acknowledge_all(self, kind: AcknowledgeType) -> None:
@@ -94,7 +103,7 @@ class InFlightBatch:
             if taken.types[offset] is AcknowledgeType.RENEW:
                 self._renewing[offset] = record
         self._acknowledged = {}
-        self.error = None
+        self.error, self._unreadable = None, ()
         return taken
 
     def renewed(self, completed: Acknowledgements) -> None:
@@ -111,9 +120,10 @@ class InFlightBatch:
 
 
 class InFlightRecords:
-    """The delivery of one poll."""
+    """The delivery of one poll; no more records are added once it `is_complete`."""
 
     def __init__(self) -> None:
+        self.is_complete = False
         self._batches: dict[TopicIdPartition, InFlightBatch] = {}
         self.lock_timeout_ms: int | None = None
         self._renewed_lock_timeout_ms: int | None = None
@@ -154,7 +164,7 @@ class InFlightRecords:
             self.lock_timeout_ms = batch.lock_timeout_ms
 
     def acknowledge(
-        self, topic: str, partition: int, offset: int, kind: AcknowledgeType, *, is_corrupt: bool = False
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType, *, is_unreadable: bool = False
     ) -> None:
         """Choose the type of a record, or of one that could not be read.
 
@@ -163,7 +173,7 @@ class InFlightRecords:
         """
         for key, batch in self._batches.items():
             if key.topic == topic and key.partition == partition:
-                batch.acknowledge(offset, kind, is_corrupt=is_corrupt)
+                batch.acknowledge(offset, kind, is_unreadable=is_unreadable)
                 return
         raise IllegalState(CANNOT_ACKNOWLEDGE)
 

@@ -12,6 +12,7 @@ from twisted.logger import Logger
 
 from broker_client.consumer_groups import NO_LISTENER
 from broker_client.core.consumer.call_waits import CallWaits, PendingResult
+from broker_client.core.consumer.deserializers import Deserializers
 from broker_client.core.consumer.metadata_checks import MetadataChecks
 from broker_client.core.consumer.subscription_state import SubscriptionState
 from broker_client.core.groups.callback_runner import run_here
@@ -45,7 +46,8 @@ class ShareConsumerCore:
     """Call everything but `wakeup` on the reactor's thread; one call at a time.
 
     `acknowledge` and `acknowledge_offset` may be called on another thread while no call is under way.
-    `core` keeps the topics of the subscription if it was made with `by_subscription`.
+    `core` keeps the topics of the subscription if it was made with `by_subscription`. `run_callback` calls functions of
+    the application, and reads records.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ShareConsumerCore:
         group: GroupOptions,
         *,
         run_callback: CallbackRunner = run_here,
+        deserializers: Deserializers | None = None,
     ) -> None:
         self._core = core
         self._is_implicit = options.acknowledgement_mode is AcknowledgementMode.IMPLICIT
@@ -62,7 +65,9 @@ class ShareConsumerCore:
         self._subscriptions = SubscriptionState()
         self._waits = CallWaits(core)
         self._metadata_checks = MetadataChecks(core, self._subscriptions)
-        self._requests = ShareRequests(core, group.group_id, self._subscriptions, options, self._waits)
+        self._requests = ShareRequests(
+            core, group.group_id, self._subscriptions, options, deserializers or Deserializers(), self._waits
+        )
         self._group = ShareGroup(core, group, self._subscriptions, self._waits, self._requests.joined)
         self._delivery = InFlightRecords()
         self._callback: AcknowledgementCommitCallback | None = None
@@ -114,6 +119,7 @@ class ShareConsumerCore:
         Raises:
             IllegalState: there is no subscription, or records of the poll before are not acknowledged (explicit).
             CorruptRecords: a batch fails its checksum; it is rejected.
+            RecordDeserializationError: the next record cannot be deserialized; it is released.
             ProducerError: the group or a broker refuses the consumer.
             WakeupError: `wakeup` was called.
         """
@@ -139,7 +145,7 @@ class ShareConsumerCore:
             self._metadata_checks.check()
             self._group.polled()
             try:
-                may_fetch = self._collect(may_fetch=may_fetch)
+                may_fetch = await self._collect(may_fetch=may_fetch)
             except DeliveryFailed as failed:
                 self._delivery = failed.delivery
                 raise failed.reason from None
@@ -168,13 +174,13 @@ class ShareConsumerCore:
         self._delivery.acknowledge(record.topic, record.partition, record.offset, AcknowledgeType(kind))
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
-        """Choose the outcome of a record that could not be read: one of the offsets of CorruptRecords.
+        """Choose the outcome of a record that could not be read: one of CorruptRecords or RecordDeserializationError.
 
         Raises:
             IllegalState: the mode is implicit, or the last poll did not raise for the record.
         """
         self._check_explicit()
-        self._delivery.acknowledge(topic, partition, offset, AcknowledgeType(kind), is_corrupt=True)
+        self._delivery.acknowledge(topic, partition, offset, AcknowledgeType(kind), is_unreadable=True)
 
     async def commit_sync(self, timeout_ms: int | None = None) -> dict[TopicIdPartition, ProducerError | None]:
         """Send the acknowledgements and return the error of each partition, or None.
@@ -270,15 +276,16 @@ class ShareConsumerCore:
             self._delivery.acknowledge_all(AcknowledgeType.ACCEPT)
         return self._delivery.take_acknowledged()
 
-    def _collect(self, *, may_fetch: bool) -> bool:
+    async def _collect(self, *, may_fetch: bool) -> bool:
         """Take fetched records as the next delivery, and send acknowledgements; return False once fetches began.
 
-        Records that are still in flight, and renewals, come before new records.
+        Records that are still in flight, and renewals, come before new records. As in Java, acknowledgements are lost
+        when reading raises: the locks of their records expire.
         """
         acknowledgements: Mapping[TopicIdPartition, NodeAcknowledgements] = self._delivery.take_acknowledged()
         wants_records = self._delivery.is_empty and not self._delivery.has_renewals
         if wants_records:
-            fetched = self._requests.collect()
+            fetched = await self._requests.collect(self._run_callback)
             if fetched.is_empty:
                 gaps = fetched.take_acknowledged()
                 if gaps:

@@ -1,6 +1,7 @@
 """Fetched share partitions that wait to be delivered. Mirrors ShareFetchCollector and ShareCompletedFetch.
 
-Acquired offsets without a record are acknowledged as gaps, batches that fail their checksum as rejected.
+Acquired offsets without a record are acknowledged as gaps, batches that fail their checksum as rejected, and records
+that cannot be deserialized as released.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
+from broker_client.consumer_errors import RecordDeserializationError
 from broker_client.core.consumer.fetch_buffer import joined_records
 from broker_client.core.consumer.fetched_batches import FetchedBatch
 from broker_client.core.share.in_flight_records import InFlightBatch, InFlightRecords
@@ -22,10 +24,13 @@ from protocol_specs.records.batch_peek import BatchHeader
 from protocol_specs.records.record_set import check_any, iterate_any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from broker_client.core.consumer.deserializers import Deserializers
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.core.consumer.fetcher import FetchOptions
+    from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.share.in_flight_records import UnreadableRecords
     from broker_client.share_groups import TopicIdPartition
     from protocol_specs.messages.share_fetch import PartitionData
     from protocol_specs.records.record_set import AnyHeader
@@ -48,9 +53,9 @@ _log = Logger()
 
 
 class DeliveryFailed(Exception):
-    """The error of a poll, with the rejections that its delivery contains. Mirrors ShareFetchException."""
+    """The error of a poll, with the acknowledgements of what could not be read. Mirrors ShareFetchException."""
 
-    def __init__(self, delivery: InFlightRecords, reason: CorruptRecords) -> None:
+    def __init__(self, delivery: InFlightRecords, reason: UnreadableRecords) -> None:
         super().__init__(delivery, reason)
         self.delivery = delivery
         self.reason = reason
@@ -70,35 +75,39 @@ class FetchedSharePartition:
         self._key = TopicPartition(partition.topic, partition.partition)
         self._acquired = self._acquired_offsets(data)
         self._batches = iterate_any(joined_records(data.records))
-        self._corrupt: tuple[int, int, RecordBatchError] | None = None
+        self._offsets = 0, _OFFSET_MAX  # of the batch that is read now
+        self._records: Iterator[ConsumerRecord] = iter(())
+        self._failure: RecordBatchError | RecordDeserializationError | None = None
 
-    def take(self, count_max: int, *, check_crcs: bool) -> InFlightBatch:
-        """Return the records of whole batches until there are `count_max` or more, and the gaps between them."""
+    def take(self, count_max: int, deserializers: Deserializers, *, check_crcs: bool) -> InFlightBatch:
+        """Return the records of whole batches until there are `count_max` or more, and the gaps between them.
+
+        What cannot be read ends the delivery; it is the error of the next one, after which reading goes on.
+        """
         taken = InFlightBatch(self._node_id, self._lock_timeout_ms)
-        if self._corrupt is not None:
-            self._reject(taken, *self._corrupt)
-            self._corrupt = None
-            return taken
-        count = 0
-        while count < count_max and not self.is_read:
-            offsets = 0, _OFFSET_MAX
+        if self._failure is None:
             try:
-                found = next(self._batches, None)
-                if found is None:
-                    self._end(taken)
-                    break
-                header, batch = found
-                offsets = _first_offset(header), header.last_offset
-                records = self._records(header, batch, check_crcs=check_crcs)
-            except RecordBatchError as error:
-                if taken.is_empty:
-                    self._reject(taken, *offsets, error)
-                else:
-                    self._corrupt = *offsets, error
-                    taken.ends_delivery = True
-                break
-            count += self._deliver(taken, records)
+                self._read(taken, count_max, deserializers, check_crcs=check_crcs)
+            except (RecordBatchError, RecordDeserializationError) as error:
+                self._failure = error
+                taken.ends_delivery = not taken.is_empty
+        if self._failure is not None and taken.is_empty:
+            self._fail(taken, self._failure)
+            self._failure = None
         return taken
+
+    def _read(self, taken: InFlightBatch, count_max: int, deserializers: Deserializers, *, check_crcs: bool) -> None:
+        count = self._deliver(taken, deserializers)
+        while count < count_max and not self.is_read:
+            self._offsets = 0, _OFFSET_MAX
+            found = next(self._batches, None)
+            if found is None:
+                self._end(taken)
+                break
+            header, batch = found
+            self._offsets = _first_offset(header), header.last_offset
+            self._records = iter(self._records_of(header, batch, check_crcs=check_crcs))
+            count += self._deliver(taken, deserializers)
 
     def _end(self, taken: InFlightBatch) -> None:
         """All batches were read: acquired offsets that are left have no records."""
@@ -119,7 +128,7 @@ class FetchedSharePartition:
                     )
         return deque(counts.items())
 
-    def _records(self, header: AnyHeader, batch: memoryview, *, check_crcs: bool) -> list[ConsumerRecord]:
+    def _records_of(self, header: AnyHeader, batch: memoryview, *, check_crcs: bool) -> list[ConsumerRecord]:
         if check_crcs:
             check_any(batch)
         if header.is_control:
@@ -132,33 +141,44 @@ class FetchedSharePartition:
             batch=batch,
         ).records()
 
-    def _deliver(self, taken: InFlightBatch, records: list[ConsumerRecord]) -> int:
-        """Deliver those records that were acquired; return their number."""
+    def _deliver(self, taken: InFlightBatch, deserializers: Deserializers) -> int:
+        """Deliver those records of a batch that were acquired; return their number."""
         acquired = self._acquired
         count = 0
-        for record in records:
+        for record in self._records:
             while acquired and acquired[0][0] < record.offset:
                 taken.acknowledgements.add(acquired.popleft()[0], None)
             if acquired and acquired[0][0] == record.offset:
-                taken.add_record(record._replace(delivery_count=acquired.popleft()[1]))
+                _, delivery_count = acquired.popleft()
+                taken.add_record(deserializers.record(record._replace(delivery_count=delivery_count)))
                 count += 1
         return count
 
-    def _reject(self, taken: InFlightBatch, base_offset: int, last_offset: int, error: RecordBatchError) -> None:
+    def _fail(self, taken: InFlightBatch, error: RecordBatchError | RecordDeserializationError) -> None:
+        if isinstance(error, RecordDeserializationError):
+            taken.fail(error, (error.offset,), AcknowledgeType.RELEASE)
+            return
+        base_offset, last_offset = self._offsets
         rejected = []
         while self._acquired and self._acquired[0][0] <= last_offset:
             offset, _ = self._acquired.popleft()
             if offset >= base_offset:
-                taken.acknowledgements.add(offset, AcknowledgeType.REJECT)
                 rejected.append(offset)
-        taken.error = CorruptRecords(self._key, rejected, str(error))
+        taken.fail(CorruptRecords(self._key, rejected, str(error)), rejected, AcknowledgeType.REJECT)
 
 
 class ShareFetchBuffer:
-    """The partitions in the order of their responses."""
+    """The partitions in the order of their responses.
 
-    def __init__(self, options: FetchOptions, request_metadata: Callable[[], object]) -> None:
+    Partitions are added on the reactor's thread. `run` of `collect` reads them on the thread of the application, as
+    Java does: the network thread fetches meanwhile.
+    """
+
+    def __init__(
+        self, options: FetchOptions, deserializers: Deserializers, request_metadata: Callable[[], object]
+    ) -> None:
         self._options = options
+        self._deserializers = deserializers
         self._request_metadata = request_metadata
         self._queue: deque[FetchedSharePartition] = deque()
 
@@ -171,38 +191,47 @@ class ShareFetchBuffer:
         """Keep a partition of a response."""
         self._queue.append(fetched)
 
-    def collect(self) -> InFlightRecords:
+    async def collect(self, run: CallbackRunner) -> InFlightRecords:
         """Return the next records, max.poll.records or a whole batch of the log.
 
         Raises:
-            DeliveryFailed: the next batch is corrupt.
+            DeliveryFailed: the next batch is corrupt, or a record cannot be deserialized.
             ProducerError: a broker refuses the partition.
         """
         delivery = InFlightRecords()
-        left = self._options.max_poll_records
-        while left > 0 and self._queue:
+        while self._queue and not delivery.is_complete:
+            head = self._queue[0]
+            if head.error_code is ErrorCode.NONE:
+                await run(self._take, delivery)
+                continue
+            try:
+                self._handle_error(head)
+            except ProducerError:
+                if not delivery.is_empty:
+                    break
+                self._queue.popleft()
+                raise
+            self._queue.popleft()
+        return delivery
+
+    def _take(self, delivery: InFlightRecords) -> None:
+        """Read partitions up to the first that a broker refuses."""
+        while self._queue and self._queue[0].error_code is ErrorCode.NONE:
             head = self._queue[0]
             if head.is_read:
                 self._queue.popleft()
                 continue
-            if head.error_code is not ErrorCode.NONE:
-                try:
-                    self._handle_error(head)
-                except ProducerError:
-                    if not delivery.is_empty:
-                        break
-                    self._queue.popleft()
-                    raise
-                self._queue.popleft()
-                continue
-            batch = head.take(left, check_crcs=self._options.check_crcs)
-            left -= len(batch.records)
+            left = self._options.max_poll_records - delivery.count
+            if left <= 0:
+                delivery.is_complete = True
+                return
+            batch = head.take(left, self._deserializers, check_crcs=self._options.check_crcs)
             delivery.add(head.partition, batch)
             if batch.error is not None and delivery.is_empty:
                 raise DeliveryFailed(delivery, batch.error)
             if batch.error is not None or batch.ends_delivery:
-                break
-        return delivery
+                delivery.is_complete = True
+                return
 
     def _handle_error(self, head: FetchedSharePartition) -> None:
         code, partition = head.error_code, head.partition

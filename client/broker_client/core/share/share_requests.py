@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
+    from broker_client.core.consumer.deserializers import Deserializers
     from broker_client.core.consumer.subscription_state import SubscriptionState
+    from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.network.client_core import ClientCore
     from broker_client.core.share.acknowledgements import ByPartition, NodeAcknowledgements
     from broker_client.core.share.in_flight_records import InFlightRecords
@@ -38,11 +40,12 @@ class ShareRequests:
         group_id: str,
         subscriptions: SubscriptionState,
         options: ShareOptions,
+        deserializers: Deserializers,
         waits: CallWaits,
     ) -> None:
         self._waits = waits
         self._nodes = ShareNodes(core, group_id)
-        self._buffer = ShareFetchBuffer(options.fetch, core.metadata.request_update)
+        self._buffer = ShareFetchBuffer(options.fetch, deserializers, core.metadata.request_update)
         self._acknowledger = ShareAcknowledger(self._nodes, options, self._on_event)
         self._fetcher = ShareFetcher(self._nodes, subscriptions, options, self._buffer, self._on_event)
         self._is_running = False
@@ -58,9 +61,9 @@ class ShareRequests:
         self._nodes.member_id = member_id
         self.run()
 
-    def collect(self) -> InFlightRecords:
-        """Return fetched records; raises the errors of ShareFetchBuffer.collect."""
-        return self._buffer.collect()
+    async def collect(self, run: CallbackRunner) -> InFlightRecords:
+        """Return fetched records, which `run` reads; raises the errors of ShareFetchBuffer.collect."""
+        return await self._buffer.collect(run)
 
     def raise_failure(self) -> None:
         """Raise the final error of a ShareFetch request, once."""

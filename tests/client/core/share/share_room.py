@@ -12,7 +12,6 @@ from broker_client.core.admin.admin_core import AdminCore
 from broker_client.core.admin.configs import AlterConfigOp, ConfigResource
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.producer.producer_core import ProducerCore
-from broker_client.core.share.share_consumer_core import ShareConsumerCore
 from broker_client.producer_config import ProducerConfig
 from broker_client.share_consumer_options import share_consumer_options
 from broker_sim.cluster import Cluster, TopicSpec
@@ -70,7 +69,7 @@ class Member:
             return response
 
         self.client.request = recorded  # type: ignore[method-assign, assignment]
-        self.core = ShareConsumerCore(self.client, parsed.share, parsed.group)
+        self.core = parsed.make_core(self.client)
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return self.room.run(coroutine)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from broker_client.consumer_errors import WakeupError
+from broker_client.consumer_errors import RecordDeserializationError, WakeupError
 from broker_client.errors import BrokerError, ConnectionFailed, IllegalState, UnsupportedVersion
 from broker_client.records import TopicPartition
 from broker_client.share_groups import AcknowledgeType
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from broker_client.share_groups import TopicIdPartition
     from sim_runtime.world import World
+    from tests.client.core.share.share_room import Member
 
 EXPLICIT = {"share.acknowledgement.mode": "explicit"}
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -117,6 +118,61 @@ def test_calls_that_the_state_does_not_allow_are_refused_as_in_java(narrow: Shar
     [record] = member.read(1)
     with pytest.raises(IllegalState, match=r"^Implicit acknowledgement of delivery is being used\.$"):
         member.core.acknowledge(record)
+
+
+def number_of(data: bytes) -> int:
+    """A deserializer for which 3 and 6 are poison."""
+    number = int(data)
+    if number in (3, 6):
+        raise ValueError(number)
+    return number
+
+
+def acknowledged_by(member: Member, kind: str) -> list[list[tuple[int, int, list[int]]]]:
+    """The acknowledgements of each request of a kind that has some."""
+    found = [
+        [
+            (batch.first_offset, batch.last_offset, batch.acknowledge_types)
+            for topic in request.topics
+            for partition in topic.partitions
+            for batch in partition.acknowledgement_batches
+        ]
+        for request in member.requests(kind)
+    ]
+    return [one for one in found if one]
+
+
+def fail(member: Member) -> RecordDeserializationError:
+    with pytest.raises(RecordDeserializationError) as raised:
+        member.poll()
+    return raised.value
+
+
+def test_a_record_that_cannot_be_deserialized_is_raised_by_a_poll_of_its_own_and_released(narrow: ShareRoom) -> None:
+    member = narrow.joined(**{"value.deserializer": number_of})
+    narrow.produce(8)
+    assert [record.value for record in member.read(3)] == [0, 1, 2]
+    assert str(fail(member)).endswith("t-0 at offset 3: ValueError: 3; it was released")
+    assert [record.value for record in member.poll()] == [4, 5]
+    assert fail(member).offset == 6
+    assert [record.value for record in member.poll()] == [7]
+    again = fail(member)
+    assert (again.offset, again.record.delivery_count) == (3, 2)
+    # As Java: a poll that raises sends no acknowledgements, and those of the poll before are lost.
+    assert acknowledged_by(member, "ShareAcknowledge") == [[(3, 3, [RELEASE])], [(6, 6, [RELEASE])]]
+    assert acknowledged_by(member, "ShareFetch") == [[(7, 7, [ACCEPT])]]
+
+
+def test_the_outcome_of_a_record_that_cannot_be_deserialized_may_be_chosen(narrow: ShareRoom) -> None:
+    member = narrow.joined(**EXPLICIT, **{"value.deserializer": number_of})
+    narrow.produce(1, first=3)
+    with pytest.raises(IllegalState):
+        member.core.acknowledge_offset("t", 0, 0, REJECT)
+    failed = fail(member)
+    member.core.acknowledge_offset(failed.partition.topic, failed.partition.partition, failed.offset, REJECT)
+    member.run(member.core.commit_sync())
+    assert acknowledged_by(member, "ShareAcknowledge") == [[(0, 0, [REJECT])]]
+    assert member.poll(6_000) == []
 
 
 def test_a_record_is_delivered_again_when_its_lock_has_expired(narrow: ShareRoom) -> None:

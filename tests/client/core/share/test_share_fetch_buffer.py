@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
+from broker_client.consumer_errors import RecordDeserializationError
+from broker_client.core.consumer.deserializers import Deserializers
 from broker_client.core.consumer.fetcher import FetchOptions
+from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.share.share_fetch_buffer import DeliveryFailed, FetchedSharePartition, ShareFetchBuffer
 from broker_client.errors import IllegalState, ProducerError, TopicAuthorizationFailed
 from broker_client.share_groups import AcknowledgeType, TopicIdPartition
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 
 PARTITION = TopicIdPartition("t", 0, b"i" * 16)
 OTHER = TopicIdPartition("t", 1, b"i" * 16)
+POISON = b"poison"
 
 
 class Buffer:
@@ -31,7 +37,16 @@ class Buffer:
 
     def __init__(self, **options: Any) -> None:
         self.updates = 0
-        self.buffer = ShareFetchBuffer(FetchOptions(**options), self.request_metadata)
+        self.buffer = ShareFetchBuffer(FetchOptions(**options), Deserializers(value=value_of), self.request_metadata)
+
+    def collect(self) -> InFlightRecords:
+        """Collect on the thread of the test."""
+        outcome: list[Any] = []
+        Deferred.fromCoroutine(self.buffer.collect(run_here)).addBoth(outcome.append)
+        [found] = outcome
+        if isinstance(found, Failure):
+            found.raiseException()
+        return cast("InFlightRecords", found)
 
     def request_metadata(self) -> None:
         self.updates += 1
@@ -54,10 +69,16 @@ class Buffer:
         self.buffer.add(FetchedSharePartition(1, partition, data, 30_000))
 
 
-def batch(offset: int, count: int) -> bytes:
+def value_of(data: bytes) -> str:
+    if data == POISON:
+        raise ValueError("poison")
+    return data.decode()
+
+
+def batch(offset: int, count: int, *values: bytes) -> bytes:
     builder = RecordBatchBuilder(base_offset=offset, partition_leader_epoch=4)
-    for _ in range(count):
-        builder.append(1_000, None, b"v")
+    for value in values or (b"v",) * count:
+        builder.append(1_000, None, value)
     return builder.build()
 
 
@@ -90,7 +111,7 @@ def acknowledged(delivery: InFlightRecords) -> dict[int, AcknowledgeType | None]
 def test_acquired_records_are_delivered_with_their_counts() -> None:
     made = Buffer()
     made.add(batch(0, 5), acquired=((1, 2, 1), (4, 4, 3)))
-    delivery = made.buffer.collect()
+    delivery = made.collect()
     assert [(one.offset, one.delivery_count, one.leader_epoch) for one in delivery.records] == [
         (1, 1, 4),
         (2, 1, 4),
@@ -98,14 +119,14 @@ def test_acquired_records_are_delivered_with_their_counts() -> None:
     ]
     assert delivery.lock_timeout_ms == 30_000
     assert acknowledged(delivery) == {}
-    assert made.buffer.collect().is_empty
+    assert made.collect().is_empty
     assert made.buffer.is_empty
 
 
 def test_acquired_offsets_without_records_are_gaps() -> None:
     made = Buffer()
     made.add(batch(2, 1), marker(3), batch(6, 1), acquired=((1, 8, 1),))
-    delivery = made.buffer.collect()
+    delivery = made.collect()
     assert offsets_of(delivery) == [2, 6]
     assert acknowledged(delivery) == dict.fromkeys((1, 3, 4, 5, 7, 8))
 
@@ -113,7 +134,7 @@ def test_acquired_offsets_without_records_are_gaps() -> None:
 def test_gaps_alone_are_no_delivery() -> None:
     made = Buffer()
     made.add(marker(3), acquired=((3, 3, 1),))
-    delivery = made.buffer.collect()
+    delivery = made.collect()
     assert delivery.is_empty
     assert acknowledged(delivery) == {3: None}
 
@@ -121,40 +142,85 @@ def test_gaps_alone_are_no_delivery() -> None:
 def test_whole_batches_are_delivered_beyond_max_poll_records() -> None:
     made = Buffer(max_poll_records=3)
     made.add(batch(0, 2), batch(2, 4), batch(6, 1), acquired=((0, 6, 1),))
-    assert offsets_of(made.buffer.collect()) == [0, 1, 2, 3, 4, 5]
-    assert offsets_of(made.buffer.collect()) == [6]
+    assert offsets_of(made.collect()) == [0, 1, 2, 3, 4, 5]
+    assert offsets_of(made.collect()) == [6]
 
 
 def test_a_corrupt_batch_is_rejected_and_the_rest_is_delivered() -> None:
     made = Buffer()
     made.add(batch(0, 1), broken(1, 3), batch(4, 1), acquired=((0, 1, 1), (3, 4, 1)))
-    assert offsets_of(made.buffer.collect()) == [0]
+    assert offsets_of(made.collect()) == [0]
     with pytest.raises(DeliveryFailed) as raised:
-        made.buffer.collect()
+        made.collect()
     reason, delivery = raised.value.reason, raised.value.delivery
     assert reason.offsets == (1, 3)
     assert str(reason).startswith("a batch of t-0 with the acquired offset 1 is invalid, and rejected: ")
     with pytest.raises(IllegalState):
         delivery.acknowledge("t", 0, 1, AcknowledgeType.RELEASE)
-    delivery.acknowledge("t", 0, 1, AcknowledgeType.RELEASE, is_corrupt=True)
+    delivery.acknowledge("t", 0, 1, AcknowledgeType.RELEASE, is_unreadable=True)
     assert acknowledged(delivery) == {1: AcknowledgeType.RELEASE, 3: AcknowledgeType.REJECT}
-    assert offsets_of(made.buffer.collect()) == [4]
+    assert offsets_of(made.collect()) == [4]
+
+
+def test_a_record_that_cannot_be_deserialized_is_released_and_the_rest_of_its_batch_is_delivered() -> None:
+    made = Buffer(max_poll_records=1)
+    made.add(batch(0, 5, b"a", b"b", POISON, b"c", POISON), batch(5, 1), acquired=((0, 5, 2),))
+    assert [(one.offset, one.value) for one in made.collect().records] == [(0, "a"), (1, "b")]
+    with pytest.raises(DeliveryFailed) as raised:
+        made.collect()
+    reason, delivery = raised.value.reason, raised.value.delivery
+    assert isinstance(reason, RecordDeserializationError)
+    assert (reason.origin, reason.offset, reason.record.value, reason.record.delivery_count) == ("value", 2, POISON, 2)
+    with pytest.raises(IllegalState):
+        delivery.acknowledge("t", 0, 3, AcknowledgeType.ACCEPT, is_unreadable=True)
+    assert acknowledged(delivery) == {2: AcknowledgeType.RELEASE}
+    with pytest.raises(IllegalState):
+        delivery.acknowledge("t", 0, 2, AcknowledgeType.ACCEPT, is_unreadable=True)
+    assert offsets_of(made.collect()) == [3]
+    with pytest.raises(DeliveryFailed) as raised:
+        made.collect()
+    raised.value.delivery.acknowledge("t", 0, 4, AcknowledgeType.REJECT, is_unreadable=True)
+    assert acknowledged(raised.value.delivery) == {4: AcknowledgeType.REJECT}
+    assert offsets_of(made.collect()) == [5]
+
+
+def test_gaps_before_a_record_that_cannot_be_deserialized_go_first() -> None:
+    made = Buffer()
+    made.add(batch(1, 1, POISON), acquired=((0, 2, 1),))
+    delivery = made.collect()
+    assert delivery.is_empty
+    assert acknowledged(delivery) == {0: None}
+    with pytest.raises(DeliveryFailed) as raised:
+        made.collect()
+    assert acknowledged(raised.value.delivery) == {1: AcknowledgeType.RELEASE}
+    assert acknowledged(made.collect()) == {2: None}
+
+
+def test_a_record_that_cannot_be_deserialized_ends_a_delivery_of_another_partition_and_is_released_with_it() -> None:
+    made = Buffer()
+    made.add(batch(0, 1), acquired=((0, 0, 1),), partition=OTHER)
+    made.add(batch(0, 2, POISON, b"a"), acquired=((0, 1, 1),))
+    delivery = made.collect()
+    assert [(one.partition, one.offset) for one in delivery.records] == [(1, 0)]
+    delivery.acknowledge("t", 0, 0, AcknowledgeType.REJECT, is_unreadable=True)
+    assert acknowledged(delivery) == {0: AcknowledgeType.REJECT}
+    assert offsets_of(made.collect()) == [1]
 
 
 def test_checksums_are_not_verified_without_check_crcs() -> None:
     made = Buffer(check_crcs=False)
     made.add(batch(0, 1)[:17] + b"\0\0\0\0" + batch(0, 1)[21:], acquired=((0, 0, 1),))
-    assert offsets_of(made.buffer.collect()) == [0]
+    assert offsets_of(made.collect()) == [0]
 
 
 def test_records_that_were_delivered_go_before_the_error_of_another_partition() -> None:
     made = Buffer()
     made.add(batch(0, 1), acquired=((0, 0, 1),))
     made.add(partition=OTHER, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    assert offsets_of(made.buffer.collect()) == [0]
+    assert offsets_of(made.collect()) == [0]
     with pytest.raises(TopicAuthorizationFailed):
-        made.buffer.collect()
-    assert made.buffer.collect().is_empty
+        made.collect()
+    assert made.collect().is_empty
 
 
 @pytest.mark.parametrize(
@@ -172,7 +238,7 @@ def test_records_that_were_delivered_go_before_the_error_of_another_partition() 
 def test_some_errors_request_metadata_and_none_of_these_reaches_the_application(code: ErrorCode, updates: int) -> None:
     made = Buffer()
     made.add(error=code)
-    assert made.buffer.collect().is_empty
+    assert made.collect().is_empty
     assert made.updates == updates
     assert made.buffer.is_empty
 
@@ -184,5 +250,5 @@ def test_other_errors_are_raised_once(code: ErrorCode, kind: type[ProducerError]
     made = Buffer()
     made.add(error=code)
     with pytest.raises(kind, match="ShareFetch of t-0"):
-        made.buffer.collect()
-    assert made.buffer.collect().is_empty
+        made.collect()
+    assert made.collect().is_empty
