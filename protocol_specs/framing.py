@@ -2,12 +2,14 @@
 
 `FrameReader` receives chunks from a socket and returns whole frames. It checks each size before it allocates anything,
 and reads nothing after an invalid size, because frame boundaries are unknown from there on. `encode_request` and
-`encode_response` make whole frames with headers; record sets are copied once, by the join.
+`encode_response` make whole frames with headers; record sets are copied once, by the join. `encode_response_frame` does
+not copy large ones.
 """
 
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -27,6 +29,10 @@ _SIZE: Final = struct.Struct(">i")
 _KEY_AND_VERSION: Final = struct.Struct(">hh")
 _SIZE_AND_HEADER: Final = struct.Struct(">ihhi")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+
+LARGE_FRAME_MIN_BYTES: Final = 64 * 1024
+LARGE_PART_MIN_BYTES: Final = 4 * 1024
+"""The mean size from which on a system call with many parts costs less than joining them."""
 
 M = TypeVar("M", bound="Message")
 
@@ -117,12 +123,40 @@ def _end_of_header(header_version: int, client_id: str | None) -> bytes:
     return header.encode(header_version)[8:]
 
 
+@dataclass(frozen=True, slots=True)
+class LargeFrame:
+    """A frame of `size` bytes in parts, whose record batches are not copied: they are the log's own bytes."""
+
+    parts: list[bytes]
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def joined(self) -> bytes:
+        """The frame as one copy."""
+        return b"".join(self.parts)
+
+
 def encode_response(message: Message, version: int, *, correlation_id: int) -> bytes:
     """The whole frame of a response. Raises MessageEncodeError."""
-    parts: list[Any] = [b"" if response_header_version(type(message), version) == 0 else b"\0"]
+    return b"".join(_response_parts(message, version, correlation_id)[0])
+
+
+def encode_response_frame(message: Message, version: int, *, correlation_id: int) -> bytes | LargeFrame:
+    """The whole frame of a response; large parts are not copied. Raises MessageEncodeError."""
+    parts, size = _response_parts(message, version, correlation_id)
+    if size < LARGE_FRAME_MIN_BYTES or size < len(parts) * LARGE_PART_MIN_BYTES:
+        return b"".join(parts)
+    return LargeFrame(parts, size)
+
+
+def _response_parts(message: Message, version: int, correlation_id: int) -> tuple[list[Any], int]:
+    parts: list[Any] = [b"", b"" if response_header_version(type(message), version) == 0 else b"\0"]
     message.encode_into(version, parts)
     size = 4 + sum(map(len, parts))
-    return b"".join((_SIZE_AND_CORRELATION.pack(size, correlation_id), *parts))
+    parts[0] = _SIZE_AND_CORRELATION.pack(size, correlation_id)
+    return parts, 4 + size
 
 
 def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:

@@ -14,7 +14,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 
 from broker_sim.network.channel_mute import TABLE, MuteEvent, MuteState
 from broker_sim.network.channel_states import CHANNEL_TABLE, ChannelEvent, ChannelState, WriteState
-from broker_sim.network.response_writer import LOST, writer_for
+from broker_sim.network.response_writer import LOST, joined, writer_for
 from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
 from sim_runtime.read_pace import READ_SIZE_BYTES, ReadPace
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import ConnectionInfo, RequestContext
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.processor import Processor
-    from broker_sim.network.response_writer import IChannelTransport, ResponseWriter
+    from broker_sim.network.response_writer import Frame, IChannelTransport, ResponseWriter
 
 __all__ = ["KafkaChannel"]
 
@@ -63,7 +63,7 @@ class KafkaChannel(Protocol):
         self._frames: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._reading = True
-        self._outgoing: list[bytes] = []
+        self._outgoing: list[Frame] = []
         self._outgoing_bytes = 0
         self._writer: ResponseWriter | None = None
         self._write_state = WriteState.DIRECT
@@ -208,7 +208,7 @@ class KafkaChannel(Protocol):
         else:
             self._read_on()
 
-    def send(self, frame: bytes) -> bool:
+    def send(self, frame: Frame) -> bool:
         """Send a response. Returns False if it waits in the transport: `Processor.complete_send` then follows."""
         if self.state is not _OPEN:
             return True
@@ -281,7 +281,7 @@ class KafkaChannel(Protocol):
 
     def _flush(self) -> bool:
         outgoing = self._outgoing
-        data = outgoing[0] if len(outgoing) == 1 else b"".join(outgoing)
+        data = outgoing[0] if len(outgoing) == 1 else joined(*outgoing)
         outgoing.clear()
         self._outgoing_bytes = 0
         return self._writer is None or self._writer.write(data)

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 from twisted.logger import Logger
 
 from broker_sim.faults.interception import Outcome
+from broker_sim.network.response_writer import joined
 from broker_sim.rpc.fault_stage import CLOSED_BY_RULE
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.faults.interception import Interception
     from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.response_writer import Frame
 
 __all__ = ["send_in_parts"]
 
 _log = Logger()
 
 
-def send_in_parts(context: RequestContext, frame: bytes, interception: Interception | None) -> bool:
+def send_in_parts(context: RequestContext, frame: Frame, interception: Interception | None) -> bool:
     """Send a frame in parts if a fault rule requires it; return False for a frame that the caller sends as a whole.
 
     The first part is half of the frame, or the length that CUT gives. After the wait the rest follows, or the
@@ -27,16 +29,17 @@ def send_in_parts(context: RequestContext, frame: bytes, interception: Intercept
     """
     channel: KafkaChannel = context.origin
     if context.cut_bytes >= 0:
-        channel.cut(frame[: context.cut_bytes], CLOSED_BY_RULE)
+        channel.cut(joined(frame)[: context.cut_bytes], CLOSED_BY_RULE)
         return True
     if interception is None:
         return False
-    first = interception.cut_bytes if interception.outcome is Outcome.CUT else len(frame) // 2
-    channel.send(frame[:first])
+    data = joined(frame)
+    first = interception.cut_bytes if interception.outcome is Outcome.CUT else len(data) // 2
+    channel.send(data[:first])
 
     def send_rest(_: object = None) -> None:
         if interception.outcome is Outcome.PROCEED:
-            if channel.send(frame[first:]):
+            if channel.send(data[first:]):
                 channel.response_sent()
         elif interception.outcome is Outcome.DROP_RESPONSE:
             channel.silence()

@@ -73,7 +73,7 @@ class PipelinedProcessor(Processor):
         on_frame = self._rpc.on_frame
         if on_frame is not None:
             channel.partly_sent = True
-            if send_in_parts(context, frame, on_frame(context, frame)):
+            if send_in_parts(context, frame, on_frame(context)):
                 return
             channel.partly_sent = False
         if channel.send(frame):

@@ -28,7 +28,7 @@ from broker_sim.network.routes import Route, VersionGate
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import FieldNotInVersion, MessageEncodeError, ProtocolError
-from protocol_specs.framing import decode_request_header, encode_response
+from protocol_specs.framing import decode_request_header, encode_response, encode_response_frame
 from protocol_specs.message import Message
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult, Response
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.response_writer import Frame
     from broker_sim.network.socket_server import SocketServer
     from protocol_specs.messages.headers import RequestHeader
 
@@ -304,7 +305,7 @@ class Processor:
             return
         rpc = self._rpc
         on_frame = rpc.on_frame
-        if on_frame is not None and send_in_parts(context, frame, on_frame(context, frame)):
+        if on_frame is not None and send_in_parts(context, frame, on_frame(context)):
             return
         channel: KafkaChannel = context.origin
         if channel.send(frame):
@@ -338,7 +339,7 @@ class Processor:
         """Do not read from the client for a time, also after the response is sent (KIP-219)."""
         context.origin.throttle(throttle_ms)
 
-    def encode(self, context: RequestContext, response: Response) -> bytes | None:
+    def encode(self, context: RequestContext, response: Response) -> Frame | None:
         """Return the response's frame; close the connection and return None if the error response fails to encode too.
 
         Most often a text that repeats a long value does not fit: Kafka then responds with UNKNOWN_SERVER_ERROR. A value
@@ -347,7 +348,7 @@ class Processor:
         if isinstance(response, PreparedResponse):
             return response
         try:
-            return encode_response(response, context.api_version, correlation_id=context.correlation_id)
+            return encode_response_frame(response, context.api_version, correlation_id=context.correlation_id)
         except MessageEncodeError as error:
             return self._encode_failure(context, error)
 

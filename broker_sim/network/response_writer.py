@@ -7,19 +7,32 @@ occupies the memory of one response.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from twisted.internet.interfaces import IConsumer, IPullProducer, IPushProducer, ITCPTransport
 from zope.interface import implementer
 
-from sim_runtime.direct_send import is_plain_socket, send_at_once
+from protocol_specs.framing import LargeFrame
+from sim_runtime.direct_send import is_plain_socket, send_at_once, send_parts_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from twisted.internet import tcp
 
-__all__ = ["LOST", "BufferedWriter", "DirectWriter", "IChannelTransport", "ResponseWriter", "writer_for"]
+__all__ = [
+    "LOST",
+    "BufferedWriter",
+    "DirectWriter",
+    "Frame",
+    "IChannelTransport",
+    "ResponseWriter",
+    "joined",
+    "writer_for",
+]
+
+Frame: TypeAlias = bytes | LargeFrame
+"""The bytes of one response, or of several."""
 
 
 class IChannelTransport(ITCPTransport, IPushProducer, IConsumer):
@@ -29,14 +42,14 @@ class IChannelTransport(ITCPTransport, IPushProducer, IConsumer):
 class ResponseWriter(Protocol):
     """Writes the responses of one channel."""
 
-    def write(self, data: bytes) -> bool:
+    def write(self, frame: Frame) -> bool:
         """Send bytes; return False if they wait: `drained` is called once they are sent."""
 
 
 class _LostWriter:
     """Discards all bytes, like a network that loses every packet."""
 
-    def write(self, data: bytes) -> bool:  # noqa: ARG002 - the signature of ResponseWriter
+    def write(self, frame: Frame) -> bool:  # noqa: ARG002 - the signature of ResponseWriter
         """Discard the bytes."""
         return True
 
@@ -62,18 +75,21 @@ class DirectWriter:
         self._drained = drained
         self._waiting = False
 
-    def write(self, data: bytes) -> bool:
+    def write(self, frame: Frame) -> bool:
         """Send as many bytes as the socket accepts; the transport buffers the rest and reports when it is sent."""
         transport = self._transport
-        if not self._waiting:
-            data = send_at_once(transport, data)
-            if not data:
-                return True
-        transport.write(data)
-        if not self._waiting:
-            # The registration calls resumeProducing immediately; only the second call means "drained".
-            transport.registerProducer(self, False)
-            self._waiting = True
+        if self._waiting:
+            transport.write(joined(frame))
+            return False
+        rest = (
+            send_at_once(transport, frame) if isinstance(frame, bytes) else send_parts_at_once(transport, frame.parts)
+        )
+        if not rest:
+            return True
+        transport.write(rest)
+        # The registration calls resumeProducing immediately; only the second call means "drained".
+        transport.registerProducer(self, False)
+        self._waiting = True
         return False
 
     def resumeProducing(self) -> None:  # noqa: N802
@@ -99,9 +115,9 @@ class BufferedWriter:
         self._paused = False
         transport.registerProducer(self, True)
 
-    def write(self, data: bytes) -> bool:
+    def write(self, frame: Frame) -> bool:
         """Pass the bytes to the transport."""
-        self._transport.write(data)
+        self._transport.write(joined(frame))
         return not self._paused
 
     def pauseProducing(self) -> None:  # noqa: N802
@@ -116,3 +132,8 @@ class BufferedWriter:
 
     def stopProducing(self) -> None:  # noqa: N802
         """Do nothing: `connectionLost` notifies the channel of a lost connection."""
+
+
+def joined(*frames: Frame) -> bytes:
+    """Return frames as one sequence of bytes."""
+    return b"".join([frame if isinstance(frame, bytes) else frame.joined() for frame in frames])

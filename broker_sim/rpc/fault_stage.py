@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.node_apis import NodeApis
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.faults.interception import Faults
-    from broker_sim.rpc.stage import RequestHook, ResponseHook, Verdict
+    from broker_sim.rpc.stage import FrameHook, RequestHook, ResponseHook, Verdict
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.message import Message
 
@@ -68,7 +68,7 @@ class FaultStage(Stage):
         return self._before_response if self._has_marked or self._is_open(Phase.BEFORE_RESPONSE) else None
 
     @property
-    def on_frame(self) -> Callable[[RequestContext, bytes], Interception | None] | None:
+    def on_frame(self) -> FrameHook | None:
         """Phase MID_RESPONSE, for transports with bytes: returns an interception, None to send the frame."""
         return self._mid_response if self._has_marked or self._is_open(Phase.MID_RESPONSE) else None
 
@@ -187,7 +187,7 @@ class FaultStage(Stage):
                     interception.report_problem(str(error))
         return response
 
-    def _mid_response(self, context: RequestContext, frame: bytes) -> Interception | None:  # noqa: ARG002 - as every hook
+    def _mid_response(self, context: RequestContext) -> Interception | None:
         return self.intercept(Phase.MID_RESPONSE, context)
 
     def intercept(

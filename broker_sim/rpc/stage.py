@@ -26,7 +26,7 @@ RequestHook: TypeAlias = "Callable[[RequestContext], Verdict]"
 ResponseHook: TypeAlias = (
     "Callable[[RequestContext, Response | NoResponse], Response | NoResponse | Deferred[Response | NoResponse]]"
 )
-FrameHook: TypeAlias = "Callable[[RequestContext, bytes], Interception | None]"
+FrameHook: TypeAlias = "Callable[[RequestContext], Interception | None]"
 SentHook: TypeAlias = "Callable[[RequestContext, int], None]"
 
 

@@ -10,12 +10,17 @@ from protocol_specs import registry
 from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import FrameTooLarge, MessageDecodeError, NegativeFrameSize, UnknownApi
 from protocol_specs.framing import (
+    LARGE_FRAME_MIN_BYTES,
+    LARGE_PART_MIN_BYTES,
     FrameReader,
+    LargeFrame,
     decode_request_header,
     decode_response,
     encode_request,
     encode_response,
+    encode_response_frame,
 )
+from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol_specs.messages.headers import RequestHeader, request_header_version, response_header_version
 
 
@@ -97,6 +102,28 @@ def test_a_response_frame_is_read_back_at_every_version(api_key: int) -> None:
         frame = encode_response(cls(), version, correlation_id=9)
         assert struct.unpack_from(">i", frame) == (len(frame) - 4,)
         assert decode_response(cls, version, frame[4:]) == (9, cls())
+
+
+@pytest.mark.parametrize(
+    ("batches", "in_parts"),
+    [
+        ([b"small"], False),
+        ([b"x" * LARGE_FRAME_MIN_BYTES], True),
+        ([b"x" * (LARGE_PART_MIN_BYTES + 1000)] * 200, True),
+        ([b"x" * 100] * LARGE_FRAME_MIN_BYTES, False),
+    ],
+)
+def test_a_frame_in_parts_has_the_bytes_of_the_whole_one(batches: list[bytes], *, in_parts: bool) -> None:
+    data = PartitionData(records=batches)
+    response = FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
+    whole = encode_response(response, 12, correlation_id=3)
+    frame = encode_response_frame(response, 12, correlation_id=3)
+    assert isinstance(frame, LargeFrame) == in_parts
+    assert len(frame) == len(whole)
+    if isinstance(frame, LargeFrame):
+        assert any(part is batches[0] for part in frame.parts)
+        frame = frame.joined()
+    assert frame == whole
 
 
 def test_an_api_versions_response_has_no_tags_in_its_header() -> None:

@@ -10,6 +10,7 @@ from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.internet.testing import StringTransport
 
 from broker_sim.network.response_writer import BufferedWriter, DirectWriter, ResponseWriter, writer_for
+from protocol_specs.framing import LargeFrame
 from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ LARGE = bytes(range(256)) * 64 * 1024
 """16 MiB: more than any socket buffer."""
 
 
+IN_PARTS = LargeFrame([LARGE[:100], LARGE[100:9000], LARGE[9000:]], len(LARGE))
+
+
 class Sender(Protocol):
-    """Sends LARGE twice as soon as it is connected, and records when it was drained."""
+    """Sends LARGE, also in parts, as soon as it is connected, and records when it was drained."""
 
     writer: ResponseWriter
 
@@ -33,7 +37,8 @@ class Sender(Protocol):
 
     def connectionMade(self) -> None:  # noqa: N802
         self.writer = writer_for(self.transport, self.count)
-        self.responses = [self.writer.write(b"small"), self.writer.write(LARGE), self.writer.write(LARGE)]
+        frames: list[bytes | LargeFrame] = [b"small", IN_PARTS, LARGE, IN_PARTS]
+        self.responses = [self.writer.write(frame) for frame in frames]
         self.sent.callback(None)
 
     def count(self) -> None:
@@ -62,14 +67,14 @@ def test_what_the_socket_does_not_take_follows_in_order_and_drains_once(thread: 
     with socket.create_connection(("127.0.0.1", port.getHost().port), timeout=10) as client:
         thread.call(lambda: factory.sender.sent)
         received = bytearray()
-        while len(received) < 5 + 2 * len(LARGE):
+        while len(received) < 5 + 3 * len(LARGE):
             received += client.recv(1 << 20)
-        assert received == b"small" + LARGE + LARGE
+        assert received == b"small" + 3 * LARGE
         responses, drained = thread.call(lambda: (factory.sender.responses, factory.sender.drained))
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     thread.call(port.stopListening)
     assert isinstance(factory.sender.writer, DirectWriter)
-    assert responses == [True, False, False]
+    assert responses == [True, False, False, False]
     assert drained == 1
 
 
@@ -82,7 +87,7 @@ def test_a_buffered_writer_waits_when_its_transport_pauses_it() -> None:
     assert not writer.write(b"two")
     writer.resumeProducing()
     assert drained == [None]
-    assert writer.write(b"three")
+    assert writer.write(LargeFrame([b"th", b"ree"], 5))
     assert transport.value() == b"onetwothree"
 
 
