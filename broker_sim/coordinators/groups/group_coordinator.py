@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, uses_old_coordinator
 from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.append_settings import settings_of
@@ -48,6 +49,7 @@ class GroupCoordinator:
             make_shard=_make_shard,
             settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
             value_types=_preview_values() if host.config.behaviour.consumer_groups_are_first_previews else NO_TYPES,
+            follows_foreign_appends=uses_old_coordinator(host.config) or is_first_preview(host.config),
         )
 
     @property

@@ -34,7 +34,8 @@ class CoordinatorRuntime(Generic[S]):
     """One shard per partition of `log`'s topic that the broker leads.
 
     Operations are functions of a shard. A write returns a CoordinatorResult, and completes when the records are
-    committed, or with a CoordinatorError. A read returns its result at once.
+    committed, or with a CoordinatorError. A read returns its result at once. With `follows_foreign_appends` a shard
+    ignores what clients append to its log; else it loads the log again.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class CoordinatorRuntime(Generic[S]):
         make_shard: Callable[[ShardContext], S],
         settings: Callable[[], AppendSettings],
         value_types: Mapping[int, type[Message]] = NO_TYPES,
+        follows_foreign_appends: bool = False,
     ) -> None:
         self._log = log
         self._value_types = value_types
+        self._follows_foreign_appends = follows_foreign_appends
         self._topic = log.value
         self._host = host
         self._make_shard = make_shard
@@ -146,6 +149,7 @@ class CoordinatorRuntime(Generic[S]):
                 expirations=self._expirations,
                 settings=self._settings,
                 value_types=self._value_types,
+                follows_foreign_appends=self._follows_foreign_appends,
             )
         return runner
 

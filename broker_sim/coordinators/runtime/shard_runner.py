@@ -2,7 +2,8 @@
 
 An event that arrives inside another one waits for its end. An operation's records are replayed at once, appended as
 one batch, and its response waits for the high watermark. If the append fails, the state goes back to the snapshot
-before the batch, and every operation of the batch fails.
+before the batch, and every operation of the batch fails. If a client has appended to the topic meanwhile, the
+shard loads it again.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ _ERRORS_BY_STATE: Final = {
 
 
 class ShardRunner(Generic[S]):
-    """Runs one shard from its election to its end."""
+    """Runs one shard from its election to its end.
+
+    With `follows_foreign_appends` it goes on behind the records of others, without replaying them.
+    """
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class ShardRunner(Generic[S]):
         expirations: ExpirationQueue,
         settings: Callable[[], AppendSettings],
         value_types: Mapping[int, type[Message]],
+        follows_foreign_appends: bool,
     ) -> None:
         self.topic_partition = topic_partition
         self.state = ShardState.INITIAL
@@ -78,6 +83,7 @@ class ShardRunner(Generic[S]):
         self._host = host
         self._make_shard = make_shard
         self._settings = settings
+        self._follows_foreign_appends = follows_foreign_appends
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
         self._pending = PendingWrites(expirations)
@@ -124,6 +130,9 @@ class ShardRunner(Generic[S]):
             self.leader_epoch = max(self.leader_epoch, leader_epoch)
             return
         self.leader_epoch = leader_epoch
+        self._start_loading()
+
+    def _start_loading(self) -> None:
         self._become(ShardState.LOADING)
         self._snapshots = SnapshotRegistry()
         self._context = ShardContext(
@@ -279,8 +288,11 @@ class ShardRunner(Generic[S]):
         if not result.records:
             self._complete_without_records(write)
             return
-        if producer != NO_PRODUCER:
-            self.flush()  # transactional records have a batch of their own
+        # Transactional records have a batch of their own.
+        flush_error = None if producer == NO_PRODUCER else self.flush()
+        if flush_error is not None:
+            write.complete(flush_error)
+            return
         try:
             self._add(result, write, producer)
         except CoordinatorError as error:
@@ -356,7 +368,7 @@ class ShardRunner(Generic[S]):
         error = self._append(batch.build(), batch.records_count, batch.writes)
         if error is None:
             self._batch = None
-        else:
+        elif self.state is ShardState.ACTIVE:
             self._revert(error)
         return error
 
@@ -369,10 +381,12 @@ class ShardRunner(Generic[S]):
             self._appending = False
         if appended.error_code:
             return CoordinatorError(appended.error_code)
-        if appended.base_offset != base_offset:
+        if appended.base_offset != base_offset and not self._follows_foreign_appends:
+            # A client has appended to the topic: its records must be in the state too.
             self._fail(f"appended at {appended.base_offset} instead of {base_offset}")
-            return None
-        self.last_written_offset += records_count
+            self._start_loading()
+            return CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        self.last_written_offset = appended.base_offset + records_count
         self._snapshots.snapshot(self.last_written_offset)
         assert self._partition is not None
         self._commit(self._partition.log.high_watermark)
@@ -403,11 +417,13 @@ class ShardRunner(Generic[S]):
         except CoordinatorError as error:
             write.complete(error)
             return
-        self.flush()
-        shard.replay_end_of_transaction(*producer, committed=committed)
-        failed = self._append(data, 1, [write])
+        failed = self.flush()
+        if failed is None:
+            shard.replay_end_of_transaction(*producer, committed=committed)
+            failed = self._append(data, 1, [write])
+            if failed is not None and self.state is ShardState.ACTIVE:
+                self._revert(failed)
         if failed is not None:
-            self._revert(failed)
             write.complete(failed)
 
     # Commits.

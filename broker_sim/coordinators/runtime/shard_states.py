@@ -6,7 +6,7 @@
 | LOADING | ACTIVE | all records are replayed |
 | | FAILED | a record cannot be replayed, or the log cannot be read |
 | ACTIVE | FAILED | an append returned another offset than the next one |
-| FAILED | LOADING | the next election |
+| FAILED | LOADING | the next election; at once after an append at another offset |
 | any | CLOSED | the broker does not lead any more, or it stops |
 """
 

@@ -167,14 +167,14 @@ def the_offsets_topic_has_another_number_of_partitions(probe: Probe) -> None:
     probe.quiet(CreateTopicsRequest(topics=[made], timeout_ms=5_000), 5)
     probe.await_topic(OFFSETS_TOPIC, 2)
     groups = [_group_of_partition(probe, partition, 5) for partition in range(5)]
-    _await_loaded(probe, groups[0])
-    _await_loaded(probe, groups[1])
+    await_loaded(probe, groups[0])
+    await_loaded(probe, groups[1])
     _use_all(probe, groups, topic)
     grown = CreatePartitionsTopic(name=OFFSETS_TOPIC, count=4, assignments=None)
     probe.exchange(CreatePartitionsRequest(topics=[grown], timeout_ms=5_000), 2)
     probe.await_topic(OFFSETS_TOPIC, 4)
-    _await_loaded(probe, groups[2])
-    _await_loaded(probe, groups[3])
+    await_loaded(probe, groups[2])
+    await_loaded(probe, groups[3])
     _use_all(probe, groups, topic)
 
 
@@ -192,7 +192,8 @@ def _group_of_partition(probe: Probe, partition: int, partitions: int) -> str:
     return next(name for name in names if partition_for(name, partitions) == partition)
 
 
-def _await_loaded(probe: Probe, group: str) -> None:
+def await_loaded(probe: Probe, group: str) -> None:
+    """Wait until the coordinator of a group has loaded its partition."""
     for _ in attempts(f"the coordinator of {group} to be loaded"):
         loaded: Any = probe.quiet(fetch_offsets(group), 7)
         if loaded.error_code == 0:
