@@ -232,6 +232,9 @@ class ReleaseBehaviour:
     """A classic member of a consumer group joins again after a new assignment (else after a new epoch of the group)."""
     dropped_topics_are_revoked_at_once: bool = _since("4.2")
     """A member whose subscription changes must revoke the topics that it dropped before the next assignment."""
+    empty_classic_and_streams_groups_convert: bool = _since("4.2")
+    """An empty classic group becomes a streams group with the first heartbeat of a member, and an empty streams group a
+    classic one with the first JoinGroup."""
     described_members_show_revocations: bool = _since("4.3")
     """ConsumerGroupDescribe lists partitions that a member must revoke in its assignment."""
     descriptions_explain_errors: bool = _since("4.0")

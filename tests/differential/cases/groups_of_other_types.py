@@ -16,7 +16,9 @@ from tests.differential.cases.streams_group_heartbeat import (
     topology,
 )
 from tests.differential.coordinator_barriers import known_topic
+from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
+    OFFSETS_TOPIC,
     commit,
     describe_groups,
     fetch_offsets,
@@ -24,9 +26,11 @@ from tests.differential.group_requests import (
     heartbeat,
     join,
     leave,
+    list_own_groups,
+    stable_one,
     sync,
 )
-from tests.differential.modern_requests import consumer_describe, consumer_heartbeat
+from tests.differential.modern_requests import Consumer, consumer_describe, consumer_heartbeat
 from tests.differential.share_requests import SHARE, ShareConsumer, share_describe, share_group_of, share_heartbeat
 
 if TYPE_CHECKING:
@@ -97,3 +101,60 @@ def a_streams_group(probe: Probe) -> None:
     probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
     member.leave()
     probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+
+
+@case(settings=STREAMS, releases=NEW)
+def an_empty_streams_group_becomes_a_classic_one(probe: Probe) -> None:
+    topic = known_topic(probe)
+    group = group_of(probe)
+    shape = topology(subtopology("0", topic))
+    streams = StreamsMember(probe, group, "m", shape)
+    streams.join()
+    streams.leave()
+    for member_id, epoch in ((None, 5), (None, -1), ("", 5)):
+        request = fetch_offsets(group, (topic, [0]), member_id=member_id, member_epoch=epoch)
+        probe.exchange(request, 9, note=f"{member_id} {epoch}")
+    probe.exchange(join(group, member_id="stranger"), 9, note="an unknown member")
+    probe.exchange(join(group, protocols=()), 3, note="without protocols")
+    probe.exchange(streams_describe(group), 0, note="as before")
+    probe.exchange(consumer_heartbeat(group, "c", 0, topics=[topic], owned={}, rebalance_ms=1), 1, note="a consumer")
+    member = stable_one(probe, group)
+    for version in (5, 6):
+        probe.exchange(describe_groups(group), version)
+    probe.exchange(streams_describe(group), 0)
+    StreamsMember(probe, group, "m", shape).join(note="a group with a classic member")
+    member.leave()
+    StreamsMember(probe, group, "m", shape).join(note="an empty classic group")
+    probe.exchange(describe_groups(group), 6)
+    write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=STREAMS, releases=NEW)
+def an_unknown_classic_member_removes_an_empty_group(probe: Probe) -> None:
+    """It leaves no record of that: what reads the committed state finds the group until the next record."""
+    topic = known_topic(probe)
+    for note in ("consumer", "streams"):
+        group = group_of(probe, note)
+        member = (
+            Consumer(probe, group, "m", [topic])
+            if note == "consumer"
+            else StreamsMember(probe, group, "m", topology(subtopology("0", topic)))
+        )
+        member.join()
+        probe.exchange(commit(group, (topic, {0: 1}), generation=member.epoch, member_id="m"), 9)
+        member.leave()
+        probe.exchange(join(group, member_id="stranger"), 9)
+        _describe(probe, group, "removed")
+        probe.exchange(offset_delete(group, (topic, [0])), 0)
+        probe.exchange(commit(group, (topic, {0: 2})), 9)
+        _describe(probe, group, "a group that only commits")
+        probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+        write_records(probe, OFFSETS_TOPIC, group)
+
+
+def _describe(probe: Probe, group: str, note: str) -> None:
+    probe.exchange(consumer_describe(group), 1, note=note)
+    probe.exchange(streams_describe(group), 0, note=note)
+    probe.exchange(describe_groups(group), 6, note=note)
+    list_own_groups(probe, 5, note=note)
+    probe.exchange(fetch_offsets(group, everything=True), 9, note=note)

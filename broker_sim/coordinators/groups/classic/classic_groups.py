@@ -16,6 +16,7 @@ from broker_sim.coordinators.groups.classic.rebalances import Rebalances
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.sync_phase import SyncPhase
 from broker_sim.coordinators.groups.coordinator_choice import is_first_preview
+from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_journal import GroupJournal
 from broker_sim.coordinators.groups.group_registry import other_type
 from protocol_specs.error_codes import ErrorCode
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
     from broker_sim.coordinators.groups.client_info import ClientInfo
-    from broker_sim.coordinators.groups.group import Group, GroupType
+    from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
@@ -81,6 +82,9 @@ class ClassicGroups:
         self._syncs = SyncPhase(context, self.rebalances, old_coordinator=old_coordinator)
         self._leaving = Leaving(self.rebalances, old_coordinator=old_coordinator)
         self._refuses_other_types = is_first_preview(context.config)
+        converts_streams = context.config.behaviour.empty_classic_and_streams_groups_convert
+        self._convertible_types = (GroupType.CONSUMER, *((GroupType.STREAMS,) if converts_streams else ()))
+        """The types of groups that become classic ones with the first JoinGroup if they are empty."""
         self.servers: dict[GroupType, ServesClassicProtocol] = {}
         """The servers of groups of other types that classic members may join."""
 
@@ -102,8 +106,8 @@ class ClassicGroups:
         self._groups.add(group)
         return group
 
-    def join_created(self, group_id: str, joining: Joining) -> CoordinatorResult[Any]:
-        """Serve the JoinGroup of the first member of a new group, in place of an empty one of another type."""
+    def _join_created(self, group_id: str, joining: Joining) -> CoordinatorResult[Any]:
+        """Serve the JoinGroup of the first member of a new group."""
         return self._joins.join(self.create(group_id), joining, created=True)
 
     def existing_or_created(self, group_id: str) -> Group:
@@ -132,16 +136,31 @@ class ClassicGroups:
         if group is None:
             if request.member_id != NO_MEMBER_ID:
                 return joining.refuse(_UNKNOWN, request.member_id)
-            return self.join_created(request.group_id, joining)
+            return self._join_created(request.group_id, joining)
         if isinstance(group, ClassicGroup):
             return self._joins.join(group, joining, created=False)
         try:
             server = self._server(group)
         except CoordinatorError as error:
             return joining.refuse(error.error_code, request.member_id)
+        if group.is_empty() and group.type in self._convertible_types:
+            return self._convert_empty(group, joining)
         if server is None:
             return joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, NO_MEMBER_ID)
         return server.classic_join(group, joining)
+
+    def _convert_empty(self, group: Group, joining: Joining) -> CoordinatorResult[Any]:
+        """Replace an empty group of another type by a classic one.
+
+        As in Kafka, an unknown member removes the group from the newest state too, without a record of it: reads of the
+        committed state still find it until the shard's next record, and it is back when the partition is loaded.
+        """
+        tombstones = group.tombstones()
+        self._groups.remove(group.group_id)
+        if joining.request.member_id != NO_MEMBER_ID:
+            return joining.refuse(_UNKNOWN, joining.request.member_id)
+        result = self._join_created(group.group_id, joining)
+        return result._replace(records=[*tombstones, *result.records], replay=False)
 
     def sync(
         self, request: SyncGroupRequest, client: ClientInfo, response: ParkedResponse[SyncGroupResponse]

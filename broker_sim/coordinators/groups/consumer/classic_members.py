@@ -66,13 +66,11 @@ class ClassicMembers:
     # Joining.
 
     def classic_join(self, group: ConsumerGroup, joining: Joining) -> CoordinatorResult[Any]:
-        """Add or update a classic member; an empty group becomes a classic one.
+        """Add or update a classic member.
 
         Raises:
             CoordinatorError: The group is full, the protocols do not fit, the member is unknown or fenced.
         """
-        if group.is_empty():
-            return self._convert_empty(group, joining)
         request = joining.request
         member_id = request.member_id or self._consumers.new_member_id()
         self._check_join(group, joining, member_id)
@@ -110,13 +108,6 @@ class ClassicMembers:
             raise CoordinatorError(
                 ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"Member {member_id}'s protocols are not supported."
             )
-
-    def _convert_empty(self, group: ConsumerGroup, joining: Joining) -> CoordinatorResult[Any]:
-        if joining.request.member_id != NO_MEMBER_ID:
-            return joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, joining.request.member_id)
-        tombstones = group.tombstones()
-        result = self._classic.join_created(group.group_id, joining)
-        return result._replace(records=[*tombstones, *result.records], replay=False)
 
     def _update(
         self, group: ConsumerGroup, joining: Joining, member: ConsumerMember, records: list[CoordinatorRecord]

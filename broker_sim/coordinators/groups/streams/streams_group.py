@@ -133,9 +133,11 @@ class StreamsGroup(EpochGroup[StreamsMember, Tasks]):
 
     def check_offset_fetch(self, *, member_id: str | None, member_epoch: int, committed_offset: int) -> None:
         """Raise unless the member may fetch offsets. Mirrors validateOffsetFetch."""
-        if member_id is None and member_epoch < 0:
-            return
-        _check_epoch(self.existing_member(member_id or "", committed_offset), member_epoch)
+        if member_id is None:
+            if member_epoch < 0:
+                return
+            raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka looks a null id up
+        _check_epoch(self.existing_member(member_id, committed_offset), member_epoch)
 
     def tombstones(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group."""

@@ -48,7 +48,8 @@ class StreamsGroups(EpochGroups[StreamsGroup, StreamsMember, DescribedGroup]):
 
     def _replacement(self, group: Group, records: list[CoordinatorRecord]) -> StreamsGroup | None:
         """Return a new group in place of an empty classic one."""
-        if group.type is GroupType.CLASSIC and group.is_empty():
+        converts = self._context.config.behaviour.empty_classic_and_streams_groups_convert
+        if converts and group.type is GroupType.CLASSIC and group.is_empty():
             records += group.tombstones()
             return self._replay.new_group(group.group_id)
         return None
