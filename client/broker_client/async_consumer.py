@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from broker_client.core.admin.records import ListedOffset
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.core.consumer.fetcher import FetchOptions
-    from broker_client.metrics import MetricName, MetricsSnapshot
     from broker_client.records import PartitionInfo, TopicPartition
 
 __all__ = ["AsyncConsumer"]
@@ -270,28 +269,6 @@ class AsyncConsumer(EventLoopConsumer[ConsumerCore]):
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
         return await self._awaited(self._started().committed(list(partitions), milliseconds(timeout)))
-
-    # Observation
-
-    def metrics(self) -> MetricsSnapshot:
-        """Return a snapshot of all metrics, as Consumer.metrics does."""
-        return self._started().metrics.read()
-
-    async def client_instance_id(self, timeout: float) -> str | None:
-        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
-
-        Raises:
-            IllegalState: enable.metrics.push is false, or the time-out is negative.
-        """
-        return await self._awaited(self._started().client_instance_id(int(timeout * 1000)))
-
-    def register_metric_for_subscription(self, name: MetricName, measure: Callable[[], float]) -> None:
-        """Push a metric of the application with those of the consumer, if brokers request it (KIP-1076)."""
-        self._started().register_metric(name, measure)
-
-    def unregister_metric_from_subscription(self, name: MetricName) -> None:
-        """Push a metric of the application no more."""
-        self._started().unregister_metric(name)
 
     # Reading
 

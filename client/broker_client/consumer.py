@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata, RebalanceListener
     from broker_client.errors import ProducerError
-    from broker_client.metrics import MetricName, MetricsSnapshot
 
 __all__ = ["Consumer", "ConsumerRecord", "FetchOptions", "ListedOffset"]
 
@@ -58,7 +57,6 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             random,
             auto_create_topics=parsed.allow_auto_create_topics,
         )
-        self._calls.metrics = self._consumer.metrics.events
 
     # Subscription and assignment
 
@@ -288,31 +286,6 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
             ProducerTimeout: no coordinator responded within `timeout` seconds, by default default.api.timeout.ms.
         """
         return self._call(self._consumer.committed, list(partitions), milliseconds(timeout), timeout=timeout)
-
-    # Observation
-
-    def metrics(self) -> MetricsSnapshot:
-        """Return a snapshot of all metrics, under Java's names: `metrics()["records-consumed-rate"]`."""
-        return self._consumer.metrics.read()
-
-    def client_instance_id(self, timeout: float) -> str | None:
-        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
-
-        Raises:
-            IllegalState: enable.metrics.push is false, or the time-out is negative.
-        """
-        return self._call(self._consumer.client_instance_id, milliseconds(timeout), timeout=timeout)
-
-    def register_metric_for_subscription(self, name: MetricName, measure: Callable[[], float]) -> None:
-        """Push a metric of the application with those of the consumer, if brokers request it (KIP-1076).
-
-        `measure` is called on the network thread; a name that the consumer has is skipped.
-        """
-        self._open_thread.call(self._consumer.register_metric, name, measure)
-
-    def unregister_metric_from_subscription(self, name: MetricName) -> None:
-        """Push a metric of the application no more."""
-        self._open_thread.call(self._consumer.unregister_metric, name)
 
     # Reading
 

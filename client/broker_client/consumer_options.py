@@ -24,13 +24,13 @@ from broker_client.core.metrics.consumer_metrics import MetricOptions
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from broker_client.core.groups.assignors.assignor import PartitionAssignor
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.network.client_core import ClientCore, ClientOptions
 
-__all__ = ["ConsumerOptions", "consumer_options", "first_client_id"]
+__all__ = ["ConsumerOptions", "consumer_options", "first_client_id", "metric_options"]
 
 _ASSIGNORS: Final[Mapping[str, type[PartitionAssignor]]] = {
     "range": RangeAssignor,
@@ -96,12 +96,7 @@ def consumer_options(options: Mapping[str, Any], fetch: FetchOptions | None = No
         client=client_options(given, client_id=first_client_id(group)),
         fetch=replace(fetch or FetchOptions(), **of_fetches),
         group=group,
-        metrics=MetricOptions(
-            samples=value_of("metrics.num.samples"),
-            window_ms=value_of("metrics.sample.window.ms"),
-            level=value_of("metrics.recording.level"),
-            push=value_of("enable.metrics.push"),
-        ),
+        metrics=metric_options(value_of),
         interceptors=ConsumerInterceptors.of(value_of("interceptor.classes"), given),
         deserializers=Deserializers(
             key=deserializer_of("key.deserializer", value_of("key.deserializer")),
@@ -116,6 +111,16 @@ def first_client_id(group: GroupOptions | None) -> str:
     if group is None:
         return "consumer-1"
     return f"consumer-{group.group_id}-{group.group_instance_id or 1}"
+
+
+def metric_options(value_of: Callable[[str], Any]) -> MetricOptions:
+    """Return the options of metrics."""
+    return MetricOptions(
+        samples=value_of("metrics.num.samples"),
+        window_ms=value_of("metrics.sample.window.ms"),
+        level=value_of("metrics.recording.level"),
+        push=value_of("enable.metrics.push"),
+    )
 
 
 def _group_options(given: Mapping[str, object], group_id: str) -> GroupOptions:

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from broker_client.api_options import CLOSE_S, fresh_random
 from broker_client.core.consumer.fetch_memory import keep_fetch_memory
 from broker_client.core.network.client_core import ClientCore
+from broker_client.core.telemetry.measured_consumer import MeasuredConsumer
 from broker_client.errors import IllegalState, ProducerClosed
 from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.network.client_core import ClientOptions
+    from broker_client.metrics import MetricName, MetricsSnapshot
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["EventLoopConsumer"]
 
-C = TypeVar("C")
+C = TypeVar("C", bound=MeasuredConsumer)
 T = TypeVar("T")
 
 
@@ -59,6 +61,26 @@ class EventLoopConsumer(ABC, Generic[C]):
             ProducerClosed: the consumer is closed.
         """
         self._started()
+
+    def metrics(self) -> MetricsSnapshot:
+        """Return a snapshot of all metrics, under Java's names: `metrics()["records-consumed-rate"]`."""
+        return self._started().metrics.read()
+
+    async def client_instance_id(self, timeout: float) -> str | None:
+        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
+
+        Raises:
+            IllegalState: enable.metrics.push is false, or the time-out is negative.
+        """
+        return await self._awaited(self._started().client_instance_id(int(timeout * 1000)))
+
+    def register_metric_for_subscription(self, name: MetricName, measure: Callable[[], float]) -> None:
+        """Push a metric of the application with those of the consumer, if brokers request it (KIP-1076)."""
+        self._started().register_metric(name, measure)
+
+    def unregister_metric_from_subscription(self, name: MetricName) -> None:
+        """Push a metric of the application no more."""
+        self._started().unregister_metric(name)
 
     @abstractmethod
     async def close(self, timeout: float = CLOSE_S) -> None:

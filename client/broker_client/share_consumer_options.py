@@ -9,7 +9,7 @@ from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import FETCH_KEYS, NOT_OF_SHARE_GROUPS, SHARE_CONSUMER_KEYS
 from broker_client.config.serializers import deserializer_of
 from broker_client.consumer_errors import InvalidGroupId
-from broker_client.consumer_options import first_client_id
+from broker_client.consumer_options import first_client_id, metric_options
 from broker_client.core.consumer.deserializers import Deserializers
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.core.groups.callback_runner import run_here
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.metrics.consumer_metrics import MetricOptions
     from broker_client.core.network.client_core import ClientCore, ClientOptions
 
 __all__ = ["ShareConsumerOptions", "share_consumer_options"]
@@ -34,13 +35,19 @@ class ShareConsumerOptions:
     client: ClientOptions
     share: ShareOptions
     group: GroupOptions
+    metrics: MetricOptions
     deserializers: Deserializers
     allow_auto_create_topics: bool
 
     def make_core(self, core: ClientCore, run_callback: CallbackRunner = run_here) -> ShareConsumerCore:
         """Return the consumer on a client's core that was made with `by_subscription`."""
         return ShareConsumerCore(
-            core, self.share, self.group, run_callback=run_callback, deserializers=self.deserializers
+            core,
+            self.share,
+            self.group,
+            run_callback=run_callback,
+            metrics=self.metrics,
+            deserializers=self.deserializers,
         )
 
 
@@ -80,6 +87,7 @@ def share_consumer_options(options: Mapping[str, Any]) -> ShareConsumerOptions:
             retry_backoff_max_ms=group.retry_backoff_max_ms,
         ),
         group=group,
+        metrics=metric_options(value_of),
         deserializers=Deserializers(
             key=deserializer_of("key.deserializer", value_of("key.deserializer")),
             value=deserializer_of("value.deserializer", value_of("value.deserializer")),

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from broker_client.api_options import CLOSE_S, fresh_random
+from broker_client.api_options import CLOSE_S, fresh_random, milliseconds
 from broker_client.app_thread_calls import AppThreadCalls
 from broker_client.core.consumer.fetch_memory import keep_fetch_memory
 from broker_client.core.network.client_core import ClientCore
+from broker_client.core.telemetry.measured_consumer import MeasuredConsumer
 from broker_client.errors import ProducerClosed
 from sim_runtime.reactor_thread import ReactorThread
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.network.client_core import ClientOptions
+    from broker_client.metrics import MetricName, MetricsSnapshot
 
 __all__ = ["ThreadedConsumer"]
 
-C = TypeVar("C")
+C = TypeVar("C", bound=MeasuredConsumer)
 T = TypeVar("T")
 
 _GRACE_S: Final = 5.0
@@ -58,6 +60,30 @@ class ThreadedConsumer(ABC, Generic[C]):
 
         self._core, self._consumer = self._thread.call(start)
         self._closed = False
+        self._calls.metrics = self._consumer.metrics.events
+
+    def metrics(self) -> MetricsSnapshot:
+        """Return a snapshot of all metrics, under Java's names: `metrics()["records-consumed-rate"]`."""
+        return self._consumer.metrics.read()
+
+    def client_instance_id(self, timeout: float) -> str | None:
+        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
+
+        Raises:
+            IllegalState: enable.metrics.push is false, or the time-out is negative.
+        """
+        return self._call(self._consumer.client_instance_id, milliseconds(timeout), timeout=timeout)
+
+    def register_metric_for_subscription(self, name: MetricName, measure: Callable[[], float]) -> None:
+        """Push a metric of the application with those of the consumer, if brokers request it (KIP-1076).
+
+        `measure` is called on the network thread; a name that the consumer has is skipped.
+        """
+        self._open_thread.call(self._consumer.register_metric, name, measure)
+
+    def unregister_metric_from_subscription(self, name: MetricName) -> None:
+        """Push a metric of the application no more."""
+        self._open_thread.call(self._consumer.unregister_metric, name)
 
     @property
     def _open_thread(self) -> ReactorThread:

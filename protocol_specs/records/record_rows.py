@@ -50,7 +50,7 @@ class _MeasuredRun:
 class RowPortion:
     """Some rows of a batch, which are made when they are read first: perhaps on another thread."""
 
-    __slots__ = ("_ranges", "_reader", "_rows", "count", "next_offset", "size_bytes")
+    __slots__ = ("_place", "_ranges", "_reader", "_rows", "count", "next_offset", "size_bytes")
 
     def __init__(
         self,
@@ -58,12 +58,14 @@ class RowPortion:
         ranges: list[tuple[_MeasuredRun, int, int]],
         rows: list[Any],
         *,
+        place: int,
         next_offset: int,
         size_bytes: int,
     ) -> None:
         self._reader = reader
         self._ranges = ranges
         self._rows = rows
+        self._place = place
         self.count = len(rows) if rows else sum(end - place for _, place, end in ranges)
         self.next_offset = next_offset
         """The offset after the last row."""
@@ -73,6 +75,12 @@ class RowPortion:
     def rows(self) -> list[Any]:
         """Return the rows."""
         return [*self._rows, *self._reader.rows_of(self._ranges)] if self._ranges else self._rows
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of each record, as in `size_bytes`."""
+        if self._ranges:
+            return [measured.run.size for measured, place, end in self._ranges for _ in range(place, end)]
+        return self._reader.sizes_of_rows(self._place, self._place + self.count)
 
 
 class RowReader:
@@ -139,10 +147,13 @@ class RowReader:
         at_offset = len(self._before)
         if self._runs is None:
             rows = self._rows[self._next : self._next + count_max]
-            size_bytes = self._size_of_rows(self._next, self._next + len(rows))
-            self._next += len(rows)
+            place, end = self._next, self._next + len(rows)
+            # The walk over all records costs too much where the sum is known.
+            is_whole = not self._message_overhead and len(rows) == self._header.records_count
+            size_bytes = len(self._section) if is_whole else sum(self.sizes_of_rows(place, end))
+            self._next = end
             next_offset = rows[-1][at_offset] + 1 if rows else 0
-            return RowPortion(self, [], rows, next_offset=next_offset, size_bytes=size_bytes)
+            return RowPortion(self, [], rows, place=place, next_offset=next_offset, size_bytes=size_bytes)
         ranges = []
         next_offset = 0
         while self._next < len(self._runs) and count_max > 0:
@@ -156,7 +167,7 @@ class RowReader:
                 self._next += 1
                 self._place = 0
         size_bytes = sum((end - place) * measured.run.size for measured, place, end in ranges)
-        return RowPortion(self, ranges, [], next_offset=next_offset, size_bytes=size_bytes)
+        return RowPortion(self, ranges, [], place=0, next_offset=next_offset, size_bytes=size_bytes)
 
     @property
     def is_read(self) -> bool:
@@ -172,6 +183,21 @@ class RowReader:
                 rows += map(self._make, self._read(measured, place, min(place + _PORTION_RECORDS, end)))
         return rows
 
+    def sizes_of_rows(self, first: int, end: int) -> list[int]:
+        """Return the bytes of each record from one place to another, of a batch without runs."""
+        if self._message_overhead:
+            key = len(self._before) + 2
+            return [
+                self._message_overhead + sum(len(row[at]) for at in (key, key + 1) if row[at] is not None)
+                for row in self._rows[first:end]
+            ]
+        position, sizes = 0, []
+        for _ in range(self._skipped + end):
+            length, body = decode_varint(self._section, position)
+            sizes.append(body + length - position)
+            position = body + length
+        return sizes[self._skipped + first :]
+
     # Details
 
     def _take_rows(self, rows: Iterable[tuple[Any, ...]], first_offset: int | None) -> None:
@@ -180,21 +206,6 @@ class RowReader:
         place = len(before)
         self._skipped = 0 if first_offset is None else sum(row[place] < first_offset for row in made)
         self._rows = list(map(self._make, made[self._skipped :]))
-
-    def _size_of_rows(self, first: int, end: int) -> int:
-        """Return the bytes of the records from one place to another."""
-        if self._message_overhead:
-            key = len(self._before) + 2
-            strings = (row[at] for row in self._rows[first:end] for at in (key, key + 1))
-            return (end - first) * self._message_overhead + sum(len(string) for string in strings if string is not None)
-        if end - first == self._header.records_count:
-            return len(self._section)
-        position, starts = 0, [0]
-        for _ in range(self._skipped + end):
-            length, body = decode_varint(self._section, position)
-            position = body + length
-            starts.append(position)
-        return starts[self._skipped + end] - starts[self._skipped + first]
 
     def _skip(self, count: int) -> None:
         assert self._runs is not None

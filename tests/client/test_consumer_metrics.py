@@ -6,12 +6,14 @@ import asyncio
 
 import pytest
 
-from broker_client import AsyncConsumer, Consumer, RebalanceListener, TopicPartition
+from broker_client import AsyncConsumer, Consumer, RebalanceListener, ShareConsumer, TopicPartition
 from broker_sim.threaded_cluster import ThreadedCluster
 from tests.client.core.metrics.consumer_metrics_as_java import (
     CONFIG,
     PROTOCOLS,
     RECORD_COUNT,
+    SHARE,
+    SHARE_CONFIG,
     comparable,
     recorded,
     write,
@@ -25,6 +27,11 @@ READ_S = 20
 def options(cluster: ThreadedCluster, **others: object) -> dict[str, object]:
     given = {name.replace(".", "_"): value for name, value in CONFIG.items()}
     return {"bootstrap_servers": cluster.bootstrap_servers, **given, **others}
+
+
+def share_options(cluster: ThreadedCluster) -> dict[str, object]:
+    given = {name.replace(".", "_"): value for name, value in SHARE_CONFIG.items()}
+    return {"bootstrap_servers": cluster.bootstrap_servers, **given}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -44,6 +51,24 @@ def test_the_same_reads_are_measured_as_java_does(protocol: str) -> None:
             consumer.unsubscribe()
             snapshots.append(consumer.metrics())
         assert comparable([of_ours(one) for one in snapshots]) == recorded(protocol)
+
+
+def test_the_same_reads_of_a_share_group_are_measured_as_java_does() -> None:
+    with ThreadedCluster(brokers=1, topics=[f"{TOPIC}:2:1"]) as cluster:
+        write(cluster.bootstrap_servers)
+        with ShareConsumer(**share_options(cluster)) as consumer:
+            snapshots = [consumer.metrics()]
+            consumer.subscribe([TOPIC])
+            left = RECORD_COUNT
+            for _ in attempts("all records", seconds=READ_S):
+                left -= len(consumer.poll(0.1))
+                if left == 0:
+                    break
+            consumer.commit_sync()
+            snapshots.append(consumer.metrics())
+            consumer.unsubscribe()
+            snapshots.append(consumer.metrics())
+        assert comparable([of_ours(one) for one in snapshots]) == recorded(SHARE)
 
 
 def test_a_partition_that_is_no_longer_assigned_has_no_metrics_and_a_dotted_topic_has_them_twice() -> None:

@@ -69,6 +69,7 @@ def test_results_are_called_on_the_thread_of_the_application(servers: str) -> No
         threading.Timer(0.1, consumer.wakeup).start()
         with pytest.raises(WakeupError):
             consumer.poll(30.0)
+        assert consumer.client_instance_id(0.1) is None  # these brokers request no metrics
         consumer.unsubscribe()
         with pytest.raises(IllegalState, match="not subscribed"):
             consumer.poll(0.1)
@@ -149,11 +150,17 @@ def test_records_are_deserialized_on_the_thread_that_polls(servers: str) -> None
 def test_an_event_loop_deserializes_too(servers: str) -> None:
     async def run() -> list[object]:
         async with AsyncShareConsumer(
-            bootstrap_servers=servers, group_id="e", value_deserializer="StringDeserializer"
+            bootstrap_servers=servers,
+            group_id="e",
+            value_deserializer="StringDeserializer",
+            enable_metrics_push=False,
         ) as consumer:
             await consumer.subscribe(["t"])
             while not (records := await consumer.poll(1.0)):
                 pass
+            assert consumer.metrics()["last-poll-seconds-ago"] == 0
+            with pytest.raises(IllegalState, match=r"enable\.metrics\.push"):
+                await consumer.client_instance_id(0.1)
             return [record.value for record in records]
 
     assert asyncio.run(run()) == ["0", "1", "2"]

@@ -1,4 +1,4 @@
-"""The metrics of a Java consumer in one run, kept as data, for both group protocols.
+"""The metrics of a Java consumer in one run, kept as data: for both group protocols, and of a share consumer.
 
 python -m tests.interop.java_consumer_metrics      writes what `make test` compares with anew
 """
@@ -15,6 +15,8 @@ from tests.client.core.metrics.consumer_metrics_as_java import (
     CONFIG,
     PROTOCOLS,
     RECORD_COUNT,
+    SHARE,
+    SHARE_CONFIG,
     comparable,
     recorded_file,
     write,
@@ -31,12 +33,14 @@ SERVED: Final = ("--brokers", "1", "--topic", f"{TOPIC}:2:1")
 def run_java(bootstrap_servers: str, protocol: str) -> dict[str, list[dict[str, Any]]]:
     """Return the metrics of its consumer, in the form of the data file."""
     java_tool("javac")  # a runtime alone cannot launch a source file
-    settings = {"bootstrap.servers": bootstrap_servers, "group.protocol": protocol, **CONFIG}
+    of_run = SHARE_CONFIG if protocol == SHARE else {"group.protocol": protocol, **CONFIG}
+    settings = {"bootstrap.servers": bootstrap_servers, **of_run}
     run = subprocess.run(
         [
             *(java_tool("java"), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
             *("-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", classpath(RELEASE), str(PROGRAM)),
-            *(str(RECORD_COUNT), *(f"{name}={value}" for name, value in settings.items())),
+            *(SHARE if protocol == SHARE else "consumer", str(RECORD_COUNT)),
+            *(f"{name}={value}" for name, value in settings.items()),
         ],
         capture_output=True,
         check=False,
@@ -47,7 +51,7 @@ def run_java(bootstrap_servers: str, protocol: str) -> dict[str, list[dict[str, 
 
 
 if __name__ == "__main__":
-    for group_protocol in PROTOCOLS:
+    for group_protocol in (*PROTOCOLS, SHARE):
         with served_cluster(*SERVED) as served:
             write(served.bootstrap_servers)
             found = run_java(served.bootstrap_servers, group_protocol)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.client.core.metrics.consumer_metrics_as_java import PROTOCOLS, recorded, write
+from tests.client.core.metrics.consumer_metrics_as_java import PROTOCOLS, SHARE, recorded, write
 from tests.interop.java_consumer_metrics import SERVED, run_java
 from tests.interop.served_cluster import served_cluster
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, SHARE])
 def test_java_measures_what_was_recorded(protocol: str) -> None:
     with served_cluster(*SERVED) as served:
         write(served.bootstrap_servers)

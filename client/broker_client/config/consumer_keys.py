@@ -140,29 +140,32 @@ _DESERIALIZERS: Final = tuple(
     )
     for part in ("key", "value")
 )
-_OBSERVING: Final = (
-    *(
-        KEYS[name]
-        for name in ("metrics.sample.window.ms", "metrics.num.samples", "metrics.recording.level", "metric.reporters")
-    ),
-    ConfigKey(
-        name="interceptor.classes",
-        type=_T.LIST,
-        importance=_I.LOW,
-        default=(),
-        status=KeyStatus.MAPPED,
-        note="objects with on_consume(records), on_commit(offsets) and close(), their classes or the dotted names of "
-        "those; poll_batch refuses them",
-        doc="Receives the records of each poll, may replace them, and is notified of commits.",
-    ),
-    KEYS["enable.metrics.push"],
+_OBSERVING: Final = tuple(
+    KEYS[name]
+    for name in (
+        "metrics.sample.window.ms",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metric.reporters",
+        "enable.metrics.push",
+    )
+)
+_INTERCEPTORS: Final = ConfigKey(
+    name="interceptor.classes",
+    type=_T.LIST,
+    importance=_I.LOW,
+    default=(),
+    status=KeyStatus.MAPPED,
+    note="objects with on_consume(records), on_commit(offsets) and close(), their classes or the dotted names of "
+    "those; poll_batch refuses them",
+    doc="Receives the records of each poll, may replace them, and is notified of commits.",
 )
 FETCH_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _FETCHING}
 """The keys that FetchOptions has as fields, with underscores."""
 ADMIN_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _COMMON}
 """The keys of Admin, which Consumer has too."""
 CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
-    key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS, *_DESERIALIZERS, *_OBSERVING)
+    key.name: key for key in (*_COMMON, *_FETCHING, *GROUP_KEYS, *_DESERIALIZERS, *_OBSERVING, _INTERCEPTORS)
 }
 """The keys of Consumer."""
 NOT_OF_SHARE_GROUPS: Final = (
@@ -182,7 +185,7 @@ SHARE_CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {
         name: key
         for name, key in CONSUMER_KEYS.items()
         if name not in {*NOT_OF_SHARE_GROUPS, "auto.commit.interval.ms", "exclude.internal.topics"}
-        and key not in _OBSERVING
+        and key is not _INTERCEPTORS
     },
     **{key.name: key for key in SHARE_MODE_KEYS},
 }

@@ -32,7 +32,7 @@ from broker_client.core.groups.callback_runner import run_here
 from broker_client.core.groups.classic_group import ClassicGroup
 from broker_client.core.metrics.consumer_metrics import ConsumerMetrics, MetricOptions
 from broker_client.core.producer.sender_loop import now_ms_of
-from broker_client.core.telemetry.client_telemetry import client_instance_id, telemetry_of
+from broker_client.core.telemetry.measured_consumer import MeasuredConsumer
 from broker_client.errors import ConfigError, IllegalState, ProducerError, ProducerTimeout
 from broker_client.isolation_levels import IsolationLevel
 from broker_client.records import TopicPartition
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from broker_client.core.groups.consumer_group import ConsumerGroup
     from broker_client.core.groups.group_options import GroupOptions
     from broker_client.core.network.client_core import ClientCore
-    from broker_client.metrics import MetricName
     from broker_client.records import PartitionInfo
     from protocol_specs.records.record_rows import RowPortion
 
@@ -76,12 +75,14 @@ NOT_READY_WAIT_MS: Final = 100
 _log = Logger()
 
 
-class ConsumerCore:
+class ConsumerCore(MeasuredConsumer):
     """Call everything but `wakeup` on the reactor's thread; one call at a time, except within callbacks.
 
     `core` keeps the topics of the subscription if it was made with `by_subscription`. Without `group` nothing is
     committed and nothing can be subscribed to. `run_callback` calls functions of the application.
     """
+
+    metrics: ConsumerMetrics
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class ConsumerCore:
         interceptors: ConsumerInterceptors | None = None,
         deserializers: Deserializers | None = None,
     ) -> None:
-        self._core = core
+        metrics = metrics or MetricOptions()
         self._options = options
         self._subscriptions = SubscriptionState()
         self._isolation_level = IsolationLevel.of(options.isolation_level)
@@ -104,7 +105,7 @@ class ConsumerCore:
         self._run_callback = run_callback
         self.metrics = ConsumerMetrics(
             core,
-            metrics or MetricOptions(),
+            metrics,
             self._subscriptions,
             group_protocol=None if group is None else group.group_protocol,
         )
@@ -114,13 +115,12 @@ class ConsumerCore:
                 f"fetch.max.wait.ms={options.fetch_max_wait_ms}: must be below request.timeout.ms, "
                 f"{request_timeout_ms}, or brokers that wait for records are given up"
             )
-        if metrics is None or metrics.push:
-            labels = {
-                "group_id": None if group is None else group.group_id,
-                "group_instance_id": None if group is None else group.group_instance_id,
-                "client_rack": options.client_rack or None,
-            }
-            core.client.telemetry = telemetry_of(core.client, self.metrics.registry, core.random, labels)
+        labels = {
+            "group_id": None if group is None else group.group_id,
+            "group_instance_id": None if group is None else group.group_instance_id,
+            "client_rack": options.client_rack or None,
+        }
+        super().__init__(core, push=metrics.push, labels=labels)
         self._lookups = OffsetLookups(
             core,
             self._subscriptions,
@@ -459,25 +459,6 @@ class ConsumerCore:
             f"a batch of {failed.topic_partition} at offset {failed.position} or later cannot be read: {error}"
         ) from error
 
-    async def client_instance_id(self, timeout_ms: int) -> str | None:
-        """The id under which brokers keep this client's metrics, None if no broker sends it in time (KIP-714).
-
-        Raises:
-            IllegalState: enable.metrics.push is false.
-        """
-        self._core.wakeup()
-        return await client_instance_id(self._core.client.telemetry, self._core.reactor, timeout_ms)
-
-    def register_metric(self, name: MetricName, measure: Callable[[], float]) -> None:
-        """Push a metric of the application with those of the consumer (KIP-1076); no effect without pushes."""
-        if self._core.client.telemetry is not None:
-            self._core.client.telemetry.reporter.register_metric(name, measure)
-
-    def unregister_metric(self, name: MetricName) -> None:
-        """Push a metric of the application no more."""
-        if self._core.client.telemetry is not None:
-            self._core.client.telemetry.reporter.unregister_metric(name)
-
     def wakeup(self) -> None:
         """End the current call, or the next one that waits, with WakeupError."""
         self._waits.wakeup()
@@ -495,9 +476,7 @@ class ConsumerCore:
         """
         self._waits.wakeups_disabled = True
         timer = self._waits.timer(timeout_ms)
-        telemetry = self._core.client.telemetry
-        if telemetry is not None and timeout_ms > 0:
-            telemetry.reporter.initiate_close()
+        self.prepare_last_push(timeout_ms)
         try:
             if self._group is not None:
                 await self._group.close(timer, group_membership)

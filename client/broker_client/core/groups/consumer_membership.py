@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.coordinator_finder import CoordinatorFinder
     from broker_client.core.groups.group_heartbeats import GroupHeartbeats
     from broker_client.core.groups.group_options import GroupOptions
-    from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
+    from broker_client.core.metrics.coordinator_metrics import MembershipMetrics
     from broker_client.core.network.client_core import ClientCore
     from protocol_specs.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
     from protocol_specs.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
@@ -66,7 +66,7 @@ class ConsumerMembership:
         heartbeats: GroupHeartbeats,
         on_event: Callable[[], None],
         *,
-        metrics: CoordinatorMetrics | None = None,
+        metrics: MembershipMetrics,
     ) -> None:
         self._core = core
         self._options = options
@@ -226,8 +226,7 @@ class ConsumerMembership:
         self._in_flight = True
         began_ms = self._now_ms
         self._send_at_ms = began_ms + self._interval_ms
-        if self._metrics is not None:
-            self._metrics.heartbeat_sent()
+        self._metrics.heartbeat_sent()
         try:
             response = await self._finder.send(self._heartbeats.request_type, lambda _: request)
         except ProducerError as error:
@@ -236,8 +235,7 @@ class ConsumerMembership:
                 self._failed(error)
             return
         self._in_flight = False
-        if self._metrics is not None:
-            self._metrics.heartbeat(self._now_ms - began_ms)
+        self._metrics.heartbeat(self._now_ms - began_ms)
         if not is_leaving:
             self._take(response)
 
@@ -312,7 +310,7 @@ class ConsumerMembership:
 
     def _move(self, event: ConsumerMemberEvent) -> None:
         before, self.state = self.state, ConsumerMemberStates.next(self.state, event)
-        if self._metrics is None or before is self.state:
+        if before is self.state:
             return
         if self.state is _State.RECONCILING:
             self._metrics.rebalance_began()

@@ -1,6 +1,6 @@
 """All sensors of one consumer, and the times of its calls.
 
-Mirrors KafkaConsumerMetrics, and how KafkaConsumer's constructor shares its Metrics.
+Mirrors KafkaConsumerMetrics and KafkaShareConsumerMetrics, and how the constructors of the consumers share Metrics.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.metrics.client_metrics import MetricGroup, TimeTotal, register_app_info
-from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
+from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics, ShareCoordinatorMetrics
 from broker_client.core.metrics.event_metrics import EventMetrics
-from broker_client.core.metrics.fetch_metrics import FetchMetrics
+from broker_client.core.metrics.fetch_metrics import FetchMetrics, ShareFetchMetrics
 from broker_client.core.metrics.registry import Metrics, RecordingLevel
 from broker_client.core.metrics.selector_metrics import SelectorMetrics
 from broker_client.core.metrics.stats import Avg, CumulativeSum, MetricConfig
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from broker_client.metrics import MetricsSnapshot
     from broker_client.records import TopicPartition
 
-__all__ = ["ConsumerMetrics", "MetricOptions"]
+__all__ = ["AnyConsumerMetrics", "ConsumerMetrics", "MetricOptions", "ShareConsumerMetrics"]
 
 PREFIX: Final = "consumer"
+GROUP: Final = "consumer-metrics"
+SHARE_GROUP: Final = "consumer-share-metrics"
 _MS: Final = 1_000
 
 
@@ -40,12 +42,12 @@ class MetricOptions:
     push: bool = True
 
 
-class ConsumerMetrics:
-    """`registry` has every metric; `coordinator` is None without a group."""
+class AnyConsumerMetrics:
+    """The metrics that consumers and share consumers have in common; `registry` has every metric."""
 
-    def __init__(
-        self, core: ClientCore, options: MetricOptions, subscriptions: SubscriptionState, *, group_protocol: str | None
-    ) -> None:
+    fetches: FetchMetrics | ShareFetchMetrics
+
+    def __init__(self, core: ClientCore, options: MetricOptions, group: str) -> None:
         self._reactor = core.reactor
         self._last_poll_ms: int | None = None
         self._poll_began_ms = 0
@@ -56,29 +58,11 @@ class ConsumerMetrics:
             tags={"client-id": core.options.network.client_id},
             level=RecordingLevel[options.level],
         )
-
-        def replica(key: TopicPartition) -> int:
-            state = subscriptions.states.get(key)
-            return -1 if state is None or state.preferred_replica is None else state.preferred_replica
-
-        self.fetches = FetchMetrics(self.registry, replica)
         self.selector = SelectorMetrics(self.registry, lambda: core.client.selector.connection_count, prefix=PREFIX)
-        self.coordinator = (
-            CoordinatorMetrics(
-                self.registry,
-                is_classic=group_protocol != "consumer",
-                assigned_count=lambda: len(subscriptions.states),
-            )
-            if group_protocol is not None
-            else None
-        )
         self.events: EventMetrics | None = None
-        if group_protocol == "consumer":
-            self.events = core.event_metrics = EventMetrics(self.registry, lambda: core.unsent_count)
-        self._add_calls()
+        self._add_polls(MetricGroup(self.registry, group))
         register_app_info(self.registry, software_version())
         core.measure_with(self.selector)
-        core.client.throttle_time = self.fetches.throttle_time
 
     def poll_began(self) -> None:
         """The application calls poll."""
@@ -96,7 +80,7 @@ class ConsumerMetrics:
             self._idle.record(polled_ms / total_ms, now_ms)
 
     def fetched(self, node_id: int, latency_ms: int) -> None:
-        """A node has responded to a Fetch request."""
+        """A node has responded to a Fetch, ShareFetch or ShareAcknowledge request."""
         self.fetches.responded(latency_ms)
         self.selector.latency(node_id, latency_ms, now_ms_of(self._reactor))
 
@@ -104,8 +88,7 @@ class ConsumerMetrics:
         """The present values of all metrics; from any thread."""
         return self.registry.read()
 
-    def _add_calls(self) -> None:
-        group = MetricGroup(self.registry, f"{PREFIX}-metrics")
+    def _add_polls(self, group: MetricGroup) -> None:
         group.gauge(
             "last-poll-seconds-ago",
             "The number of seconds since the last poll() invocation.",
@@ -123,6 +106,50 @@ class ConsumerMetrics:
         )
         self._idle.add(group.name("poll-idle-ratio-avg", idle), Avg)
 
+
+class ShareConsumerMetrics(AnyConsumerMetrics):
+    """The metrics of a share consumer."""
+
+    fetches: ShareFetchMetrics
+
+    def __init__(self, core: ClientCore, options: MetricOptions) -> None:
+        super().__init__(core, options, SHARE_GROUP)
+        self.fetches = ShareFetchMetrics(self.registry)
+        self.coordinator = ShareCoordinatorMetrics(self.registry)
+        self.events = core.event_metrics = EventMetrics(self.registry, lambda: core.unsent_count, SHARE_GROUP)
+        core.client.throttle_time = self.fetches.throttle_time
+
+
+class ConsumerMetrics(AnyConsumerMetrics):
+    """The metrics of a consumer; `coordinator` is None without a group."""
+
+    fetches: FetchMetrics
+
+    def __init__(
+        self, core: ClientCore, options: MetricOptions, subscriptions: SubscriptionState, *, group_protocol: str | None
+    ) -> None:
+        super().__init__(core, options, GROUP)
+
+        def replica(key: TopicPartition) -> int:
+            state = subscriptions.states.get(key)
+            return -1 if state is None or state.preferred_replica is None else state.preferred_replica
+
+        self.fetches = FetchMetrics(self.registry, replica)
+        self.coordinator = (
+            CoordinatorMetrics(
+                self.registry,
+                is_classic=group_protocol != "consumer",
+                assigned_count=lambda: len(subscriptions.states),
+            )
+            if group_protocol is not None
+            else None
+        )
+        if group_protocol == "consumer":
+            self.events = core.event_metrics = EventMetrics(self.registry, lambda: core.unsent_count, GROUP)
+        self._add_calls(MetricGroup(self.registry, GROUP))
+        core.client.throttle_time = self.fetches.throttle_time
+
+    def _add_calls(self, group: MetricGroup) -> None:
         def total(name: str, call: str) -> TimeTotal:
             sensor = group.sensor()
             described = f"The total time the consumer has spent in {call} in nanoseconds"

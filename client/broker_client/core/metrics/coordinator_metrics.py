@@ -1,7 +1,8 @@
 """The membership of a consumer: heartbeats, joins, rebalances, commits, calls of the listener.
 
-Mirrors GroupCoordinatorMetrics, ConsumerCoordinatorMetrics, and the managers of the consumer protocol
-(ConsumerRebalanceMetricsManager, HeartbeatMetricsManager, OffsetCommitMetricsManager, RebalanceCallbackMetricsManager).
+Mirrors GroupCoordinatorMetrics, ConsumerCoordinatorMetrics, and the managers of the consumer and the share protocol
+(ConsumerRebalanceMetricsManager, ShareRebalanceMetricsManager, HeartbeatMetricsManager, OffsetCommitMetricsManager,
+RebalanceCallbackMetricsManager).
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
     from broker_client.core.metrics.registry import Metrics, Sensor
 
-__all__ = ["CoordinatorMetrics"]
+__all__ = ["CoordinatorMetrics", "MembershipMetrics", "ShareCoordinatorMetrics"]
 
 GROUP: Final = "consumer-coordinator-metrics"
+SHARE_GROUP: Final = "consumer-share-coordinator-metrics"
 _MS: Final = 1_000
 
 
@@ -53,46 +55,20 @@ _BROKER_ASSIGNED: Final = _Words(
 )
 
 
-class CoordinatorMetrics:
-    """The sensors of one consumer; members join and sync in the classic protocol alone."""
+class MembershipMetrics:
+    """The heartbeats of a member; the sensor of its rebalances is for subclasses to use."""
 
-    def __init__(self, metrics: Metrics, *, is_classic: bool, assigned_count: Callable[[], int]) -> None:
+    def __init__(self, metrics: Metrics, group: MetricGroup) -> None:
         self._metrics = metrics
+        self._group = group
         self._heartbeat_ms: int | None = None
         self._rebalance_began_ms: int | None = None
         self._rebalanced_ms: int | None = None
-        group = self._group = MetricGroup(metrics, GROUP)
+        self._rebalance = group.sensor()
         self._heartbeat = group.sensor()
         described = "The max time taken to receive a response to a heartbeat request"
         self._heartbeat.add(group.name("heartbeat-response-time-max", described), Max)
         self._counted("heartbeat", "heartbeats", self._heartbeat)
-        self._join = self._sync = None
-        if is_classic:
-            self._join = self._timed("join-time", "a group rejoin")
-            self._counted("join", "group joins", self._join)
-            self._sync = self._timed("sync-time", "a group sync")
-            self._counted("sync", "group syncs", self._sync)
-        words = _CLASSIC if is_classic else _BROKER_ASSIGNED
-        self._rebalance = group.average_and_max("rebalance-latency", words.average, words.largest)
-        self._rebalance.add(group.name("rebalance-latency-total", words.total), CumulativeSum)
-        self._per_hour("rebalance", words.events, self._rebalance, words.note)
-        self._failed = self._per_hour("failed-rebalance", "failed rebalance events", group.sensor(), "")
-        self._commit = self._timed("commit-latency", "a commit request")
-        self._counted("commit", "commit calls", self._commit)
-        self._callbacks = {
-            what: self._timed(f"partition-{what}-latency", f"a partition-{what} rebalance listener callback")
-            for what in ("revoked", "assigned", "lost")
-        }
-        group.gauge(
-            "assigned-partitions",
-            "The number of partitions currently assigned to this consumer",
-            lambda _: float(assigned_count()),
-        )
-        group.gauge(
-            "last-rebalance-seconds-ago",
-            words.last,
-            lambda now_ms: _seconds_since(self._rebalanced_ms, now_ms),
-        )
         group.gauge(
             "last-heartbeat-seconds-ago",
             "The number of seconds since the last coordinator heartbeat was sent",
@@ -112,6 +88,74 @@ class CoordinatorMetrics:
         """The coordinator has accepted a heartbeat."""
         self._heartbeat.record(latency_ms, self._metrics.now_ms())
 
+    def rebalance_began(self) -> None:
+        """A rebalance begins, unless one has begun already."""
+        if self._rebalance_began_ms is None:
+            self._rebalance_began_ms = self._metrics.now_ms()
+
+    def rebalanced(self) -> None:
+        """The rebalance has succeeded."""
+        now_ms = self._rebalanced_ms = self._metrics.now_ms()
+        if self._rebalance_began_ms is not None:
+            self._rebalance.record(now_ms - self._rebalance_began_ms, now_ms)
+        self._rebalance_began_ms = None
+
+    def rebalance_ended(self) -> None:
+        """The member has left or was fenced, perhaps during a rebalance."""
+        self._rebalance_began_ms = None
+
+    # How the sensors are made
+
+    def _counted(self, name: str, what: str, sensor: Sensor) -> None:
+        self._group.meter(name, f"The number of {what} per second", f"The total number of {what}", sensor, counts=True)
+
+    def _per_hour(self, name: str, what: str, sensor: Sensor, each: str = "") -> Sensor:
+        rate, total = f"The number of {what} per hour{each}", f"The total number of {what}{each}"
+        return self._group.meter(name, rate, total, sensor, counts=True, unit=HOURS, per="rate-per-hour")
+
+
+class ShareCoordinatorMetrics(MembershipMetrics):
+    """The sensors of one share consumer: failed rebalances are not counted."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        super().__init__(metrics, MetricGroup(metrics, SHARE_GROUP))
+        self._per_hour("rebalance", "rebalance events", self._rebalance)
+
+
+class CoordinatorMetrics(MembershipMetrics):
+    """The sensors of one consumer; members join and sync in the classic protocol alone."""
+
+    def __init__(self, metrics: Metrics, *, is_classic: bool, assigned_count: Callable[[], int]) -> None:
+        group = MetricGroup(metrics, GROUP)
+        super().__init__(metrics, group)
+        self._join = self._sync = None
+        if is_classic:
+            self._join = self._timed("join-time", "a group rejoin")
+            self._counted("join", "group joins", self._join)
+            self._sync = self._timed("sync-time", "a group sync")
+            self._counted("sync", "group syncs", self._sync)
+        words = _CLASSIC if is_classic else _BROKER_ASSIGNED
+        group.average_and_max("rebalance-latency", words.average, words.largest, self._rebalance)
+        self._rebalance.add(group.name("rebalance-latency-total", words.total), CumulativeSum)
+        self._per_hour("rebalance", words.events, self._rebalance, words.note)
+        self._failed = self._per_hour("failed-rebalance", "failed rebalance events", group.sensor())
+        self._commit = self._timed("commit-latency", "a commit request")
+        self._counted("commit", "commit calls", self._commit)
+        self._callbacks = {
+            what: self._timed(f"partition-{what}-latency", f"a partition-{what} rebalance listener callback")
+            for what in ("revoked", "assigned", "lost")
+        }
+        group.gauge(
+            "assigned-partitions",
+            "The number of partitions currently assigned to this consumer",
+            lambda _: float(assigned_count()),
+        )
+        group.gauge(
+            "last-rebalance-seconds-ago",
+            words.last,
+            lambda now_ms: _seconds_since(self._rebalanced_ms, now_ms),
+        )
+
     def joined(self, latency_ms: int) -> None:
         """The coordinator has accepted a JoinGroup."""
         if self._join is not None:
@@ -125,18 +169,6 @@ class CoordinatorMetrics:
     def committed(self, latency_ms: int) -> None:
         """The coordinator has responded to a commit."""
         self._commit.record(latency_ms, self._metrics.now_ms())
-
-    def rebalance_began(self) -> None:
-        """A rebalance begins, unless one has begun already."""
-        if self._rebalance_began_ms is None:
-            self._rebalance_began_ms = self._metrics.now_ms()
-
-    def rebalanced(self) -> None:
-        """The rebalance has succeeded."""
-        now_ms = self._rebalanced_ms = self._metrics.now_ms()
-        if self._rebalance_began_ms is not None:
-            self._rebalance.record(now_ms - self._rebalance_began_ms, now_ms)
-        self._rebalance_began_ms = None
 
     def rebalance_failed(self) -> None:
         """An attempt has failed; the rebalance goes on."""
@@ -158,13 +190,6 @@ class CoordinatorMetrics:
         return self._group.average_and_max(
             name, f"The average time taken for {taken_for}", f"The max time taken for {taken_for}"
         )
-
-    def _counted(self, name: str, what: str, sensor: Sensor) -> None:
-        self._group.meter(name, f"The number of {what} per second", f"The total number of {what}", sensor, counts=True)
-
-    def _per_hour(self, name: str, what: str, sensor: Sensor, each: str) -> Sensor:
-        rate, total = f"The number of {what} per hour{each}", f"The total number of {what}{each}"
-        return self._group.meter(name, rate, total, sensor, counts=True, unit=HOURS, per="rate-per-hour")
 
 
 def _seconds_since(time_ms: int | None, now_ms: int) -> float:

@@ -1,12 +1,12 @@
 """The queues between the application's thread and the network thread, and the time that the latter takes.
 
-Mirrors AsyncConsumerMetrics: Java has them with group.protocol=consumer. An application event is a call, a background
-event the call of a listener or callback; without a thread of its own a consumer queues neither.
+Mirrors AsyncConsumerMetrics: Java has them with group.protocol=consumer and in share consumers. An application event is
+a call, a background event the call of a listener or callback; without a thread of its own a consumer queues neither.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_client.core.metrics.client_metrics import MetricGroup
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from broker_client.core.metrics.registry import Metrics
 
 __all__ = ["EventMetrics", "EventQueue"]
-
-GROUP: Final = "consumer-metrics"
 
 
 class EventQueue:
@@ -63,12 +61,12 @@ class EventQueue:
 
 
 class EventMetrics:
-    """`application` has the calls, `background` the callbacks."""
+    """`application` has the calls, `background` the callbacks; `group_name` is that of the metrics."""
 
-    def __init__(self, metrics: Metrics, unsent_count: Callable[[], int]) -> None:
+    def __init__(self, metrics: Metrics, unsent_count: Callable[[], int], group_name: str) -> None:
         self._polled_ms: int | None = None
         self._expired = 0
-        group = MetricGroup(metrics, GROUP)
+        group = MetricGroup(metrics, group_name)
         between = "time taken, in milliseconds, between each poll in the network thread."
         self._between = group.average_and_max(
             "time-between-network-thread-poll", f"The average {between}", f"The maximum {between}"

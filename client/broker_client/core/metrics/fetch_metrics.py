@@ -1,7 +1,8 @@
 """Fetches as a consumer sees them: of all, of each topic and of each partition. Mirrors FetchMetricsManager.
 
 The records of a response are counted when all of its partitions have been read (FetchMetricsAggregator). A topic whose
-name has a period has its metrics a second time, under the name with underscores, as in Java.
+name has a period has its metrics a second time, under the name with underscores, as in Java. A share consumer has the
+metrics of all fetches, and those of acknowledgements (ShareFetchMetricsManager).
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from broker_client.metrics import MetricName
     from broker_client.records import TopicPartition
 
-__all__ = ["FetchMetrics", "ResponseMetrics"]
+__all__ = ["FetchMetrics", "ResponseMetrics", "ShareFetchMetrics"]
 
 GROUP: Final = "consumer-fetch-manager-metrics"
+SHARE_GROUP: Final = "consumer-share-fetch-manager-metrics"
 _NOTE: Final = (
     ". Note: For topic names with periods (.), an additional metric with underscores is emitted. However, the periods "
     "replaced metric is deprecated. Please use the metric with actual topic name instead."
@@ -69,15 +71,11 @@ class _PartitionSensors:
         return [*self._names, *(name for sensor in sensors for name in sensor.names)]
 
 
-class FetchMetrics:
-    """The sensors of one consumer; `read_replica` returns the replica that a partition is read from, -1 its leader."""
+class _AllFetches:
+    """The sensors of all fetches together."""
 
-    def __init__(self, metrics: Metrics, read_replica: Callable[[TopicPartition], int]) -> None:
+    def __init__(self, metrics: Metrics, group: MetricGroup) -> None:
         self._metrics = metrics
-        self._read_replica = read_replica
-        self._topics: dict[str, _TopicSensors] = {}
-        self._partitions: dict[TopicPartition, dict[str, _PartitionSensors]] = {}
-        group = MetricGroup(metrics, GROUP)
         self.throttle_time = group.average_and_max(
             "fetch-throttle-time", "The average throttle time in ms", "The maximum throttle time in ms"
         )
@@ -92,6 +90,51 @@ class FetchMetrics:
             self._latency,
             counts=True,
         )
+
+    def responded(self, latency_ms: int) -> None:
+        """A node has responded to a fetch."""
+        self._latency.record(latency_ms, self._metrics.now_ms())
+
+    def consumed(self, by_topic: dict[str, tuple[int, int]]) -> None:
+        """All partitions of a response were read: bytes and records by topic."""
+        now_ms = self._metrics.now_ms()
+        self._bytes.record(sum(count for count, _ in by_topic.values()), now_ms)
+        self._records.record(sum(count for _, count in by_topic.values()), now_ms)
+
+
+class ShareFetchMetrics(_AllFetches):
+    """The sensors of one share consumer; a fetch is also a ShareAcknowledge."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        group = MetricGroup(metrics, SHARE_GROUP)
+        super().__init__(metrics, group)
+        largest = "The maximum number of records in a request."
+        self._records.add(group.name("records-per-request-max", largest), Max)
+        sent = "number of record acknowledgements sent"
+        self._sent = group.meter("acknowledgements-send", f"The average {sent} per second.", f"The total {sent}.")
+        failed = "number of record acknowledgements that resulted in errors"
+        self._failed = group.meter(
+            "acknowledgements-error", f"The average {failed} per second.", f"The total {failed}."
+        )
+
+    def acknowledgements_sent(self, count: int) -> None:
+        """So many records are acknowledged by a request."""
+        self._sent.record(count, self._metrics.now_ms())
+
+    def acknowledgements_failed(self, count: int) -> None:
+        """A broker has refused the acknowledgements of so many records, or has not responded."""
+        self._failed.record(count, self._metrics.now_ms())
+
+
+class FetchMetrics(_AllFetches):
+    """The sensors of one consumer; `read_replica` returns the replica that a partition is read from, -1 its leader."""
+
+    def __init__(self, metrics: Metrics, read_replica: Callable[[TopicPartition], int]) -> None:
+        group = MetricGroup(metrics, GROUP)
+        super().__init__(metrics, group)
+        self._read_replica = read_replica
+        self._topics: dict[str, _TopicSensors] = {}
+        self._partitions: dict[TopicPartition, dict[str, _PartitionSensors]] = {}
         self._lag = group.sensor()
         lag = (
             "The maximum lag in terms of number of records for any partition in this window. NOTE: This is based on "
@@ -101,10 +144,6 @@ class FetchMetrics:
         self._lead = group.sensor()
         lead = "The minimum lead in terms of number of records for any partition in this window"
         self._lead.add(group.name("records-lead-min", lead), Min)
-
-    def responded(self, latency_ms: int) -> None:
-        """A node has responded to a Fetch request."""
-        self._latency.record(latency_ms, self._metrics.now_ms())
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """Have the metrics of these partitions, and of no others. Mirrors maybeUpdateAssignment."""
@@ -134,9 +173,8 @@ class FetchMetrics:
 
     def consumed(self, by_topic: dict[str, tuple[int, int]]) -> None:
         """All partitions of a response were read: bytes and records by topic."""
+        super().consumed(by_topic)
         now_ms = self._metrics.now_ms()
-        self._bytes.record(sum(count for count, _ in by_topic.values()), now_ms)
-        self._records.record(sum(count for _, count in by_topic.values()), now_ms)
         for topic, (byte_count, record_count) in by_topic.items():
             for name in _names(topic):
                 sensors = self._topics.get(name)
@@ -154,7 +192,7 @@ class ResponseMetrics:
 
     __slots__ = ("_by_topic", "_metrics", "_unread")
 
-    def __init__(self, metrics: FetchMetrics, partitions: Iterable[TopicPartition]) -> None:
+    def __init__(self, metrics: FetchMetrics | ShareFetchMetrics, partitions: Iterable[TopicPartition]) -> None:
         self._metrics = metrics
         self._unread = dict.fromkeys(partitions)
         self._by_topic: dict[str, tuple[int, int]] = {}

@@ -150,23 +150,24 @@ class AcknowledgeRequest:
         *,
         has_renewals: bool,
         lock_timeout_ms: int | None,
-    ) -> None:
-        """A partition has its response."""
+    ) -> int:
+        """A partition has its response; return the number of its records."""
         acknowledgements = self._in_flight.pop(partition, None)
-        if acknowledgements is not None:
-            acknowledgements.complete(error)
-            self.outcome.complete(
-                partition, acknowledgements, has_renewals=has_renewals, lock_timeout_ms=lock_timeout_ms
-            )
+        if acknowledgements is None:
+            return 0
+        acknowledgements.complete(error)
+        self.outcome.complete(partition, acknowledgements, has_renewals=has_renewals, lock_timeout_ms=lock_timeout_ms)
+        return len(acknowledgements.types)
 
-    def fail_in_flight(self, error: ProducerError) -> None:
-        """Complete everything in flight with an error."""
-        self._fail(self._in_flight, error)
+    def fail_in_flight(self, error: ProducerError) -> int:
+        """Complete everything in flight with an error; return the number of records."""
+        return self._fail(self._in_flight, error)
 
-    def give_up(self, error: ProducerError) -> None:
-        """Complete the acknowledgements of the next attempt with an error, instead of sending them."""
-        self._fail(self.next(), error)
+    def give_up(self, error: ProducerError) -> int:
+        """Complete the acknowledgements of the next attempt with an error; return the number of their records."""
+        count = self._fail(self.next(), error)
         self.processed()
+        return count
 
     def processed(self) -> None:
         """The response was handled, and nothing of it is sent again."""
@@ -177,12 +178,13 @@ class AcknowledgeRequest:
         if self.outcome.kind is AcknowledgeKind.ASYNC:  # more may be added to it
             self._timer, self._attempts, self.not_before_ms = self._new_timer(), 0, 0
 
-    def _fail(self, waiting: ByPartition, error: ProducerError) -> None:
+    def _fail(self, waiting: ByPartition, error: ProducerError) -> int:
         failed = dict(waiting)
         waiting.clear()
         for partition, acknowledgements in failed.items():
             acknowledgements.complete(error)
             self.outcome.complete(partition, acknowledgements)
+        return sum(len(one.types) for one in failed.values())
 
 
 def missing_response() -> ProducerError:

@@ -64,6 +64,7 @@ class ShareAcknowledger:
     def __init__(self, nodes: ShareNodes, options: ShareOptions, on_event: Callable[[], None]) -> None:
         self._nodes = nodes
         self._core = nodes.core
+        self._metrics = nodes.metrics.fetches
         self._on_event = on_event
         self._requests: dict[int, _OfNode] = {}
         self._backoff = ExponentialBackoff(
@@ -84,6 +85,7 @@ class ShareAcknowledger:
             in_session, unknown = _split(of_node, session)
             lost.update(unknown)
             if in_session:
+                self._count_sent(in_session)
                 request = AcknowledgeRequest(session, in_session, outcome, timer, self._backoff)
                 self._of(node_id).synchronous.append(request)
         for rest in sendable.values():
@@ -105,6 +107,7 @@ class ShareAcknowledger:
             lost.update(unknown)
             if not in_session:
                 continue
+            self._count_sent(in_session)
             of_node = self._of(node_id)
             if of_node.asynchronous is None:
                 of_node.asynchronous = AcknowledgeRequest(session, in_session, outcome, timer, self._backoff)
@@ -136,6 +139,7 @@ class ShareAcknowledger:
             self._nodes.fail(partition, one)
         for node_id, session in self._nodes.sessions.items():
             of_node = sendable.get(node_id, {})
+            self._count_sent(of_node)
             outcome.expect(len(of_node))
             self._of(node_id).closing = AcknowledgeRequest(session, of_node, outcome, timer, self._backoff)
         return self.closed
@@ -158,6 +162,10 @@ class ShareAcknowledger:
     def _of(self, node_id: int) -> _OfNode:
         return self._requests.setdefault(node_id, _OfNode())
 
+    def _count_sent(self, acknowledgements: ByPartition) -> None:
+        for one in acknowledgements.values():
+            self._metrics.acknowledgements_sent(len(one.types))
+
     def _pass(self) -> bool:
         """Send the next request of each free node; return True if one ended without being sent."""
         has_ended = False
@@ -177,7 +185,8 @@ class ShareAcknowledger:
     def _try(self, node_id: int, request: AcknowledgeRequest) -> bool:
         """Send a request if it may go; return True if it ended instead."""
         if request.is_expired:
-            request.give_up(BrokerError(ErrorCode.REQUEST_TIMED_OUT, "the acknowledgements were not confirmed in time"))
+            late = BrokerError(ErrorCode.REQUEST_TIMED_OUT, "the acknowledgements were not confirmed in time")
+            self._metrics.acknowledgements_failed(request.give_up(late))
             return True
         now_ms = now_ms_of(self._core.reactor)
         if not request.may_send(now_ms):
@@ -221,12 +230,19 @@ class ShareAcknowledger:
 
     def _send(self, node_id: int, request: AcknowledgeRequest, message: ShareAcknowledgeRequest) -> None:
         self._nodes.busy[node_id] = None
+        began_ms = now_ms_of(self._core.reactor)
         request.sent()
 
         def build(version: int) -> ShareAcknowledgeRequest:
             if version < RENEWALS_FROM and message.is_renew_ack:
                 raise UnsupportedVersion(f"ShareAcknowledge version {version} cannot renew acquisition locks (RENEW)")
             return message
+
+        def responded(response: ShareAcknowledgeResponse) -> None:
+            now_ms = now_ms_of(self._core.reactor)
+            self._take(request, response, now_ms, is_renewal=message.is_renew_ack)
+            if request.is_processed:
+                self._nodes.metrics.fetched(node_id, now_ms - began_ms)
 
         def done(_: object) -> None:
             self._nodes.busy.pop(node_id, None)
@@ -237,18 +253,19 @@ class ShareAcknowledger:
         response: Deferred[Any] = self._core.request(
             ShareAcknowledgeRequest, build, node_id=node_id, timeout_ms=self._core.options.network.request_timeout_ms
         )
-        response.addCallback(partial(self._take, request, is_renewal=message.is_renew_ack))
+        response.addCallback(responded)
         response.addErrback(partial(self._failed, request))
         response.addCallback(done)
 
     def _failed(self, request: AcknowledgeRequest, failure: Failure) -> None:
         error = producer_error(failure)
         request.session.failed()
-        request.fail_in_flight(error)
+        self._metrics.acknowledgements_failed(request.fail_in_flight(error))
         request.processed()
 
-    def _take(self, request: AcknowledgeRequest, response: ShareAcknowledgeResponse, *, is_renewal: bool) -> None:
-        now_ms = now_ms_of(self._core.reactor)
+    def _take(
+        self, request: AcknowledgeRequest, response: ShareAcknowledgeResponse, now_ms: int, *, is_renewal: bool
+    ) -> None:
         code = ErrorCode.for_code(response.error_code)
         if not request.is_close:
             request.session.responded(code)
@@ -267,12 +284,14 @@ class ShareAcknowledger:
             if refusal.retriable and refusal not in _NOT_RETRIED and not request.is_close:
                 again = request.retry([partition]) or again
                 continue
-            request.complete(
+            count = request.complete(
                 partition,
                 None if refusal is ErrorCode.NONE else error_of(refusal, data.error_message, topic=partition.topic),
                 has_renewals=is_renewal,
                 lock_timeout_ms=lock_timeout_ms if refusal is ErrorCode.NONE else None,
             )
+            if refusal is not ErrorCode.NONE:
+                self._metrics.acknowledgements_failed(count)
         if again:
             request.failed(now_ms)
             request.fail_in_flight(missing_response())

@@ -16,11 +16,13 @@ from broker_client.core.consumer.deserializers import Deserializers
 from broker_client.core.consumer.metadata_checks import MetadataChecks
 from broker_client.core.consumer.subscription_state import SubscriptionState
 from broker_client.core.groups.callback_runner import run_here
+from broker_client.core.metrics.consumer_metrics import MetricOptions, ShareConsumerMetrics
 from broker_client.core.share.in_flight_records import InFlightRecords
 from broker_client.core.share.share_fetch_buffer import DeliveryFailed
 from broker_client.core.share.share_group import ShareGroup
 from broker_client.core.share.share_options import AcknowledgementMode
 from broker_client.core.share.share_requests import ShareRequests
+from broker_client.core.telemetry.measured_consumer import MeasuredConsumer
 from broker_client.errors import IllegalState, ProducerError, ProducerTimeout
 from broker_client.share_groups import AcknowledgeType
 
@@ -42,13 +44,15 @@ __all__ = ["ShareConsumerCore"]
 _log: Final = Logger()
 
 
-class ShareConsumerCore:
+class ShareConsumerCore(MeasuredConsumer):
     """Call everything but `wakeup` on the reactor's thread; one call at a time.
 
     `acknowledge` and `acknowledge_offset` may be called on another thread while no call is under way.
     `core` keeps the topics of the subscription if it was made with `by_subscription`. `run_callback` calls functions of
     the application, and reads records.
     """
+
+    metrics: ShareConsumerMetrics
 
     def __init__(
         self,
@@ -57,18 +61,30 @@ class ShareConsumerCore:
         group: GroupOptions,
         *,
         run_callback: CallbackRunner = run_here,
+        metrics: MetricOptions | None = None,
         deserializers: Deserializers | None = None,
     ) -> None:
-        self._core = core
+        metrics = metrics or MetricOptions()
+        self.metrics = ShareConsumerMetrics(core, metrics)
+        labels = {"group_id": group.group_id, "client_rack": group.client_rack or None}
+        super().__init__(core, push=metrics.push, labels=labels)
         self._is_implicit = options.acknowledgement_mode is AcknowledgementMode.IMPLICIT
         self._run_callback = run_callback
         self._subscriptions = SubscriptionState()
         self._waits = CallWaits(core)
         self._metadata_checks = MetadataChecks(core, self._subscriptions)
         self._requests = ShareRequests(
-            core, group.group_id, self._subscriptions, options, deserializers or Deserializers(), self._waits
+            core,
+            group.group_id,
+            self._subscriptions,
+            options,
+            deserializers or Deserializers(),
+            self._waits,
+            self.metrics,
         )
-        self._group = ShareGroup(core, group, self._subscriptions, self._waits, self._requests.joined)
+        self._group = ShareGroup(
+            core, group, self._subscriptions, self._waits, self._requests.joined, self.metrics.coordinator
+        )
         self._delivery = InFlightRecords()
         self._callback: AcknowledgementCommitCallback | None = None
         self._results: list[ByPartition] = []
@@ -135,9 +151,19 @@ class ShareConsumerCore:
             self._delivery.acknowledge_all(AcknowledgeType.ACCEPT)
         elif not self._delivery.is_acknowledged:
             raise IllegalState("All records must be acknowledged in explicit acknowledgement mode.")
+        self.metrics.poll_began()
+        try:
+            return await self._poll(self._waits.timer(timeout_ms))
+        finally:
+            self.metrics.poll_ended()
+
+    def poll_was_cancelled(self) -> None:
+        """Have the next poll return the records of this one again: the application has not received them."""
+        self._is_undelivered = self._has_collected
+
+    async def _poll(self, timer: CallTimer) -> list[ConsumerRecord]:
         if self._subscriptions.has_none:
             raise IllegalState("Consumer is not subscribed to any topics.")
-        timer = self._waits.timer(timeout_ms)
         may_fetch = True
         while True:
             self._waits.check_wakeup()
@@ -157,10 +183,6 @@ class ShareConsumerCore:
                 self._take_completed()
         await self._handle_completed()
         return self._delivery.records
-
-    def poll_was_cancelled(self) -> None:
-        """Have the next poll return the records of this one again: the application has not received them."""
-        self._is_undelivered = self._has_collected
 
     # Acknowledgements
 
@@ -234,12 +256,14 @@ class ShareConsumerCore:
         """Send the acknowledgements, end the share sessions and leave the group, within request.timeout.ms at most."""
         self._check_caller()
         self._waits.wakeups_disabled = True
+        self.prepare_last_push(timeout_ms)
         timer = self._timer(min(timeout_ms, self._core.options.network.request_timeout_ms))
         closed = self._requests.close(self._delivery.take_acknowledged(), partial(self._timer, timer.timeout_ms))
         pending = PendingResult.of(closed, self._waits)
         await self._waits.until(lambda: pending.is_done, timer)
         await self._group.leave(timer)
         self._core.metadata.forget(self._metadata_changed)
+        self._core.push_last_metrics()
         await self._handle_completed()
 
     # Details

@@ -6,6 +6,7 @@ that cannot be deserialized as released.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.fetched_batches import ConsumerRecord
     from broker_client.core.consumer.fetcher import FetchOptions
     from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.metrics.fetch_metrics import ResponseMetrics
     from broker_client.core.share.in_flight_records import UnreadableRecords
     from broker_client.share_groups import TopicIdPartition
     from protocol_specs.messages.share_fetch import PartitionData
@@ -65,7 +67,12 @@ class FetchedSharePartition:
     """One partition of a response; read once, by whole batches of the log."""
 
     def __init__(
-        self, node_id: int, partition: TopicIdPartition, data: PartitionData, lock_timeout_ms: int | None
+        self,
+        node_id: int,
+        partition: TopicIdPartition,
+        data: PartitionData,
+        lock_timeout_ms: int | None,
+        response: ResponseMetrics,
     ) -> None:
         self.partition = partition
         self.error_code = ErrorCode.for_code(data.error_code)
@@ -76,7 +83,9 @@ class FetchedSharePartition:
         self._acquired = self._acquired_offsets(data)
         self._batches = iterate_any(joined_records(data.records))
         self._offsets = 0, _OFFSET_MAX  # of the batch that is read now
-        self._records: Iterator[ConsumerRecord] = iter(())
+        self._records: Iterator[tuple[ConsumerRecord, int]] = iter(())  # with their sizes in bytes
+        self._response = response
+        self._read_records = self._read_bytes = 0
         self._failure: RecordBatchError | RecordDeserializationError | None = None
 
     def take(self, count_max: int, deserializers: Deserializers, *, check_crcs: bool) -> InFlightBatch:
@@ -106,7 +115,7 @@ class FetchedSharePartition:
                 break
             header, batch = found
             self._offsets = _first_offset(header), header.last_offset
-            self._records = iter(self._records_of(header, batch, check_crcs=check_crcs))
+            self._records = self._records_of(header, batch, check_crcs=check_crcs)
             count += self._deliver(taken, deserializers)
 
     def _end(self, taken: InFlightBatch) -> None:
@@ -115,6 +124,7 @@ class FetchedSharePartition:
         for offset, _ in self._acquired:
             taken.acknowledgements.add(offset, None)
         self._acquired.clear()
+        self._response.read(self._key, self._read_bytes, self._read_records)
 
     def _acquired_offsets(self, data: PartitionData) -> deque[tuple[int, int]]:
         counts: dict[int, int] = {}
@@ -128,29 +138,35 @@ class FetchedSharePartition:
                     )
         return deque(counts.items())
 
-    def _records_of(self, header: AnyHeader, batch: memoryview, *, check_crcs: bool) -> list[ConsumerRecord]:
+    def _records_of(
+        self, header: AnyHeader, batch: memoryview, *, check_crcs: bool
+    ) -> Iterator[tuple[ConsumerRecord, int]]:
         if check_crcs:
             check_any(batch)
         if header.is_control:
-            return []
-        return FetchedBatch(
+            return iter(())
+        fetched = FetchedBatch(
             topic_partition=self._key,
             position=0,
             next_offset=header.next_offset,
             leader_epoch=header.partition_leader_epoch,
             batch=batch,
-        ).records()
+        )
+        portion = fetched.reader().portion(sys.maxsize)
+        return zip(portion.rows(), portion.sizes(), strict=True)
 
     def _deliver(self, taken: InFlightBatch, deserializers: Deserializers) -> int:
         """Deliver those records of a batch that were acquired; return their number."""
         acquired = self._acquired
         count = 0
-        for record in self._records:
+        for record, size_bytes in self._records:
             while acquired and acquired[0][0] < record.offset:
                 taken.acknowledgements.add(acquired.popleft()[0], None)
             if acquired and acquired[0][0] == record.offset:
                 _, delivery_count = acquired.popleft()
                 taken.add_record(deserializers.record(record._replace(delivery_count=delivery_count)))
+                self._read_bytes += size_bytes
+                self._read_records += 1
                 count += 1
         return count
 
@@ -171,7 +187,8 @@ class ShareFetchBuffer:
     """The partitions in the order of their responses.
 
     Partitions are added on the reactor's thread. `run` of `collect` reads them on the thread of the application, as
-    Java does: the network thread fetches meanwhile.
+    Java does: the network thread fetches meanwhile. As in Java, a response is not measured if a broker refuses one of
+    its partitions.
     """
 
     def __init__(

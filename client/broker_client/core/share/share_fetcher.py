@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.consumer.fetcher import producer_error
+from broker_client.core.metrics.fetch_metrics import ResponseMetrics
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.core.share.acknowledge_requests import missing_response
 from broker_client.core.share.share_fetch_buffer import FetchedSharePartition
 from broker_client.core.share.share_options import AcquireMode
 from broker_client.errors import ProducerError, UnsupportedVersion, error_of
+from broker_client.records import TopicPartition
 from broker_client.share_groups import TopicIdPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.share_fetch import ShareFetchRequest
@@ -146,11 +148,13 @@ class ShareFetcher:
         if session.is_new:  # the connection was lost, and with it the session and its locks
             self._nodes.fail(partition, acknowledgements)
             return False
+        self._nodes.metrics.fetches.acknowledgements_sent(len(acknowledgements.types))
         self._in_flight.setdefault(node_id, {})[partition] = acknowledgements
         return True
 
     def _send(self, node_id: int, session: ShareSession, request: ShareFetchRequest) -> None:
         self._nodes.busy[node_id] = None
+        began_ms = now_ms_of(self._core.reactor)
 
         def build(version: int) -> ShareFetchRequest:
             if version < MODES_AND_RENEWALS_FROM and request.is_renew_ack:
@@ -161,7 +165,8 @@ class ShareFetcher:
 
         def responded(response: ShareFetchResponse) -> None:
             self._nodes.busy.pop(node_id, None)
-            self._take(node_id, session, request, response)
+            if self._take(node_id, session, request, response):
+                self._nodes.metrics.fetched(node_id, now_ms_of(self._core.reactor) - began_ms)
 
         def failed(failure: Failure) -> None:
             self._nodes.busy.pop(node_id, None)
@@ -186,7 +191,8 @@ class ShareFetcher:
 
     def _take(
         self, node_id: int, session: ShareSession, request: ShareFetchRequest, response: ShareFetchResponse
-    ) -> None:
+    ) -> bool:
+        """Keep what was fetched; return False if the node refused the whole request."""
         code = ErrorCode.for_code(response.error_code)
         session.responded(code)
         if code is not ErrorCode.NONE:
@@ -194,31 +200,38 @@ class ShareFetcher:
                 self._core.metadata.request_update()
             self._complete_all(node_id, error_of(code, response.error_message), has_renewals=request.is_renew_ack)
             self._back_off(node_id)
-            return
+            return False
         found, lock_timeout_ms = self._nodes.results_of(response)
         in_flight = self._in_flight.pop(node_id, {})
+        fetches = self._nodes.metrics.fetches
+        counted = ResponseMetrics(fetches, [TopicPartition(one.topic, one.partition) for one, _ in found])
         for partition, data in found:
             acknowledgements = in_flight.pop(partition, None)
             if acknowledgements is not None:
                 acknowledge_code = ErrorCode.for_code(data.acknowledge_error_code)
                 refused = acknowledge_code is not ErrorCode.NONE
+                if refused:
+                    fetches.acknowledgements_failed(len(acknowledgements.types))
                 acknowledgements.complete(
                     error_of(acknowledge_code, data.acknowledge_error_message) if refused else None
                 )
                 self._nodes.report({partition: acknowledgements}, request.is_renew_ack, lock_timeout_ms)
-            self._buffer.add(FetchedSharePartition(node_id, partition, data, lock_timeout_ms))
+            self._buffer.add(FetchedSharePartition(node_id, partition, data, lock_timeout_ms, counted))
             if data.acquired_records:
                 self._wants_records = False
-        self._in_flight[node_id] = in_flight
-        self._complete_all(node_id, missing_response(), has_renewals=True)
+        for partition, acknowledgements in in_flight.items():
+            acknowledgements.complete(missing_response())
+            self._nodes.report({partition: acknowledgements}, has_renewals=True, lock_timeout_ms=None)
         if any(data.error_code for _, data in found):
             self._back_off(node_id)
         else:
             self._failures.pop(node_id, None)
+        return True
 
     def _complete_all(self, node_id: int, error: ProducerError, *, has_renewals: bool) -> None:
-        """Complete what was on board without a result of its own."""
+        """Complete what was on board of a request that has failed."""
         for partition, acknowledgements in self._in_flight.pop(node_id, {}).items():
+            self._nodes.metrics.fetches.acknowledgements_failed(len(acknowledgements.types))
             acknowledgements.complete(error)
             self._nodes.report({partition: acknowledgements}, has_renewals, None)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.call_waits import CallTimer, CallWaits
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.metrics.coordinator_metrics import MembershipMetrics
     from broker_client.core.network.client_core import ClientCore
 
 __all__ = ["ShareGroup"]
@@ -34,6 +35,7 @@ class ShareGroup:
         subscriptions: SubscriptionState,
         waits: CallWaits,
         on_member: Callable[[str], None],
+        metrics: MembershipMetrics,
     ) -> None:
         self._subscriptions = subscriptions
         self._waits = waits
@@ -46,6 +48,7 @@ class ShareGroup:
             waits,
             ShareHeartbeats(options, subscriptions),
             self._changed,
+            metrics=metrics,
         )
 
     def polled(self) -> None:

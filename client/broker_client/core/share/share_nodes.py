@@ -19,6 +19,7 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from broker_client.core.metrics.consumer_metrics import ShareConsumerMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.core.share.acknowledgements import Acknowledgements, ByPartition, NodeAcknowledgements
 
@@ -44,8 +45,9 @@ class CompletedAcknowledgements:
 class ShareNodes:
     """`busy` has the nodes with a request in flight; `completed` is for the application's calls."""
 
-    def __init__(self, core: ClientCore, group_id: str) -> None:
+    def __init__(self, core: ClientCore, group_id: str, metrics: ShareConsumerMetrics) -> None:
         self.core = core
+        self.metrics = metrics
         self.group_id = group_id
         self.member_id: str | None = None
         self.sessions: dict[int, ShareSession] = {}

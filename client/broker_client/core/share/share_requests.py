@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from broker_client.core.consumer.deserializers import Deserializers
     from broker_client.core.consumer.subscription_state import SubscriptionState
     from broker_client.core.groups.callback_runner import CallbackRunner
+    from broker_client.core.metrics.consumer_metrics import ShareConsumerMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.core.share.acknowledgements import ByPartition, NodeAcknowledgements
     from broker_client.core.share.in_flight_records import InFlightRecords
@@ -42,9 +43,10 @@ class ShareRequests:
         options: ShareOptions,
         deserializers: Deserializers,
         waits: CallWaits,
+        metrics: ShareConsumerMetrics,
     ) -> None:
         self._waits = waits
-        self._nodes = ShareNodes(core, group_id)
+        self._nodes = ShareNodes(core, group_id, metrics)
         self._buffer = ShareFetchBuffer(options.fetch, deserializers, core.metadata.request_update)
         self._acknowledger = ShareAcknowledger(self._nodes, options, self._on_event)
         self._fetcher = ShareFetcher(self._nodes, subscriptions, options, self._buffer, self._on_event)

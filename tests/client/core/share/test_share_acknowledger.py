@@ -58,27 +58,34 @@ def by_partition(code: ErrorCode) -> Callable[[Any], share_acknowledge.ShareAckn
     return respond
 
 
+def measured(member: Member) -> tuple[float, float]:
+    """The acknowledgements that were sent, and those that failed."""
+    read = member.core.metrics.read()
+    return read["acknowledgements-send-total"], read["acknowledgements-error-total"]
+
+
 def commit(member: Member) -> str:
     [error] = member.run(member.core.commit_sync()).values()
     return "accepted" if error is None else str(error.error_code.name)
 
 
 @pytest.mark.parametrize(
-    ("responses", "outcome", "epochs"),
+    ("responses", "outcome", "epochs", "failed"),
     [
-        ([], "accepted", [0]),
-        ([by_partition(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)] * 2, "accepted", [0, 1, 2]),
-        ([refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)], "accepted", [0, 1]),
-        ([by_partition(ErrorCode.NOT_LEADER_OR_FOLLOWER)], "NOT_LEADER_OR_FOLLOWER", [0]),
-        ([by_partition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)], "UNKNOWN_TOPIC_OR_PARTITION", [0]),
-        ([by_partition(ErrorCode.INVALID_RECORD_STATE)], "INVALID_RECORD_STATE", [0]),
-        ([refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)], "GROUP_AUTHORIZATION_FAILED", [0]),
-        ([refused(ErrorCode.NONE)], "INVALID_RECORD_STATE", [0]),
-        ([refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH)], "NOT_LEADER_OR_FOLLOWER", [0]),
+        ([], "accepted", [0], 0),
+        ([by_partition(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)] * 2, "accepted", [0, 1, 2], 0),
+        ([refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)], "accepted", [0, 1], 0),
+        ([by_partition(ErrorCode.NOT_LEADER_OR_FOLLOWER)], "NOT_LEADER_OR_FOLLOWER", [0], 1),
+        ([by_partition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)], "UNKNOWN_TOPIC_OR_PARTITION", [0], 1),
+        ([by_partition(ErrorCode.INVALID_RECORD_STATE)], "INVALID_RECORD_STATE", [0], 1),
+        # As Java, which counts the refusals of partitions, and not those of whole requests.
+        ([refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)], "GROUP_AUTHORIZATION_FAILED", [0], 0),
+        ([refused(ErrorCode.NONE)], "INVALID_RECORD_STATE", [0], 0),
+        ([refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH)], "NOT_LEADER_OR_FOLLOWER", [0], 0),
     ],
 )
 def test_a_commit_is_repeated_where_that_may_help(
-    member: Member, responses: list[Callable[[Any], Any]], outcome: str, epochs: list[int]
+    member: Member, responses: list[Callable[[Any], Any]], outcome: str, epochs: list[int], failed: int
 ) -> None:
     member.canned["ShareAcknowledge"] = responses
     # The broker did not see the canned requests: it expects the epoch of the first one.
@@ -87,6 +94,7 @@ def test_a_commit_is_repeated_where_that_may_help(
         member.canned["ShareAcknowledge"] = [*responses, by_partition(ErrorCode.NONE)]
     assert commit(member) == outcome
     assert [one.share_session_epoch - first for one in member.requests("ShareAcknowledge")] == epochs
+    assert measured(member) == (1, failed)
 
 
 def test_reading_continues_in_a_new_session(member: Member) -> None:
@@ -107,6 +115,7 @@ def test_a_refused_fetch_fails_the_acknowledgements_on_board_and_is_repeated(mem
     [again] = member.poll(20_000)
     assert (again.offset, again.delivery_count) == (0, 2)
     assert [error.error_code for error in errors] == [ErrorCode.SHARE_SESSION_LIMIT_REACHED]
+    assert measured(member)[1] == 1
     assert [one.share_session_epoch for one in member.requests("ShareFetch")].count(0) == 4
 
 
@@ -127,6 +136,7 @@ def test_retries_end_at_the_deadline_of_the_commit(member: Member) -> None:
     member.poll(0)
     assert [error.error_code for error in results] == [ErrorCode.REQUEST_TIMED_OUT]
     assert len(member.requests("ShareAcknowledge")) < 10
+    assert measured(member) == (1, 1)
 
 
 def test_commits_follow_each_other(member: Member) -> None:

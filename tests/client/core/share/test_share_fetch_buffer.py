@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -12,8 +13,12 @@ from broker_client.consumer_errors import RecordDeserializationError
 from broker_client.core.consumer.deserializers import Deserializers
 from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.core.groups.callback_runner import run_here
+from broker_client.core.metrics.fetch_metrics import ResponseMetrics, ShareFetchMetrics
+from broker_client.core.metrics.registry import Metrics
+from broker_client.core.metrics.stats import MetricConfig
 from broker_client.core.share.share_fetch_buffer import DeliveryFailed, FetchedSharePartition, ShareFetchBuffer
 from broker_client.errors import IllegalState, ProducerError, TopicAuthorizationFailed
+from broker_client.records import TopicPartition
 from broker_client.share_groups import AcknowledgeType, TopicIdPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.share_fetch import AcquiredRecords, PartitionData
@@ -37,6 +42,8 @@ class Buffer:
 
     def __init__(self, **options: Any) -> None:
         self.updates = 0
+        self.registry = Metrics(config=MetricConfig(), now_ms=lambda: 0, tags={})
+        self.metrics = ShareFetchMetrics(self.registry)
         self.buffer = ShareFetchBuffer(FetchOptions(**options), Deserializers(value=value_of), self.request_metadata)
 
     def collect(self) -> InFlightRecords:
@@ -66,7 +73,8 @@ class Buffer:
                 for first, last, count in acquired
             ],
         )
-        self.buffer.add(FetchedSharePartition(1, partition, data, 30_000))
+        response = ResponseMetrics(self.metrics, [TopicPartition(partition.topic, partition.partition)])
+        self.buffer.add(FetchedSharePartition(1, partition, data, 30_000, response))
 
 
 def value_of(data: bytes) -> str:
@@ -252,3 +260,26 @@ def test_other_errors_are_raised_once(code: ErrorCode, kind: type[ProducerError]
     with pytest.raises(kind, match="ShareFetch of t-0"):
         made.collect()
     assert made.collect().is_empty
+
+
+@pytest.mark.parametrize("count", [3, 50])
+def test_the_records_that_were_delivered_are_measured_when_a_partition_was_read(count: int) -> None:
+    made = Buffer(max_poll_records=1)
+    made.add(batch(0, count), batch(count, 2, b"long value", POISON), acquired=((1, 1, 1), (count, count + 1, 1)))
+    assert offsets_of(made.collect()) == [1]
+    assert made.registry.read()["records-consumed-total"] == 0
+    assert offsets_of(made.collect()) == [count]
+    with pytest.raises(DeliveryFailed):
+        made.collect()
+    assert made.collect().is_empty
+    read = made.registry.read()
+    assert read["records-consumed-total"] == read["records-per-request-max"] == 2
+    # A record has 7 bytes besides the value: length, attributes, deltas of time and offset, key, value and headers.
+    assert read["bytes-consumed-total"] == (7 + 1) + (7 + 10)
+
+
+def test_a_response_with_a_refused_partition_is_not_measured() -> None:
+    made = Buffer()
+    made.add(error=ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert made.collect().is_empty
+    assert math.isnan(made.registry.read()["fetch-size-avg"])
