@@ -32,10 +32,6 @@ _MATCHED: Final = (
     "client_source_address",
     "client_source_port",
 )
-_DURATION: Final = re.compile(
-    r"[-+]?P(?:[-+]?[0-9]+D)?(?:T(?=.)(?:[-+]?[0-9]+H)?(?:[-+]?[0-9]+M)?(?:[-+]?[0-9]+(?:[.,][0-9]{0,9})?S)?)?",
-    re.IGNORECASE,
-)
 
 
 class MalformedConfig(ConfigError):
@@ -108,11 +104,7 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
             raise ConfigError(msg)
     values: dict[str, ConfigValue] = {}
     for key, definition in definitions.items():
-        if key == _RESET and key in configs:
-            reset = configs[key].strip(TRIMMED)
-            _check_reset(reset)
-            values[key] = reset
-        elif key in configs:
+        if key in configs:
             values[key] = parse_value(definition, configs[key])
         else:
             synonym = definition.synonyms[0].name if definition.synonyms else ""
@@ -128,25 +120,11 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
             raise ConfigError(msg)
 
 
-def _check_reset(text: str) -> None:
-    if text in {"earliest", "latest"}:
-        return
-    kind, _, duration = text.partition(":")
-    if kind == "by_duration" and len(duration) > 1 and _DURATION.fullmatch(duration) and "-" not in duration:
-        return
-    reason = (
-        f"Invalid value `{text}` for configuration {_RESET}. The value must be either 'earliest', 'latest' or of the "
-        "format 'by_duration:<PnDTnHnMn.nS>'."
-    )
-    raise ConfigValueError(_RESET, text, reason)
-
-
 def _number(value: ConfigValue) -> int:
     assert isinstance(value, int)
     return value
 
 
-_RESET: Final = "share.auto.offset.reset"
 _BOUNDS: Final[tuple[tuple[str, str | None, str | None], ...]] = (
     *(
         (f"{kind}.{key}", f"group.{kind}.min.{key}", f"group.{kind}.max.{key}")

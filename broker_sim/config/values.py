@@ -8,6 +8,7 @@ from typing import Final
 
 from broker_sim.config.definitions import ConfigDefinition, ConfigType, ConfigValue
 from broker_sim.errors import ConfigError
+from protocol_specs.java_duration import duration_ms
 
 _VERSION_NAMES: Final = ("message.format.version", "log.message.format.version", "inter.broker.protocol.version")
 _THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
@@ -20,6 +21,8 @@ _NEVER_EMPTY: Final = (
     "group.share.assignors",
     "listeners",
 )
+_RESET_NAME: Final = "share.auto.offset.reset"
+_BY_DURATION: Final = "by_duration:"
 _NOT_EMPTY: Final = "non-empty string"
 _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
@@ -157,6 +160,9 @@ def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
     if definition.name in _VERSION_NAMES:
         _check_version(definition, value)
         return
+    if definition.name == _RESET_NAME:
+        _check_reset(str(value))
+        return
     if definition.name in _THROTTLED_NAMES and isinstance(value, list):
         _check_throttled_replicas(definition, value)
     if definition.one_of and isinstance(value, str):
@@ -210,3 +216,25 @@ def _java_double(value: float) -> str:
     elif mantissa.endswith("."):
         mantissa += "0"
     return f"{mantissa}E{int(exponent)}"
+
+
+def _check_reset(text: str) -> None:
+    """Check where a share group starts. Mirrors ShareGroupAutoOffsetResetStrategy.Validator."""
+    if text in {"earliest", "latest"} or reset_duration_ms(text) is not None:
+        return
+    reason = (
+        f"Invalid value `{text}` for configuration {_RESET_NAME}. The value must be either 'earliest', 'latest' or of "
+        "the format 'by_duration:<PnDTnHnMn.nS>'."
+    )
+    raise ConfigValueError(_RESET_NAME, text, reason)
+
+
+def reset_duration_ms(text: str) -> int | None:
+    """Return how long before now a share group starts; None if the text is no `by_duration:` with such a time."""
+    if not text.startswith(_BY_DURATION):
+        return None
+    try:
+        length_ms = duration_ms(text.removeprefix(_BY_DURATION))
+    except ValueError:
+        return None
+    return length_ms if length_ms >= 0 else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.config.config_resource import ResourceType
+from broker_sim.config.values import TRIMMED, reset_duration_ms
 from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchIsolation
 
 if TYPE_CHECKING:
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_cache import MetadataCache
 
 __all__ = ["ShareGroupSettings"]
-
-_DURATION: Final = re.compile(
-    r"by_duration:P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",
-    re.IGNORECASE,
-)
 
 
 class SettingsHost(Protocol):
@@ -62,15 +57,11 @@ class ShareGroupSettings:
         strategy = self._of_group(group_id, "share.auto.offset.reset", "latest")
         if strategy == "earliest":
             return EARLIEST_TIMESTAMP
-        duration = _DURATION.fullmatch(strategy)
-        if duration is None:
-            return LATEST_TIMESTAMP
-        parts = {name: float(text or 0) for name, text in duration.groupdict().items()}
-        seconds = ((parts["days"] * 24 + parts["hours"]) * 60 + parts["minutes"]) * 60 + parts["seconds"]
-        return self._host.now_ms() - int(seconds * 1000)
+        length_ms = reset_duration_ms(strategy)
+        return LATEST_TIMESTAMP if length_ms is None else self._host.now_ms() - length_ms
 
     def _of_group(self, group_id: str, name: str, default: str) -> str:
-        return self._host.metadata_cache.image.config_of(ResourceType.GROUP, group_id).get(name, default)
+        return self._host.metadata_cache.image.config_of(ResourceType.GROUP, group_id).get(name, default).strip(TRIMMED)
 
     def _number(self, group_id: str, name: str) -> int:
         own = self._host.metadata_cache.image.config_of(ResourceType.GROUP, group_id).get(f"share.{name}")

@@ -252,6 +252,18 @@ def regular_expressions(probe: Probe) -> None:
     member.leave()
 
 
+@case(settings=AT_ONCE, releases=("4.3.1",))
+def regular_expressions_without_topics(probe: Probe) -> None:
+    known_topic(probe)
+    group = group_of(probe)
+    member = Consumer(probe, group, "m1", None, regex="none", version=1)
+    member.join()
+    member.join(regex="nothing", note="another expression")
+    member.join(regex="nothing", note="the same one")
+    member.beat(regex="not", note="another expression, without joining")
+    write_records(probe, OFFSETS_TOPIC, group)
+
+
 @case(settings=(*AT_ONCE, ("group.consumer.max.size", "1")))
 def groups_that_are_full(probe: Probe) -> None:
     topic = known_topic(probe)

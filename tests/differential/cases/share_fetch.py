@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
 from tests.differential.cases.delete_records import before
 from tests.differential.cases.share_state import read, write
+from tests.differential.config_requests import GROUP, SET, await_value, incremental
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
-from tests.differential.requests import batch, fill
+from tests.differential.requests import batch, fill, timed
 from tests.differential.share_requests import (
     ACCEPT,
     GAP,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_ID = b"an unknown topic"
 ACKNOWLEDGED = 2
+HOUR_MS: Final = 3_600_000
 LONGER_LOCKS: Final = (
     *SHARE,
     ("group.share.min.record.lock.duration.ms", "1000"),
@@ -216,6 +220,27 @@ def groups_that_start_at_the_end(probe: Probe) -> None:
     member.fetch({topic_id: {0: []}}, max_wait_ms=300, note="nothing is new")
     fill(probe, f"{probe.name}-t", batch(b"new"))
     member.fetch({}, note="a new one")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def groups_that_start_a_while_ago(probe: Probe) -> None:
+    topic = known_topic(probe)
+    now_ms = int(time.time() * 1000)
+    fill(probe, topic, timed(now_ms - 3 * HOUR_MS), timed(now_ms - HOUR_MS), timed(now_ms))
+    for number, reset in enumerate(
+        ("by_duration:PT2H", " by_duration:P+1DT-0H1.5S ", "by_duration:PT0,5s", " earliest ")
+    ):
+        group = share_group_of(probe, f"g{number}", reset="latest")
+        probe.exchange(incremental((GROUP, group, [("share.auto.offset.reset", SET, reset)])), 1, note=reset)
+        await_value(probe, GROUP, group, "share.auto.offset.reset", reset.strip())
+        resource = DescribeConfigsResource(
+            resource_type=GROUP, resource_name=group, configuration_keys=["share.auto.offset.reset"]
+        )
+        probe.exchange(DescribeConfigsRequest(resources=[resource]), 4, note=reset)
+        member = ShareConsumer(probe, group, "m1", [topic])
+        member.join()
+        member.await_assignment(1)
+        member.fetch({probe.topic_id(topic): {0: []}}, max_wait_ms=300, note=reset)
 
 
 @case(settings=SHARE, releases=ONLY_NEW)

@@ -98,15 +98,21 @@ class Reconciliation:
         if self.subscribed is None or not self.subscription_changed:
             return member
         dropped = {topic_id: held for topic_id, held in member.assigned.items() if topic_id not in self.subscribed}
-        if not dropped:
+        # From 4.3 on a member that subscribes to no known topic takes a step even if it drops nothing.
+        if not dropped and (self.subscribed or member.pending_revocation or not self.keeps_epochs):
             return member
         kept = {topic_id: held for topic_id, held in member.assigned.items() if topic_id in self.subscribed}
         pending = dict(member.pending_revocation)
         for topic_id, held in dropped.items():
             pending[topic_id] = pending.get(topic_id, _NOTHING) | held
-        if self._owns(pending):
-            return member.at_epoch(member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, pending)
-        return member.at_epoch(member.member_epoch, member.state, kept, member.pending_revocation)
+        state = member.state
+        if pending and self._owns(pending):
+            state = MemberState.UNREVOKED_PARTITIONS
+        else:
+            pending = dict(member.pending_revocation)
+        if self.keeps_epochs:
+            return member.at_epoch(member.member_epoch, state, kept, pending)
+        return replace(member, state=state, assigned=kept, pending_revocation=pending)
 
     def _compute(self, member: ConsumerMember, member_epoch: int) -> ConsumerMember:
         """Compare the partitions with the target. Mirrors computeNextAssignment."""

@@ -21,9 +21,11 @@ from broker_sim.coordinators.groups.consumer.resolved_regex import (
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order
+from protocol_specs.java_hash import hash_order_of_computed, hash_order_of_sized, string_hash, timeline_order
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from broker_sim.coordinators.groups.consumer.consumer_config import ConsumerConfig
     from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
@@ -91,7 +93,7 @@ class RegexSubscriptions:
             or now_ms > last.timestamp_ms + self._config.regex_refresh_ms
         )
         if refresh and subscribed:
-            regexes = hash_order(subscribed)
+            regexes = _listed(group.regex_subscribers.keys(), new, subscribed)
             self._context.timers.schedule(
                 _key(group.group_id), 0, lambda: self._resolve(group.group_id, regexes), retry=False
             )
@@ -120,6 +122,13 @@ class RegexSubscriptions:
             records += epoch_records(group, epoch, fingerprint, changed=metadata_changed)
             group.refresh_metadata_at(now_ms + REFRESH_MS, epoch)
         return CoordinatorResult(records, None)
+
+
+def _listed(known: list[str], new: str, subscribed: Collection[str]) -> list[str]:
+    """Return the subscribed expressions in the order of Kafka's maps: of the group, then a copy, then the result."""
+    copied = [known[place] for place in timeline_order([string_hash(regex) for regex in known])]
+    changed = hash_order_of_computed(copied, new if new and new not in known else None)
+    return hash_order_of_sized([regex for regex in changed if regex in subscribed], len(subscribed))
 
 
 def _check(regex: str) -> None:

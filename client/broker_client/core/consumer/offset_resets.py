@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from broker_client.config.durations import duration_ms
 from broker_client.core.admin.records import OffsetSpec
 from broker_client.errors import ConfigError
+from protocol_specs.java_duration import duration_ms
 
 __all__ = ["ByDuration", "OffsetReset", "offset_reset_of"]
 

@@ -67,3 +67,15 @@ def test_new_topics_are_found_after_ten_seconds(consumers):
     bench.heartbeat("m1", 2)
     bench.wait(10)
     assert bench.partitions(bench.heartbeat("m1", 2)) == {"a": [0, 1, 2], "a2": [0]}
+
+
+def test_expressions_are_recorded_in_the_order_of_a_map_that_was_made_for_them(consumers):
+    bench = consumers()
+    bench.join("m1", subscribed_topic_regex="gs2005y-4-[ab]")
+    bench.wait(10)
+    bench.join("m2", subscribed_topic_regex="gs2005y-4-.*")
+    bench.wait(10_010)
+    bench.join("m3", subscribed_topic_regex=".*-c|x")
+    bench.wait(10)
+    # Kafka 4.3.1 wrote the records of the three in the order .*-c|x, gs2005y-4-[ab], gs2005y-4-.*
+    assert bench.group().regexes.keys() == ["gs2005y-4-[ab]", ".*-c|x", "gs2005y-4-.*"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_client.config.durations import duration_ms
+from protocol_specs.java_duration import duration_ms
 
 
 @pytest.mark.parametrize(
