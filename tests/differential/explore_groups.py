@@ -26,7 +26,7 @@ from tests.differential.extra_listeners import ours
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, group_of
 from tests.differential.group_sequences import GroupSequence
-from tests.differential.group_steps import ADMIN_SLOT, GroupStep, Side
+from tests.differential.group_steps import ADMIN_SLOT, ChangeStep, GroupStep, Side
 from tests.differential.modern_requests import AT_ONCE, NEW_COORDINATOR
 from tests.differential.probe import SILENT, Connection, Parked, Probe
 from tests.differential.record import SETTINGS
@@ -36,6 +36,11 @@ from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+SHORT_SESSIONS: Final = {f"group.{kind}.min.session.timeout.ms": "500" for kind in ("consumer", "share", "streams")} | {
+    f"group.{kind}.min.heartbeat.interval.ms": "200" for kind in ("consumer", "share", "streams")
+}
+"""What a group may configure."""
 
 TURNS: Final = ("x", "y")
 QUIET_SECONDS: Final = 0.08
@@ -59,10 +64,9 @@ class GroupTalker(Side):
         classic_only: bool,
         topic_ids: Mapping[str, bytes] | None = None,
     ) -> None:
-        super().__init__()
-        self.probe = Probe(bootstrap, release=release, name=name)
+        super().__init__(Probe(bootstrap, release=release, name=name), topic_ids)
         self._connections: dict[int, Connection] = {}
-        self._pending: dict[int, Parked] = {}
+        self._pending: dict[int, tuple[Parked, GroupStep]] = {}
         self.sent: list[str] = []
         if topic_ids is not None:
             for topic, count in topics.items():
@@ -79,14 +83,18 @@ class GroupTalker(Side):
         self.topic_ids = {topic: self.probe.topic_id(topic) for topic in topics}
         group_of(self.probe) if classic_only or release.startswith("3") else share_group_of(self.probe, reset="latest")
 
-    def exchange(self, step: GroupStep) -> list[Any]:
-        """Send one step unless its member waits; return the responses that come until it is quiet."""
+    def exchange(self, step: GroupStep | ChangeStep) -> list[Any]:
+        """Take one step unless its member waits; return the responses that come until it is quiet."""
+        if isinstance(step, ChangeStep):
+            self.sent.append(step.note)
+            return [[ADMIN_SLOT, step.note, step.apply(self)], *self.collect()]
         if step.slot not in self._pending:
             request = step.build(self)
             shown = json.dumps(to_json(request, step.version))[:SHOWN_CHARACTERS]
             self.sent.append(f"{step.slot} {step.note}: {request.NAME} v{step.version} {shown}")
             connection = self._connection(step.slot)
-            self._pending[step.slot] = self.probe.start(request, step.version, on=connection, note=step.note)
+            parked = self.probe.start(request, step.version, on=connection, note=step.note)
+            self._pending[step.slot] = parked, step
         return self.collect()
 
     def collect(self, quiet_seconds: float = QUIET_SECONDS) -> list[Any]:
@@ -95,13 +103,15 @@ class GroupTalker(Side):
         came = True
         while came:
             came = False
-            for slot, parked in list(self._pending.items()):
-                response = self.probe.finish(parked, seconds=quiet_seconds)
+            for slot, (parked, step) in list(self._pending.items()):
+                response = self.probe.finish(parked, seconds=quiet_seconds, only=step.only)
                 entry = self.probe.transcript.pop()
                 self.probe.sent.pop()
                 if response != SILENT:
                     del self._pending[slot]
                     self._learn(slot, response)
+                    if step.settle is not None:
+                        step.settle(self)
                     found.append([slot, entry["api"], entry["response"]])
                     came = True
         return sorted(found, key=lambda each: each[0])
@@ -171,18 +181,23 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
 
 def _parted(note: str, real: Any, our: Any, sent: list[str], name: str) -> tuple[str, list[str]]:
     path, was, now = first_difference(real, our)
-    lines = [*sent[-SHOWN_STEPS:], f"real {real}"[:2000], f"ours {our}"[:2000]]
+    lines = [*sent[-SHOWN_STEPS:], *_only("real", real, our), *_only("ours", our, real)]
     return f"{note}: {path}: {str(was)[:160]} -> {str(now)[:160]}".replace(name, "<name>"), lines
+
+
+def _only(side: str, here: list[Any], there: list[Any]) -> list[str]:
+    """Return the elements that one side alone has, with their places."""
+    return [f"{side} {place}: {each}"[:2000] for place, each in enumerate(here) if each not in there]
 
 
 def _settings(*, old: bool, preview: bool) -> dict[str, str]:
     if old and preview:
         return dict((*NO_DELAY, *NEW_COORDINATOR))
-    return {
-        name: value
-        for name, value in (NO_DELAY if old else (*AT_ONCE, *SHARE, *STREAMS))
-        if name != "group.coordinator.new.enable"
-    }
+    if old:
+        return dict(NO_DELAY)
+    found = dict((*AT_ONCE, *SHARE, *STREAMS)) | SHORT_SESSIONS
+    del found["group.coordinator.new.enable"]
+    return found
 
 
 def main() -> int:

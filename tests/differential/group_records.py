@@ -31,6 +31,10 @@ HEADER_FIELDS: Final = (
 HASHES: Final = {3: slice(6, None), 11: slice(6, 14), 17: slice(6, 14)}
 """Type of record -> the bytes of its value with a hash of topic ids, behind the version and an epoch."""
 
+REGEX_TYPE: Final = 16
+REGEX_VERSION: Final = slice(-17, -9)
+"""The bytes of its value with the offset of the metadata log at which the regular expression was resolved."""
+
 
 def write_records(probe: Probe, topic: str, key: str, *, note: str = "", skipped: int = 0) -> None:
     """Write down the records of an internal topic whose key has this text, in the order of the log.
@@ -70,6 +74,16 @@ def find_records(probe: Probe, topic: str, key: str) -> list[str]:
     """Return the records of an internal topic whose key has this text, by partition in the order of the log."""
     return [
         _spell_record(probe, record)
+        for data in _read_all(probe, topic)
+        for record in read_any_record_set(data)
+        if _is_of(record, key.encode())
+    ]
+
+
+def raw_records(probe: Probe, topic: str, key: str) -> list[tuple[int, bytes | None]]:
+    """Return type and value of the records of an internal topic whose key has this text, in the order of the log."""
+    return [
+        (int.from_bytes(bytes(record.key)[:2]), None if record.value is None else bytes(record.value))
         for data in _read_all(probe, topic)
         for record in read_any_record_set(data)
         if _is_of(record, key.encode())
@@ -136,4 +150,7 @@ def _spell(probe: Probe, key: bytes, value: bytes | None) -> str:
     if value is not None and place is not None and any(value[place]):
         value = value[: place.start] + (b"" if place.stop is None else value[place.stop :])
         hashed = " and a hash"
+    if value is not None and kind == REGEX_TYPE:
+        value = value[: REGEX_VERSION.start] + value[REGEX_VERSION.stop :]
+        hashed = " and a metadata offset"
     return f"{kind}: {probe.normaliser.spell(key[2:])} -> {probe.normaliser.spell(value)}{hashed}"

@@ -6,9 +6,11 @@ receive the same up to ids. A request that the coordinator holds back stays pend
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
+from protocol_specs.messages.list_groups import ListGroupsRequest
 from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.group_requests import (
     commit,
@@ -20,10 +22,11 @@ from tests.differential.group_requests import (
     subscription,
     sync,
 )
-from tests.differential.group_steps import ADMIN_SLOT, CLASSIC_SLOTS, LONG_MS, MODERN_SLOTS, GroupStep
+from tests.differential.group_steps import ADMIN_SLOT, CLASSIC_SLOTS, LONG_MS, MODERN_SLOTS, ChangeStep, GroupStep
 from tests.differential.modern_requests import consumer_describe, consumer_heartbeat
 from tests.differential.share_sequences import ShareSteps
 from tests.differential.streams_sequences import StreamsSteps
+from tests.differential.topic_steps import TopicSteps, pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +37,12 @@ if TYPE_CHECKING:
 
 STRANGER: Final = "stranger"
 ASSIGNORS: Final = ("uniform", "range", None)
+SHORT_MS: Final = 1_000
+"""The sessions and rebalance timeouts of short-lived members, and less than a pause."""
+
+PAUSE_SECONDS: Final = 1.6
+REGEX_SECONDS: Final = 0.15
+"""A real coordinator resolves regular expressions on another thread."""
 
 
 class GroupSequence:
@@ -52,8 +61,13 @@ class GroupSequence:
             self._modern = self._classic = self._chance(0.15)  # a group of one type receives requests of others
             self._further = [self._pick(ShareSteps, StreamsSteps)(random, self.group, self.topics)]
         self._instances = {slot: f"i{slot}" if self._chance(0.3) else None for slot in (*CLASSIC_SLOTS, *MODERN_SLOTS)}
+        self._timeout_ms = SHORT_MS if self._chance(0.2) else LONG_MS
+        self._alive = dict(self.topics)
+        self._changes = TopicSteps(random, self.group, self._alive, consumers=not classic_only)
+        self._changing = self._chance(0.5)
+        self._uses_regex = self._chance(0.4) and not self._old
 
-    def steps(self, count: int) -> list[GroupStep]:
+    def steps(self, count: int) -> list[GroupStep | ChangeStep]:
         """Return the steps, and those that read the result."""
         classic: list[Callable[[], GroupStep]] = [
             self._join, self._join, self._join, self._sync, self._sync, self._beat, self._leave, self._commit,
@@ -68,14 +82,39 @@ class GroupSequence:
             self._offsets,
             self._describe,
         ]
-        rare = [self._delete, self._delete_offsets, self._commit_simple]
-        made = [self._random.choice(rare if self._chance(0.07) else kinds)() for _ in range(count)]
-        return [*made, *self.audit()]
+        made = [self._random.choice(self._rare_kinds if self._chance(0.15) else kinds)() for _ in range(count)]
+        return [*self._first_changes(), *made, *self.audit()]
+
+    @property
+    def _rare_kinds(self) -> list[Callable[[], GroupStep | ChangeStep]]:
+        """The kinds of steps of the administrator, and of time."""
+        kinds: list[Callable[[], GroupStep | ChangeStep]] = [
+            self._delete, self._delete_offsets, self._commit_simple, self._evict, self._list
+        ]  # fmt: skip
+        if self._timeout_ms == SHORT_MS:
+            kinds += [lambda: pause(PAUSE_SECONDS)] * 2
+        if self._changing:
+            kinds += [self._changes.change] * 4
+        if self._has_configs:
+            kinds += [self._configure] * 2
+        return kinds
+
+    @property
+    def _has_configs(self) -> bool:
+        return not (self._old or self._classic_only)
+
+    def _configure(self) -> ChangeStep:
+        return self._changes.configure(self._pick("consumer", *(each.kind for each in self._further)))
+
+    def _first_changes(self) -> list[ChangeStep]:
+        if self._timeout_ms == SHORT_MS and self._has_configs:
+            return [self._changes.set("consumer.session.timeout.ms", str(SHORT_MS))]
+        return []
 
     def audit(self) -> list[GroupStep]:
         """Return the steps that read what has become of the group."""
         described = [further.describe() for further in self._further]
-        return [self._describe(), self._describe(modern=True), *described, self._offsets(everything=True)]
+        return [self._list(), self._describe(), self._describe(modern=True), *described, self._offsets(everything=True)]
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability
@@ -84,10 +123,10 @@ class GroupSequence:
         return self._random.choice(values)
 
     def _topic(self) -> str:
-        return self._random.choice(list(self.topics))
+        return self._random.choice(self._changes.names() if self._chance(0.1) else list(self._alive or self.topics))
 
     def _names(self) -> Sequence[str]:
-        names = list(self.topics)
+        names = self._changes.names() if self._changing else list(self.topics)
         return self._pick(names, names[:1], names[1:], [], names)
 
     # Classic members
@@ -110,8 +149,8 @@ class GroupSequence:
                 instance=instance,
                 protocols=protocols,
                 protocol_type="connect" if wrong == "type" else "consumer",
-                session_ms=LONG_MS,
-                rebalance_ms=LONG_MS,
+                session_ms=self._timeout_ms,
+                rebalance_ms=self._timeout_ms,
             )
 
         version = self._pick(9, 9, 5, 7) if instance else self._pick(9, 9, 5, 7, 4, 3)
@@ -174,15 +213,16 @@ class GroupSequence:
     def _commit_of(self, slot: int) -> GroupStep:
         off = self._pick(0, 0, 0, 1, -1)
         topic = self._topic()
-        offset = self._random.randint(0, 9)
+        offset, beyond = self._random.randint(0, 9), self._alive.get(topic, 0)
+        stranger = self._chance(0.1)
 
         def build(side: Side) -> Message:
             known = side.members[slot]
             return commit(
                 self.group,
-                (topic, {0: offset, self.topics[topic]: 1}),
+                (topic, {0: offset, 1: offset, beyond: 1}),
                 generation=known.generation + off,
-                member_id=known.id,
+                member_id=STRANGER if stranger else known.id,
                 instance=self._instances[slot],
                 ids=side.topic_ids,
             )
@@ -195,50 +235,83 @@ class GroupSequence:
     def _enter(self) -> GroupStep:
         slot = self._pick(*MODERN_SLOTS)
         names, assignor = self._names(), self._pick(*ASSIGNORS)
+        member_id = f"{self._pick('m', 'm', 'm', 'n')}{slot}"
+        regex = self._regex() if self._uses_regex else None
+        rack = self._pick(None, None, "r1", "r2")
 
         def build(side: Side) -> Message:
-            side.members[slot].id = f"m{slot}"
+            side.members[slot].id = member_id
             return consumer_heartbeat(
                 self.group,
-                f"m{slot}",
+                member_id,
                 0,
-                topics=names,
+                topics=None if regex else names,
+                regex=regex,
                 owned={},
-                rebalance_ms=LONG_MS,
+                rebalance_ms=self._timeout_ms,
                 instance=self._instances[slot],
+                rack=rack,
                 assignor=assignor,
             )
 
-        return GroupStep(slot=slot, version=self._consumer_version(), note=f"member {slot} enters", build=build)
+        return self._consumer_step(slot, f"member {slot} enters", build, regex=regex)
 
     def _report(self) -> GroupStep:
         slot = self._pick(*MODERN_SLOTS)
-        owned, names = self._chance(0.7), self._names() if self._chance(0.15) else None
+        owned = self._pick("all", "all", "all", "all", "none", "none", "none", "some", "other")
+        names, assignor, regex = None, None, None
+        if self._chance(0.2):
+            names, assignor = self._names(), self._pick(*ASSIGNORS)
+            regex = self._pick("", self._regex()) if self._uses_regex else None
         off = self._pick(0, 0, 0, 0, 0, 0, 1, -1)
+        instance = self._instances[slot] if self._chance(0.95) else self._pick(None, "i2", "i3")
 
         def build(side: Side) -> Message:
             known = side.members[slot]
+            reported = {
+                "all": known.assigned,
+                "some": {topic_id: indexes[:1] for topic_id, indexes in known.assigned.items()},
+                "other": {topic_id: [0] for topic_id in side.topic_ids.values()},
+            }
             return consumer_heartbeat(
                 self.group,
-                f"m{slot}",
+                known.id or f"m{slot}",
                 max(known.generation + off, 1),
                 topics=names,
-                owned=known.assigned if owned else None,
-                instance=self._instances[slot],
+                regex=regex,
+                owned=reported.get(owned),
+                instance=instance,
+                assignor=assignor,
             )
 
-        return GroupStep(
-            slot=slot, version=self._consumer_version(), note=f"member {slot} reports {off:+}", build=build
-        )
+        return self._consumer_step(slot, f"member {slot} reports {owned} {off:+}", build, regex=regex)
 
     def _go(self) -> GroupStep:
         slot = self._pick(*MODERN_SLOTS)
-        epoch = self._pick(-1, -1, -2) if self._instances[slot] else -1
+        epoch = self._pick(-1, -2, -2) if self._instances[slot] else self._pick(-1, -1, -1, -1, -2)
 
-        def build(_side: Side) -> Message:
-            return consumer_heartbeat(self.group, f"m{slot}", epoch, instance=self._instances[slot])
+        def build(side: Side) -> Message:
+            member_id = side.members[slot].id or f"m{slot}"
+            return consumer_heartbeat(self.group, member_id, epoch, instance=self._instances[slot])
 
-        return GroupStep(slot=slot, version=self._consumer_version(), note=f"member {slot} goes {epoch}", build=build)
+        return self._consumer_step(slot, f"member {slot} goes {epoch}", build)
+
+    def _regex(self) -> str:
+        prefix = self.group.removesuffix("-g")
+        return self._pick(
+            f"{prefix}-[ab]", f"{prefix}-[ab]", f"{prefix}-.*", f"{prefix}-[bc]", f"{prefix}-c", "none", "(", ".*-c|x"
+        )
+
+    def _consumer_step(
+        self, slot: int, note: str, build: Callable[[Side], Message], *, regex: str | None = None
+    ) -> GroupStep:
+        return GroupStep(
+            slot=slot,
+            version=1 if regex is not None else self._consumer_version(),
+            note=note,
+            build=build,
+            settle=None if regex is None else lambda _: Event().wait(REGEX_SECONDS),
+        )
 
     def _consumer_version(self) -> int:
         return 0 if self._old else self._pick(0, 1)
@@ -249,14 +322,24 @@ class GroupSequence:
         of_all = self._chance(0.5) if everything is None else everything
         stable = self._chance(0.3)
         version = self._pick(7, 8) if self._old else self._pick(7, 8, 10)
+        slot = self._pick(*CLASSIC_SLOTS, *MODERN_SLOTS) if everything is None and self._chance(0.4) else None
+        off = self._pick(0, 0, 0, 1, -1)
+        if slot is not None:
+            version = 9 if self._old else self._pick(9, 9, 10)
+        topics = [(name, range(count + 1)) for name, count in self._alive.items()]
 
         def build(side: Side) -> Message:
-            topics = [(name, range(count + 1)) for name, count in self.topics.items()]
+            member_id, epoch = None, -1
+            if slot is not None:
+                known = side.members[slot]
+                member_id, epoch = known.id or STRANGER, known.generation + off
             return fetch_offsets(
                 self.group,
                 *([] if of_all else topics),
                 everything=of_all,
                 require_stable=stable,
+                member_id=member_id,
+                member_epoch=epoch,
                 ids=side.topic_ids,
             )
 
@@ -291,3 +374,30 @@ class GroupSequence:
             return commit(self.group, (topic, {0: 3}), ids=side.topic_ids)
 
         return GroupStep(slot=ADMIN_SLOT, version=self._pick(8, 9), note="commit of no member", build=build)
+
+    def _evict(self) -> GroupStep:
+        """Remove members by id or by instance, as an administrator does."""
+        slots = self._random.sample((*CLASSIC_SLOTS, *MODERN_SLOTS), self._pick(1, 1, 2))
+        named = {slot: self._pick("instance", "instance", "id", "both", "other") for slot in slots}
+
+        def identity(side: Side, slot: int) -> tuple[str, str | None]:
+            member_id, instance = side.members[slot].id, self._instances[slot]
+            return {
+                "instance": ("", instance or f"i{slot}"),
+                "id": (member_id, None),
+                "both": (member_id, instance),
+                "other": (STRANGER, instance),
+            }[named[slot]]
+
+        def build(side: Side) -> Message:
+            return leave(self.group, *(identity(side, slot) for slot in slots))
+
+        return GroupStep(slot=ADMIN_SLOT, version=5, note=f"removes {named}", build=build)
+
+    def _list(self) -> GroupStep:
+        version = 4 if self._old else 5
+
+        def own(response: Any) -> Any:
+            return response | {"groups": [each for each in response["groups"] if each["groupId"] == self.group]}
+
+        return GroupStep(slot=ADMIN_SLOT, version=version, note="list", build=lambda _: ListGroupsRequest(), only=own)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from protocol_specs.message import Message
+    from tests.differential.probe import Probe
 
 CLASSIC_SLOTS: Final = (0, 1)
 """Two classic members at most: which of several follows a leader that leaves depends on a hash of random ids."""
@@ -38,11 +39,27 @@ class GroupStep:
     version: int
     note: str
     build: Callable[[Side], Message]
+    settle: Callable[[Side], object] | None = None
+    """Waits for what the broker does after its response."""
+
+    only: Callable[[Any], Any] | None = None
+    """Returns the part of the response's JSON form that is compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeStep:
+    """A change of topics or configurations, or a pause; what `apply` returns is compared."""
+
+    note: str
+    apply: Callable[[Side], Any]
 
 
 class Side:
     """One side of a conversation, as steps read it: its members and the ids of its topics."""
 
-    def __init__(self) -> None:
+    def __init__(self, probe: Probe, given_ids: Mapping[str, bytes] | None) -> None:
+        self.probe = probe
+        self.given_ids = given_ids
+        """The ids that topics get; None where the broker draws them."""
         self.members = {slot: Known() for slot in range(ADMIN_SLOT + 1)}
         self.topic_ids: dict[str, bytes] = {}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tests.differential.group_records import raw_records
+from tests.differential.group_requests import OFFSETS_TOPIC
 from tests.differential.group_steps import ADMIN_SLOT, MODERN_SLOTS, GroupStep
+from tests.differential.probe import attempts
 from tests.differential.share_requests import share_describe, share_heartbeat
 
 if TYPE_CHECKING:
@@ -15,10 +18,15 @@ if TYPE_CHECKING:
     from tests.differential.group_steps import Side
 
 VERSION: Final = 1
+INITIALIZATION_TYPE: Final = 15
+INITIALIZING_TOPICS: Final = 2
+"""Where the value of such a record has the number of its initializing topics, plus one."""
 
 
 class ShareSteps:
     """Draws the heartbeats of members of one share group."""
+
+    kind: Final = "share"
 
     def __init__(self, random: Random, group: str, topics: Iterable[str]) -> None:
         self._random = random
@@ -57,4 +65,17 @@ class ShareSteps:
         return self._step(slot, "goes", lambda _: share_heartbeat(self._group, f"m{slot}", -1))
 
     def _step(self, slot: int, note: str, build: Callable[[Side], Message]) -> GroupStep:
-        return GroupStep(slot=slot, version=VERSION, note=f"share member {slot} {note}", build=build)
+        return GroupStep(
+            slot=slot, version=VERSION, note=f"share member {slot} {note}", build=build, settle=self._await_state
+        )
+
+    def _await_state(self, side: Side) -> None:
+        """Wait until the share coordinator has the state of each partition that the group has begun to initialize."""
+        for _ in attempts(f"the share partitions of {self._group}"):
+            values = [
+                value
+                for kind, value in raw_records(side.probe, OFFSETS_TOPIC, self._group)
+                if kind == INITIALIZATION_TYPE
+            ]
+            if not values or values[-1] is None or values[-1][INITIALIZING_TOPICS] == 1:
+                return

@@ -27,6 +27,8 @@ VERSION: Final = 0
 class StreamsSteps:
     """Draws the heartbeats of members of one streams group, whose topology has no internal topics."""
 
+    kind: Final = "streams"
+
     def __init__(self, random: Random, group: str, topics: Iterable[str]) -> None:
         self._random = random
         self._group = group
