@@ -91,9 +91,8 @@ def _states(producers: Mapping[int, ProducerStateEntry]) -> list[ProducerState]:
             producer_epoch=producers[producer_id].producer_epoch,
             last_sequence=producers[producer_id].last_sequence,
             last_timestamp=producers[producer_id].last_timestamp,
-            # No transaction markers are written yet, so that no coordinator is known, and no transaction open.
-            coordinator_epoch=-1,
-            current_txn_start_offset=-1,
+            coordinator_epoch=producers[producer_id].coordinator_epoch,
+            current_txn_start_offset=producers[producer_id].transaction_start,
         )
         for producer_id in hash_order_of_longs(producers)
     ]

@@ -27,7 +27,13 @@ from broker_sim.replication.requests import FetchIsolation, FetchParams, Partiti
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ConversionFailedWhileSending, RecordBatchError
-from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
+from protocol_specs.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+    NodeEndpoint,
+    PartitionData,
+)
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -245,7 +251,10 @@ class Fetch:
         )
         shaped.error_code = error_code
         if self._has_aborted_list and _was_read(result):
-            shaped.aborted_transactions = []
+            shaped.aborted_transactions = [
+                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                for each in result.aborted_transactions
+            ]
         return shaped
 
 

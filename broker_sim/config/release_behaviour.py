@@ -86,6 +86,14 @@ class ReleaseBehaviour:
     """How many batches of a producer a log remembers, to know a retry by them (KAFKA-5494)."""
     unknown_producers_begin_anywhere: bool = _since("2.5")
     """The first batch of a producer that is new to the log may have any sequence (KIP-360; else 0 alone)."""
+    producers_known_by_markers_are_unknown: bool = _since("2.0", "2.5")
+    """A batch after a marker of a producer without batches is 59 unless its sequence is 0 (KAFKA-6997; else 45)."""
+    markers_replace_batches: bool = _until("1.0")
+    """A marker takes the place of its producer's last batch, with the last sequence: a retry is not known by it."""
+    empty_transactions_complete: bool = _until("2.8")
+    """The marker of a producer without an open transaction begins and ends one, which an index of aborts lists."""
+    markers_of_version_2_have_newer_epochs: bool = _since("4.2")
+    """A marker of transaction version 2 with the epoch of the open transaction is refused (KIP-1228)."""
     produce_without_batches_is_unreadable: bool = _until("2.8")
     """Null records, and from v3 on none that is whole, close the connection (else the partition has an error)."""
     produce_of_old_batches_is_unreadable: bool = _until("2.1")

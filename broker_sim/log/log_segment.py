@@ -1,18 +1,20 @@
 """One segment of a log: its batches in order, and the conditions for a roll to a new one. Mirrors LogSegment.
 
 Segments are visible to clients: a fetch never crosses a segment boundary, retention deletes whole segments, and
-compaction rewrites whole segments. The indexes are modelled only as a limit of the segment's size: each has one entry
-per `index.interval.bytes`, and at most as many as `segment.index.bytes` holds.
+compaction rewrites whole segments. The indexes limit the segment's size: each has one entry per
+`index.interval.bytes`, and at most as many as `segment.index.bytes` holds. The offset index also bounds the list of
+aborted transactions of a read.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.stored_batch import NO_TIMESTAMP
+from broker_sim.log.transaction_index import kept_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.log.producer_state import ProducerStateEntry
     from broker_sim.log.stored_batch import StoredBatch
+    from broker_sim.log.transaction_index import AbortedTransaction
 
 _LARGEST_RELATIVE_OFFSET: Final = 2**31 - 1
 _NO_PRODUCERS: Final[Mapping[int, ProducerStateEntry]] = MappingProxyType({})
@@ -32,7 +35,6 @@ class LogSegment:
 
     __slots__ = (
         "_index_at",
-        "_index_entries",
         "_index_entries_max",
         "_index_interval_bytes",
         "_last_indexed_timestamp",
@@ -43,10 +45,13 @@ class LogSegment:
         "_size_max",
         "_time_entries",
         "_time_entries_max",
+        "aborted_transactions",
         "age_timestamp_min",
         "base_offset",
         "batches",
         "created_ms",
+        "indexed_offsets",
+        "indexed_positions",
         "indexes_full",
         "last_offsets",
         "max_timestamp",
@@ -69,6 +74,8 @@ class LogSegment:
         self.created_ms = created_ms
         self.modified_ms = created_ms
         self.producer_snapshot = producer_snapshot or _NO_PRODUCERS
+        self.aborted_transactions: list[AbortedTransaction] = []
+        """The transactions whose abort markers are in this segment, in the order of the markers."""
         self._roll_jitter_ms = roll_jitter_ms
         self._size_max = 0
         self._roll_at: float = 0
@@ -93,7 +100,9 @@ class LogSegment:
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
         self._index_at = self._index_interval_bytes
-        self._index_entries = 0
+        self.indexed_offsets: list[int] = []
+        """The offset index: the last offset of a batch, and (`indexed_positions`) the byte at which it begins."""
+        self.indexed_positions: list[int] = []
         self._time_entries = 0
         self._last_indexed_timestamp = NO_TIMESTAMP
         self._update_indexes_full()
@@ -111,7 +120,7 @@ class LogSegment:
     @property
     def offset_index_bytes(self) -> int:
         """The size of the offset index."""
-        return self._index_entries * OFFSET_INDEX_ENTRY_BYTES
+        return len(self.indexed_offsets) * OFFSET_INDEX_ENTRY_BYTES
 
     @property
     def time_index_bytes(self) -> int:
@@ -153,7 +162,8 @@ class LogSegment:
 
     def _index(self) -> None:
         self._index_at = self.size + self._index_interval_bytes
-        self._index_entries += 1
+        self.indexed_offsets.append(self.last_offsets[-1])
+        self.indexed_positions.append(self.size)
         if self.max_timestamp > self._last_indexed_timestamp:
             self._last_indexed_timestamp = self.max_timestamp
             self._time_entries += 1
@@ -161,15 +171,36 @@ class LogSegment:
 
     def _update_indexes_full(self) -> None:
         self.indexes_full = (
-            self._index_entries >= self._index_entries_max or self._time_entries >= self._time_entries_max
+            len(self.indexed_offsets) >= self._index_entries_max or self._time_entries >= self._time_entries_max
         )
 
     def index_of(self, offset: int) -> int:
         """Return the index of the first batch that ends at or after an offset; the number of batches if none does."""
         return bisect_left(self.last_offsets, offset)
 
+    def append_aborted(self, transaction: AbortedTransaction) -> None:
+        """Add the transaction that the segment's last batch has aborted."""
+        self.aborted_transactions.append(transaction)
+
+    def upper_bound_offset(self, offset: int, size: int) -> int | None:
+        """Return an offset that is not below the end of `size` bytes from the batch with `offset` on.
+
+        It is the offset of the first entry of the offset index at or after that end, None if there is none. Mirrors
+        OffsetIndex.fetchUpperBoundOffset.
+        """
+        first = self.index_of(offset)
+        position = batch = 0
+        entry = bisect_right(self.indexed_offsets, offset) - 1
+        if entry >= 0:
+            position = self.indexed_positions[entry]
+            batch = self.index_of(self.indexed_offsets[entry])
+        position += sum(each.size for each in self.batches[batch:first])
+        after = bisect_left(self.indexed_positions, position + size)
+        return self.indexed_offsets[after] if after < len(self.indexed_offsets) else None
+
     def truncate_to(self, offset: int) -> list[StoredBatch]:
         """Remove and return the batches that end at or after an offset."""
+        self.aborted_transactions = kept_before(self.aborted_transactions, offset)
         index = self.index_of(offset)
         kept, removed = self.batches[:index], self.batches[index:]
         if removed:

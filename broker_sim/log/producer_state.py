@@ -1,9 +1,9 @@
-"""The state of idempotent producers in one log (KIP-98). Mirrors ProducerStateManager, ProducerStateEntry and
-ProducerAppendInfo.
+"""The state of idempotent and transactional producers in one log (KIP-98). Mirrors ProducerStateManager,
+ProducerStateEntry and ProducerAppendInfo.
 
-The leader checks a batch's producer epoch and sequence before the append; followers only update the state. The state
-has the five newest batches of each producer (in 0.11 only the last one), so that a retry of one of them gets a
-successful response and is not stored twice.
+The leader checks a batch's producer epoch and sequence, or a marker's epochs, before the append; followers only update
+the state. The state has the five newest batches of each producer (in 0.11 only the last one), so that a retry of one of
+them gets a successful response and is not stored twice, and the start of its open transaction.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.log.append_results import RecordsRefused
 from broker_sim.log.stored_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MODULUS
+from broker_sim.log.transaction_index import NO_TRANSACTION, AbortedTransaction
+from broker_sim.log.unstable_transactions import UnstableTransactions
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.control_records import end_transaction_marker
+from protocol_specs.records.record_batch import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +26,13 @@ if TYPE_CHECKING:
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.records.control_records import EndTransactionMarker
 
 BATCHES_TO_RETAIN: Final = 5
+NO_COORDINATOR_EPOCH: Final = -1
+EPOCH_BUMPING_TRANSACTIONS: Final = 2
+"""The transaction version whose markers have a newer epoch than the records before them (KIP-890)."""
+LAST_PRODUCER_EPOCH: Final = 2**15 - 1
 
 
 class BatchMetadata(NamedTuple):
@@ -43,6 +52,10 @@ class ProducerStateEntry:
     producer_id: int
     producer_epoch: int = NO_PRODUCER_EPOCH
     last_timestamp: int = NO_TIMESTAMP
+    coordinator_epoch: int = NO_COORDINATOR_EPOCH
+    """The epoch of the coordinator that wrote the last marker."""
+    transaction_start: int = NO_TRANSACTION
+    """The first offset of the open transaction."""
     batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=BATCHES_TO_RETAIN))
 
     def copy(self) -> ProducerStateEntry:
@@ -51,6 +64,8 @@ class ProducerStateEntry:
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             last_timestamp=self.last_timestamp,
+            coordinator_epoch=self.coordinator_epoch,
+            transaction_start=self.transaction_start,
             batches=deque(self.batches, self.batches.maxlen),
         )
 
@@ -64,13 +79,13 @@ class ProducerStateManager:
     """The producers of one log, by id, in the order of their first batch; idle ones expire."""
 
     __slots__ = (
-        "_batches_kept",
-        "_begin_anywhere",
+        "_behaviour",
         "_expiration_check_interval_ms",
         "_next_expiration_check_ms",
         "_producers",
         "_topic_partition",
         "expiration_ms",
+        "transactions",
     )
 
     def __init__(
@@ -83,9 +98,9 @@ class ProducerStateManager:
         behaviour: ReleaseBehaviour,
     ) -> None:
         self._topic_partition = topic_partition
-        self._begin_anywhere = behaviour.unknown_producers_begin_anywhere
-        self._batches_kept = behaviour.producer_batches_kept
+        self._behaviour = behaviour
         self._producers: dict[int, ProducerStateEntry] = {}
+        self.transactions = UnstableTransactions()
         self.expiration_ms = expiration_ms
         """The idle time after which a producer expires; dynamic since KIP-854."""
         self._expiration_check_interval_ms = expiration_check_interval_ms
@@ -108,69 +123,118 @@ class ProducerStateManager:
                 return batch
         return None
 
-    def check(self, producer_id: int, producer_epoch: int, base_sequence: int, offset: int) -> None:
-        """Refuse a client's batch whose epoch is old (47) or whose sequence is not the next one (45).
+    def check(self, batch: StoredBatch) -> None:
+        """Refuse a client's batch whose epoch is old (47), whose sequence is not the next one (45), or which is not
+        part of the open transaction of its producer (48).
 
         Raises:
-            RecordsRefused: the epoch is old, the sequence is not the next one, or (before 2.5) the producer is unknown.
+            RecordsRefused: one of these, or (before 2.5) the producer is unknown.
         """
-        self.check_epoch(producer_id, producer_epoch, offset)
-        entry = self._producers.get(producer_id)
-        if entry is None or entry.producer_epoch == NO_PRODUCER_EPOCH:
-            if base_sequence and not self._begin_anywhere:
-                reason = f"Found no record of producer {producer_id} at offset {offset} in {self._topic_partition}"
-                raise RecordsRefused(ErrorCode.UNKNOWN_PRODUCER_ID, reason)
+        entry = self._producers.get(batch.producer_id)
+        if entry is None:
+            self._check_epoch(batch, NO_PRODUCER_EPOCH)
+            if batch.base_sequence and not self._behaviour.unknown_producers_begin_anywhere:
+                raise self._unknown_producer(batch)
             # Also a producer that expired or was never issued may start at any sequence.
             return
-        if producer_epoch != entry.producer_epoch:
-            if base_sequence != 0:
-                reason = (
-                    f"Invalid sequence number for new epoch of producer {producer_id} at offset {offset} in "
-                    f"partition {self._topic_partition}: {producer_epoch} (request epoch), {base_sequence} "
-                    f"(seq. number), {entry.producer_epoch} (current producer epoch)"
-                )
-                raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+        self._check_epoch(batch, entry.producer_epoch)
+        self._check_sequence(batch, entry)
+        self._check_transaction(batch, entry)
+
+    def _unknown_producer(self, batch: StoredBatch) -> RecordsRefused:
+        return RecordsRefused(ErrorCode.UNKNOWN_PRODUCER_ID, f"Found no record of {self._place(batch)}")
+
+    def _place(self, batch: StoredBatch) -> str:
+        return f"producer {batch.producer_id} at offset {batch.base_offset} in partition {self._topic_partition}"
+
+    def _check_sequence(self, batch: StoredBatch, entry: ProducerStateEntry) -> None:
+        base_sequence = batch.base_sequence
+        if entry.producer_epoch == NO_PRODUCER_EPOCH and self._behaviour.unknown_producers_begin_anywhere:
             return
+        if batch.producer_epoch != entry.producer_epoch:
+            if base_sequence == 0:
+                return
+            if entry.producer_epoch == NO_PRODUCER_EPOCH:
+                raise self._unknown_producer(batch)
+            reason = (
+                f"Invalid sequence number for new epoch of {self._place(batch)}: {batch.producer_epoch} "
+                f"(request epoch), {base_sequence} (seq. number), {entry.producer_epoch} (current producer epoch)"
+            )
+            raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
         last = entry.last_sequence
         if base_sequence != last + 1 and not (base_sequence == 0 and last == SEQUENCE_MODULUS - 1):
             reason = (
-                f"Out of order sequence number for producer {producer_id} at offset {offset} in partition "
-                f"{self._topic_partition}: {base_sequence} (incoming seq. number), {last} "
-                f"(current end sequence number)"
+                f"Out of order sequence number for {self._place(batch)}: {base_sequence} (incoming seq. number), "
+                f"{last} (current end sequence number)"
             )
-            raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+            unknown = not entry.batches and self._behaviour.producers_known_by_markers_are_unknown
+            raise RecordsRefused(
+                ErrorCode.UNKNOWN_PRODUCER_ID if unknown else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason
+            )
 
-    def check_epoch(self, producer_id: int, producer_epoch: int, offset: int) -> None:
-        """Refuse a batch whose epoch is old, also one of a coordinator, which has no sequence to check.
+    def _check_transaction(self, batch: StoredBatch, entry: ProducerStateEntry) -> None:
+        if entry.transaction_start != NO_TRANSACTION and not batch.is_transactional:
+            reason = f"Expected transactional write from {self._place(batch)}"
+            raise RecordsRefused(ErrorCode.INVALID_TXN_STATE, reason)
+
+    def check_of_coordinator(self, batch: StoredBatch) -> None:
+        """Refuse a coordinator's batch of records whose epoch is old; it has no sequence to check.
 
         Raises:
-            RecordsRefused: the epoch is old.
+            RecordsRefused: the epoch is old, or a transaction is open that the batch is not a part of.
         """
-        entry = self._producers.get(producer_id)
-        last_epoch = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
-        if producer_epoch < last_epoch:
-            reason = (
-                f"Epoch of producer {producer_id} at offset {offset} in {self._topic_partition} is "
-                f"{producer_epoch}, which is smaller than the last seen epoch {last_epoch}"
-            )
-            raise RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
-
-    def update(self, batch: StoredBatch) -> None:
-        """Add an appended batch to the state of its producer."""
         entry = self._producers.get(batch.producer_id)
-        if entry is None:
-            entry = ProducerStateEntry(
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                batches=deque(maxlen=self._batches_kept),
-            )
-            self._producers[batch.producer_id] = entry
-        elif entry.producer_epoch != batch.producer_epoch:
-            entry.batches.clear()
-            entry.producer_epoch = batch.producer_epoch
-        entry.last_timestamp = batch.max_timestamp
-        if batch.is_control:
+        self._check_epoch(batch, NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch)
+        if entry is not None:
+            self._check_transaction(batch, entry)
+
+    def check_marker(self, batch: StoredBatch, transaction_version: int) -> None:
+        """Refuse a marker of an old producer epoch (47) or of an old coordinator (52).
+
+        With transaction version 2 the marker has a newer epoch than the transaction. An equal one is a retry if no
+        transaction is open; or the producer's epochs are exhausted.
+
+        Raises:
+            RecordsRefused: one of the epochs is old.
+        """
+        entry = self._producers.get(batch.producer_id)
+        marker = _marker_of(batch)
+        if entry is None or marker is None:
             return
+        epoch = batch.producer_epoch
+        if (
+            transaction_version >= EPOCH_BUMPING_TRANSACTIONS
+            and self._behaviour.markers_of_version_2_have_newer_epochs
+            and epoch == entry.producer_epoch
+            and entry.transaction_start != NO_TRANSACTION
+            and epoch != LAST_PRODUCER_EPOCH
+        ):
+            raise self._old_epoch(batch, epoch)
+        self._check_epoch(batch, entry.producer_epoch)
+        if marker.coordinator_epoch < entry.coordinator_epoch:
+            reason = (
+                f"Invalid coordinator epoch for {self._place(batch)}: {marker.coordinator_epoch} (zombie), "
+                f"{entry.coordinator_epoch} (current)"
+            )
+            raise RecordsRefused(ErrorCode.TRANSACTION_COORDINATOR_FENCED, reason)
+
+    def _check_epoch(self, batch: StoredBatch, last_epoch: int) -> None:
+        if batch.producer_epoch < last_epoch:
+            raise self._old_epoch(batch, last_epoch)
+
+    def _old_epoch(self, batch: StoredBatch, last_epoch: int) -> RecordsRefused:
+        reason = (
+            f"Epoch of {self._place(batch)} is {batch.producer_epoch}, which does not follow the last seen epoch "
+            f"{last_epoch}"
+        )
+        return RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+
+    def update(self, batch: StoredBatch) -> AbortedTransaction | None:
+        """Add an appended batch to the state of its producer; return the transaction that it aborts."""
+        if batch.is_control:
+            return self._end_transaction(batch)
+        entry = self._entry(batch)
+        entry.last_timestamp = batch.max_timestamp
         entry.batches.append(
             BatchMetadata(
                 batch.base_sequence,
@@ -180,6 +244,47 @@ class ProducerStateManager:
                 batch.max_timestamp,
             )
         )
+        if entry.transaction_start == NO_TRANSACTION and batch.is_transactional:
+            entry.transaction_start = batch.base_offset
+            self.transactions.begin(batch.base_offset, batch.producer_id)
+        return None
+
+    def _entry(self, batch: StoredBatch) -> ProducerStateEntry:
+        """Return the producer's entry, made or without its batches if the epoch is new."""
+        entry = self._producers.get(batch.producer_id)
+        if entry is None:
+            entry = ProducerStateEntry(
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                batches=deque(maxlen=self._behaviour.producer_batches_kept),
+            )
+            self._producers[batch.producer_id] = entry
+        elif entry.producer_epoch != batch.producer_epoch:
+            entry.batches.clear()
+            entry.producer_epoch = batch.producer_epoch
+        return entry
+
+    def _end_transaction(self, batch: StoredBatch) -> AbortedTransaction | None:
+        """Mirrors ProducerAppendInfo.appendEndTxnMarker and ProducerStateManager.completeTxn."""
+        marker = _marker_of(batch)
+        if marker is None:
+            return None  # compaction has emptied the batch: the whole transaction is gone
+        entry = self._entry(batch)
+        entry.last_timestamp = batch.max_timestamp
+        entry.coordinator_epoch = marker.coordinator_epoch
+        offset = batch.base_offset
+        start, entry.transaction_start = entry.transaction_start, NO_TRANSACTION
+        if entry.batches and self._behaviour.markers_replace_batches:
+            last = entry.last_sequence
+            entry.batches.append(BatchMetadata(last, last, offset, offset, batch.max_timestamp))
+        if start == NO_TRANSACTION:
+            if not self._behaviour.empty_transactions_complete:
+                return None
+            start = offset
+            self.transactions.begin(start, batch.producer_id)
+        stable = self.transactions.stable_offset_after(batch.producer_id, offset)
+        self.transactions.complete(start, offset)
+        return None if marker.is_commit else AbortedTransaction(batch.producer_id, start, offset, stable)
 
     def remove_expired(self, now_ms: int) -> None:
         """Remove idle producers if the periodic check is due; the caller passes the time, so no timer is needed."""
@@ -192,7 +297,7 @@ class ProducerStateManager:
         idle = [
             producer_id
             for producer_id, entry in self._producers.items()
-            if checked_ms - entry.last_timestamp >= self.expiration_ms
+            if checked_ms - entry.last_timestamp >= self.expiration_ms and entry.transaction_start == NO_TRANSACTION
         ]
         for producer_id in idle:
             del self._producers[producer_id]
@@ -201,9 +306,23 @@ class ProducerStateManager:
         """Return a copy of the state, as Kafka writes it to a file when a segment begins."""
         return {producer_id: entry.copy() for producer_id, entry in self._producers.items()}
 
-    def reload(self, snapshot: Mapping[int, ProducerStateEntry], batches: Iterable[StoredBatch]) -> None:
-        """Rebuild the state from a snapshot and the batches after it that remain after a truncation."""
+    def reload(
+        self, snapshot: Mapping[int, ProducerStateEntry], batches: Iterable[StoredBatch]
+    ) -> list[AbortedTransaction]:
+        """Rebuild the state from a snapshot and the batches after it; return the transactions that they abort."""
         self._producers = {producer_id: entry.copy() for producer_id, entry in snapshot.items()}
-        for batch in batches:
-            if batch.producer_id >= 0:
-                self.update(batch)
+        self.transactions.restore(
+            {
+                entry.transaction_start: producer_id
+                for producer_id, entry in snapshot.items()
+                if entry.transaction_start != NO_TRANSACTION
+            }
+        )
+        aborted = [self.update(batch) for batch in batches if batch.producer_id >= 0]
+        return [transaction for transaction in aborted if transaction is not None]
+
+
+def _marker_of(batch: StoredBatch) -> EndTransactionMarker | None:
+    """Return the marker of a control batch, None if compaction has removed it."""
+    records = read_records(batch.data)
+    return end_transaction_marker(records[0]) if records else None

@@ -31,6 +31,7 @@ from broker_sim.log.offset_lookup import (
 from broker_sim.log.producer_state import ProducerStateManager
 from broker_sim.log.record_assignment import assign_offset
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
+from broker_sim.log.transaction_index import collect_aborted
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import MAGIC_V2
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.log.producer_state import ProducerStateEntry
+    from broker_sim.log.transaction_index import AbortedTransaction
 
 __all__ = [
     "AppendOrigin",
@@ -138,8 +140,23 @@ class ReplicaLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """The end of the log for read_committed consumers: the high watermark while no transaction is open."""
-        return self.high_watermark
+        """The end of the log for read_committed consumers: everything below it is committed, aborted or plain.
+
+        It is the start of the first transaction that is open, or whose marker is not replicated; else the high
+        watermark.
+        """
+        unstable = self.producers.transactions.first_unstable_offset
+        high_watermark = self.high_watermark
+        if unstable >= high_watermark:
+            return high_watermark
+        return max(unstable, self.log_start_offset)
+
+    def update_high_watermark(self, offset: int) -> None:
+        """Set the high watermark, to which transactions are complete now. Mirrors updateHighWatermarkMetadata."""
+        self.high_watermark = offset
+        transactions = self.producers.transactions
+        if transactions.unreplicated:
+            transactions.high_watermark_moved(offset)
 
     @property
     def size_in_bytes(self) -> int:
@@ -169,12 +186,14 @@ class ReplicaLog:
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = _CLIENT,
+        *,
+        transaction_version: int = 0,
     ) -> PartitionAppend:
         """Validate a record set, assign its offset and leader epoch, and append it.
 
         A record set without a complete batch, which only old versions of Produce allow, has offset -1 in the result. A
         retry of one of the producer's five latest batches is not stored again: the result has the stored batch's
-        offset.
+        offset. `transaction_version` is that of the transaction which a marker ends.
 
         Raises:
             RecordsRefused: The records are invalid for this log or for their producer's state.
@@ -204,11 +223,14 @@ class ReplicaLog:
             self._check_segment_bytes(batch)
             segment = self.roll(offset, now_ms)
         if batch.producer_id >= 0:
-            duplicate = self._check_producer(batch, origin, now_ms)
+            duplicate = self._check_producer(batch, origin, transaction_version, now_ms)
             if duplicate is not None:
                 return duplicate
-            self.producers.update(batch)
         segment.append(batch)
+        if batch.producer_id >= 0:
+            aborted = self.producers.update(batch)
+            if aborted is not None:
+                segment.append_aborted(aborted)
         if batch.max_timestamp < segment.age_timestamp_min:
             segment.modified_ms = now_ms
         last_offset = batch.last_offset
@@ -268,17 +290,22 @@ class ReplicaLog:
             )
             raise RecordsRefused(ErrorCode.RECORD_LIST_TOO_LARGE, reason, log_start_offset_known=False)
 
-    def _check_producer(self, batch: StoredBatch, origin: AppendOrigin, now_ms: int) -> PartitionAppend | None:
+    def _check_producer(
+        self, batch: StoredBatch, origin: AppendOrigin, transaction_version: int, now_ms: int
+    ) -> PartitionAppend | None:
         producers = self.producers
         producers.remove_expired(now_ms)
         if origin is not _CLIENT:
-            producers.check_epoch(batch.producer_id, batch.producer_epoch, batch.base_offset)
+            if batch.is_control:
+                producers.check_marker(batch, transaction_version)
+            else:
+                producers.check_of_coordinator(batch)
             return None
         known = producers.find_duplicate(
             batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence
         )
         if known is None:
-            producers.check(batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.base_offset)
+            producers.check(batch)
             return None
         return PartitionAppend(
             self.topic_partition,
@@ -311,7 +338,9 @@ class ReplicaLog:
             self.log_end_offset = batch.last_offset + 1
             if batch.producer_id >= 0:
                 self.producers.remove_expired(now_ms)
-                self.producers.update(batch)
+                aborted = self.producers.update(batch)
+                if aborted is not None:
+                    segment.append_aborted(aborted)
 
     def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
         config = self.config
@@ -407,6 +436,33 @@ class ReplicaLog:
             return None
         return segment.batches[index]
 
+    def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions that overlap with a range of offsets; the upper bound is exclusive."""
+        first = self._segment_index(fetch_offset)
+        return collect_aborted(self._segments[first:], fetch_offset, upper_bound_offset)
+
+    def aborted_transactions_of_read(
+        self, fetch_offset: int, batches: Sequence[StoredBatch]
+    ) -> list[AbortedTransaction]:
+        """Return the aborted transactions of a read, which a read_committed consumer needs to filter the batches.
+
+        The upper bound is that of the offset index, so that the list may have transactions after the batches. Mirrors
+        LocalLog.addAbortedTransactions.
+        """
+        if not batches:
+            return []
+        first = self._segment_index(batches[0].base_offset)
+        segments = self._segments[first:]
+        if not any(segment.aborted_transactions for segment in segments):
+            return []
+        size = 0
+        for batch in batches:
+            size += batch.size
+        bound = segments[0].upper_bound_offset(fetch_offset, size)
+        if bound is None:
+            bound = segments[1].base_offset if len(segments) > 1 else self.log_end_offset
+        return collect_aborted(segments, fetch_offset, bound)
+
     def earliest_offset(self) -> TimestampAndOffset:
         """Return the log start offset and its leader epoch (-1 if the epoch cache does not cover it)."""
         entries = self.epochs.entries
@@ -474,6 +530,8 @@ class ReplicaLog:
         self.epochs.truncate_from_end(offset)
         last = self._segments[-1]
         self.producers.reload(last.producer_snapshot, last.batches)
+        if self.high_watermark == offset:
+            self.producers.transactions.high_watermark_moved(offset)
         self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
 

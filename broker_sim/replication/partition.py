@@ -216,9 +216,14 @@ class Partition:
     # Appending.
 
     def append_records_to_leader(
-        self, records: bytes | memoryview, required_acks: int, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        records: bytes | memoryview,
+        required_acks: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        *,
+        transaction_version: int = 0,
     ) -> PartitionAppend:
-        """Append one record set.
+        """Append one record set; `transaction_version` is that of a marker's transaction.
 
         Raises:
             RecordsRefused: This broker may not append, or the log does not take the records.
@@ -234,7 +239,9 @@ class Partition:
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
         now_ms = host.now_ms()
         old_end = log.log_end_offset
-        result = log.append_as_leader(records, self.leader_epoch, now_ms, origin)
+        result = log.append_as_leader(
+            records, self.leader_epoch, now_ms, origin, transaction_version=transaction_version
+        )
         if log.log_end_offset != old_end:
             if self.sessions:
                 self._wake_sessions(old_end, now_ms)
@@ -284,9 +291,9 @@ class Partition:
             log.append_as_follower(batches, now_ms=self._host.now_ms())
         end = log.log_end_offset
         if log.log_start_offset <= leader_high_watermark <= end:
-            log.high_watermark = leader_high_watermark
+            log.update_high_watermark(leader_high_watermark)
         else:
-            log.high_watermark = max(log.log_start_offset, min(leader_high_watermark, end))
+            log.update_high_watermark(max(log.log_start_offset, min(leader_high_watermark, end)))
         if leader_log_start_offset > log.log_start_offset:
             log.maybe_increment_log_start_offset(min(leader_log_start_offset, log.high_watermark))
         if self.delayed_fetches:
@@ -347,7 +354,7 @@ class Partition:
                     if offset <= before:
                         return False
                     new = offset
-        log.high_watermark = new
+        log.update_high_watermark(new)
         journal = self._journal
         if journal.full:
             journal.append(

@@ -10,10 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from twisted.logger import Logger
-
 from broker_sim.log.append_results import (
-    UNKNOWN_OFFSET,
     AppendOrigin,
     OffsetOutOfRange,
     PartitionAppend,
@@ -28,6 +25,7 @@ from broker_sim.replication.delayed_produce import DelayedProduce
 from broker_sim.replication.follower_versions import follower_versions
 from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, list_offset
 from broker_sim.replication.purgatory import ExpirationQueue
+from broker_sim.replication.refused_appends import refused_append
 from broker_sim.replication.replica_roles import ReplicaRoles
 from broker_sim.replication.replica_selector import NO_REPLICA, replica_selector
 from broker_sim.replication.requests import (
@@ -63,9 +61,6 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 _NONE: Final = ErrorCode.NONE
-_log = Logger()
-_EXPECTED_REFUSALS: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
-"""The states of the cluster that clients retry: they would fill the log."""
 
 
 class ReplicaManager:
@@ -216,6 +211,37 @@ class ReplicaManager:
             return result if isinstance(completed, list) else completed
         return result
 
+    def append_markers(
+        self, timeout_ms: int, markers: Mapping[TopicPartition, bytes], transaction_version: int
+    ) -> dict[TopicPartition, ErrorCode] | Deferred[dict[TopicPartition, ErrorCode]]:
+        """Append control batches as the transaction coordinator, with acks=all; internal topics are allowed.
+
+        A plain mapping when nothing has to be waited for, else a Deferred that fires when the batches are replicated,
+        or with REQUEST_TIMED_OUT after `timeout_ms`. Mirrors the call of appendRecords in handleWriteTxnMarkersRequest.
+        """
+        results = []
+        self._appending = True
+        try:
+            for topic_partition, records in markers.items():
+                partition = self.partitions.get(topic_partition)
+                if partition is None:
+                    results.append(self._not_appended(topic_partition, partition))
+                else:
+                    results.append(
+                        self._append(
+                            partition,
+                            records,
+                            -1,
+                            -1,
+                            AppendOrigin.COORDINATOR,
+                            transaction_version=transaction_version,
+                        )
+                    )
+        finally:
+            self._appending = False
+        completed = self._complete_append(results, timeout_ms, -1, -1)
+        return _errors_of(completed) if isinstance(completed, list) else completed.addCallback(_errors_of)
+
     def append_as_coordinator(self, topic_partition: TopicPartition, records: bytes) -> PartitionAppend:
         """Append a coordinator's batch as with acks=all, without a wait. Mirrors CoordinatorPartitionWriter.append."""
         partition = self.partitions.get(topic_partition)
@@ -239,11 +265,15 @@ class ReplicaManager:
         required_acks: int,
         request_id: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        *,
+        transaction_version: int = 0,
     ) -> PartitionAppend:
         try:
-            result = partition.append_records_to_leader(records, required_acks, origin)
+            result = partition.append_records_to_leader(
+                records, required_acks, origin, transaction_version=transaction_version
+            )
         except RecordsRefused as refused:
-            return self._refused(partition, refused)
+            return refused_append(self.broker_id, partition, refused)
         stats = partition.topic_stats
         stats.produce_requests += 1
         stats.messages_in += result.records_count
@@ -273,31 +303,6 @@ class ReplicaManager:
             self._missing_partition_error(topic_partition) if partition is None else ErrorCode.UNKNOWN_SERVER_ERROR
         )
         return PartitionAppend(topic_partition, missing)
-
-    def _refused(self, partition: Partition, refused: RecordsRefused) -> PartitionAppend:
-        partition.topic_stats.refused()
-        if refused.error_code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            _log.failure(
-                "broker {broker_id}: error processing append operation on partition {partition}: {reason}",
-                broker_id=self.broker_id,
-                partition=partition.topic_partition,
-                reason=refused.reason,
-            )
-        elif refused.error_code not in _EXPECTED_REFUSALS:
-            _log.info(
-                "broker {broker_id}: refusing records partition={partition} error={error}: {reason}",
-                broker_id=self.broker_id,
-                partition=partition.topic_partition,
-                error=refused.error_code.name,
-                reason=refused.reason,
-            )
-        return PartitionAppend(
-            partition.topic_partition,
-            refused.error_code,
-            log_start_offset=partition.log.log_start_offset if refused.log_start_offset_known else UNKNOWN_OFFSET,
-            record_errors=refused.record_errors,
-            error_message=refused.message,
-        )
 
     def _await_replicas(
         self, results: list[PartitionAppend], timeout_ms: int, request_id: int
@@ -454,6 +459,8 @@ class ReplicaManager:
             )
             if not batches:
                 result.first_batch_left_out = max_bytes > 0 and fetch.fetch_offset < bound
+            if params.isolation is FetchIsolation.TXN_COMMITTED:
+                result.aborted_transactions = log.aborted_transactions_of_read(fetch.fetch_offset, batches)
         except OffsetOutOfRange:
             return PartitionFetchResult(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         quota = self.replication_quotas.leader
@@ -581,3 +588,7 @@ class ReplicaManager:
             sessions, self._woken_sessions = self._woken_sessions, {}
             for session in sessions:
                 session.complete()
+
+
+def _errors_of(results: Sequence[PartitionAppend]) -> dict[TopicPartition, ErrorCode]:
+    return {result.topic_partition: result.error_code for result in results}

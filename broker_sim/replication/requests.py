@@ -13,7 +13,10 @@ from broker_sim.log.append_results import UNKNOWN_OFFSET
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.log.stored_batch import StoredBatch
+    from broker_sim.log.transaction_index import AbortedTransaction
     from broker_sim.topic_partition import TopicPartition
 
 NO_EPOCH: Final = -1
@@ -86,6 +89,8 @@ class PartitionFetchResult:
     log_start_offset: int = UNKNOWN_OFFSET
     diverging_epoch: EpochEndOffset | None = None
     batches: list[StoredBatch] = field(default_factory=list)
+    aborted_transactions: Sequence[AbortedTransaction] = ()
+    """The aborted transactions that overlap with the batches; empty unless the isolation is TXN_COMMITTED."""
     preferred_read_replica: int = -1
     throttled: bool = False
     """True if the quota has withheld batches from the follower."""

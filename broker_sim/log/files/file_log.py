@@ -209,6 +209,8 @@ class FileReplicaLog(ReplicaLog):
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        *,
+        transaction_version: int = 0,
     ) -> PartitionAppend:
         """Append as a log in memory does.
 
@@ -217,7 +219,9 @@ class FileReplicaLog(ReplicaLog):
         """
         if not self.directory.offline:
             try:
-                result = super().append_as_leader(records, leader_epoch, now_ms, origin)
+                result = super().append_as_leader(
+                    records, leader_epoch, now_ms, origin, transaction_version=transaction_version
+                )
                 if self.directory.pace is not None:
                     self.directory.pace.wrote(len(records))
                 self._flush_if_due(now_ms)
@@ -325,6 +329,8 @@ class FileReplicaLog(ReplicaLog):
                 producer_snapshot=replacement.producer_snapshot,
             )
             cleaned.extend(replacement.batches)
+            for transaction in replacement.aborted_transactions:
+                cleaned.append_aborted(transaction)
             cleaned.modified_ms = replacement.modified_ms
             cleaned.become_inactive()
             cleaned.flush()

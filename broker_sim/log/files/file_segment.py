@@ -1,4 +1,4 @@
-"""One segment of a log with its files: `.log`, `.index`, `.timeindex`. Mirrors LogSegment.
+"""One segment of a log with its files: `.log`, `.index`, `.timeindex`, `.txnindex`. Mirrors LogSegment.
 
 The batches stay in memory too, and are read from there: memory takes the place of the page cache.
 """
@@ -16,6 +16,7 @@ from broker_sim.log.files.index_entries import (
     parse_time_index,
     time_index_to_bytes,
 )
+from broker_sim.log.files.transaction_index_file import ENTRY, aborted_from_bytes, aborted_to_bytes
 from broker_sim.log.log_segment import LogSegment
 from broker_sim.log.stored_batch import NO_TIMESTAMP
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.log.producer_state import ProducerStateEntry
     from broker_sim.log.stored_batch import StoredBatch
-    from sim_runtime.disk import Disk
+    from broker_sim.log.transaction_index import AbortedTransaction
+    from sim_runtime.disk import Disk, DiskFile
 
 LOG_SUFFIX: Final = ".log"
 INDEX_SUFFIX: Final = ".index"
@@ -35,6 +37,9 @@ DELETED_SUFFIX: Final = ".deleted"
 CLEANED_SUFFIX: Final = ".cleaned"
 SWAP_SUFFIX: Final = ".swap"
 SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+TRANSACTION_INDEX_SUFFIX: Final = ".txnindex"
+ALL_SUFFIXES: Final = (*SEGMENT_SUFFIXES, TRANSACTION_INDEX_SUFFIX)
+"""The files that belong to a segment, also those that only some segments have."""
 
 
 class _NoFile:
@@ -72,9 +77,11 @@ class FileLogSegment(LogSegment):
         "_index_file",
         "_log_file",
         "_replaying",
+        "_state_suffix",
         "_suffixes",
         "_time_index_file",
         "_timestamp_at",
+        "_transaction_index_file",
     )
 
     def __init__(
@@ -110,6 +117,13 @@ class FileLogSegment(LogSegment):
             else NO_FILE
             for suffix in SEGMENT_SUFFIXES
         )
+        self._transaction_index_file: DiskFile | _NoFile = NO_FILE
+        if self._disk.is_file(self._path(TRANSACTION_INDEX_SUFFIX + state_suffix)):
+            self._open_transaction_index(state_suffix)
+        self._state_suffix = state_suffix
+
+    def _open_transaction_index(self, state_suffix: str) -> None:
+        self._transaction_index_file = self._disk.open(self._path(TRANSACTION_INDEX_SUFFIX + state_suffix))
 
     def _clear(self) -> None:
         super()._clear()
@@ -132,6 +146,13 @@ class FileLogSegment(LogSegment):
         if self._time_entries != times:
             self._time_index_file.append(TIME_ENTRY.pack(self.max_timestamp, self._timestamp_at - self.base_offset))
 
+    def append_aborted(self, transaction: AbortedTransaction) -> None:
+        """Add a transaction to the index in file and memory; the file is made for the first one."""
+        if self._transaction_index_file is NO_FILE:
+            self._open_transaction_index(self._state_suffix)
+        self._transaction_index_file.append(aborted_to_bytes([transaction]))
+        super().append_aborted(transaction)
+
     def truncate_to(self, offset: int) -> list[StoredBatch]:
         """Remove the batches that end at or after an offset, from the indexes too, and return them."""
         self._replaying = True
@@ -141,10 +162,11 @@ class FileLogSegment(LogSegment):
             self._replaying = False
         if removed:
             self._log_file.truncate(self.size)
+            self._transaction_index_file.truncate(len(self.aborted_transactions) * ENTRY.size)
             relative_offset = offset - self.base_offset
             index = self._disk.read(self._path(INDEX_SUFFIX))
-            kept = sum(entry[0] < relative_offset for entry in OFFSET_ENTRY.iter_unpack(index))
-            self._index_file.truncate(kept * OFFSET_ENTRY.size)
+            kept = [entry for entry in OFFSET_ENTRY.iter_unpack(index) if entry[0] < relative_offset]
+            self._index_file.truncate(len(kept) * OFFSET_ENTRY.size)
             times = self._read_times()
             kept_times = sum(entry[1] < relative_offset for entry in TIME_ENTRY.iter_unpack(times))
             self._time_index_file.truncate(kept_times * TIME_ENTRY.size)
@@ -161,6 +183,23 @@ class FileLogSegment(LogSegment):
         if rebuild_indexes or not self._adopt_indexes():
             self._rebuild_indexes()
 
+    def restore_aborted(self) -> None:
+        """Load the index of aborted transactions.
+
+        Raises:
+            CorruptFile: The index has to be rebuilt.
+        """
+        path = self._path(TRANSACTION_INDEX_SUFFIX)
+        if self._disk.is_file(path):
+            self.aborted_transactions = aborted_from_bytes(self._disk.read(path), path, self.base_offset)
+
+    def rebuild_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
+        """Replace the index of aborted transactions."""
+        self._transaction_index_file.truncate(0)
+        self.aborted_transactions = []
+        for transaction in transactions:
+            self.append_aborted(transaction)
+
     def _adopt_indexes(self) -> bool:
         offsets = parse_offset_index(self._disk.read(self._path(INDEX_SUFFIX)), self.size)
         data = self._read_times()
@@ -168,14 +207,15 @@ class FileLogSegment(LogSegment):
         has_times = self._time_index_file is not NO_FILE
         if offsets is None or times is None or (has_times and self.size and not data and self.max_timestamp >= 0):
             return False
-        self._adopt_counts(len(offsets), len(times), data)
+        self._adopt_counts(offsets, len(times), data)
         return True
 
     def _read_times(self) -> bytes:
         return b"" if self._time_index_file is NO_FILE else self._disk.read(self._path(TIME_INDEX_SUFFIX))
 
-    def _adopt_counts(self, entries: int, time_entries: int, times: bytes) -> None:
-        self._index_entries = entries
+    def _adopt_counts(self, entries: Sequence[tuple[int, int]], time_entries: int, times: bytes) -> None:
+        self.indexed_offsets = [self.base_offset + relative_offset for relative_offset, _ in entries]
+        self.indexed_positions = [position for _, position in entries]
         self._time_entries = time_entries
         last = TIME_ENTRY.unpack_from(times, (time_entries - 1) * TIME_ENTRY.size) if time_entries else (NO_TIMESTAMP,)
         self._last_indexed_timestamp = int(last[0])
@@ -189,7 +229,7 @@ class FileLogSegment(LogSegment):
         data = time_index_to_bytes(times)
         self._time_index_file.truncate(0)
         self._time_index_file.append(data)
-        self._adopt_counts(len(offsets), len(times), data)
+        self._adopt_counts(offsets, len(times), data)
         self.become_inactive()
 
     def become_inactive(self) -> None:
@@ -201,18 +241,21 @@ class FileLogSegment(LogSegment):
 
     def flush(self) -> None:
         """Make everything durable."""
-        for file in (self._log_file, self._index_file, self._time_index_file):
+        for file in self._files():
             file.sync()
 
     def release(self) -> None:
         """Close the files without a flush."""
-        for file in (self._log_file, self._index_file, self._time_index_file):
+        for file in self._files():
             file.close()
+
+    def _files(self) -> tuple[DiskFile | _NoFile, ...]:
+        return self._log_file, self._index_file, self._time_index_file, self._transaction_index_file
 
     def change_suffix(self, old: str, new: str) -> None:
         """Rename every existing file; none is written to until it is opened again."""
         self.release()
-        for suffix in SEGMENT_SUFFIXES:
+        for suffix in ALL_SUFFIXES:
             if self._disk.is_file(self._path(suffix + old)):
                 self._disk.rename(self._path(suffix + old), self._path(suffix + new))
         if not new:
@@ -228,6 +271,6 @@ class FileLogSegment(LogSegment):
 
     def remove_later(self, suffix: str, remove_later: Callable[[str], None]) -> None:
         """Pass every file with the suffix to `remove_later`."""
-        for each in SEGMENT_SUFFIXES:
+        for each in ALL_SUFFIXES:
             if self._disk.is_file(self._path(each + suffix)):
                 remove_later(self._path(each + suffix))

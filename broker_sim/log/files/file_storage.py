@@ -181,8 +181,8 @@ class FileStorage(ReplicaStorage):
                 random=self._random,
                 remove_later=self._remove_later,
             )
-            log.high_watermark = min(
-                max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset
+            log.update_high_watermark(
+                min(max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset)
             )
             log.first_dirty_offset = cleaned.get(topic_partition)
             self._logs[topic_partition] = (topic_id, log)

@@ -8,7 +8,7 @@ durable and must be readable: CorruptFile has the position where they are not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from twisted.logger import Logger
 
@@ -16,23 +16,25 @@ from broker_sim.log.files.checkpoint_files import LEADER_EPOCH_FILE, read_epochs
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.log.files.file_log import OFFSET_DIGITS, FileReplicaLog
 from broker_sim.log.files.file_segment import (
+    ALL_SUFFIXES,
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
-    SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     FileLogSegment,
     segment_file,
 )
 from broker_sim.log.files.producer_snapshot_file import snapshot_from_bytes
 from broker_sim.log.files.stored_batches import all_batches, sound_batches
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
+from broker_sim.log.transaction_index import NO_TRANSACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
@@ -100,6 +102,8 @@ class _Loader:
         self._disk = disk
         self._now_ms = now_ms
         self._epochs = LeaderEpochCache()
+        self._without_aborted: list[FileLogSegment] = []
+        """The segments whose index of aborted transactions has to be rebuilt."""
 
     def load(self) -> FileReplicaLog:
         self._finish_what_was_begun()
@@ -139,14 +143,14 @@ class _Loader:
             for source in self._base_offsets():
                 if base_offset <= source < end:
                     self._remove_segment(source)
-            for suffix in SEGMENT_SUFFIXES:
+            for suffix in ALL_SUFFIXES:
                 swap = segment_file(self._path, base_offset, suffix + SWAP_SUFFIX)
                 if self._disk.is_file(swap):
                     self._disk.rename(swap, segment_file(self._path, base_offset, suffix))
         for name in self._names(SWAP_SUFFIX):
             self._disk.remove(f"{self._path}/{name}")
         known = self._base_offsets()
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
             for name in self._names(suffix):
                 if int(name[:OFFSET_DIGITS]) not in known:
                     self._disk.remove(f"{self._path}/{name}")
@@ -155,7 +159,7 @@ class _Loader:
         return [int(name[:OFFSET_DIGITS]) for name in self._names(LOG_SUFFIX)]
 
     def _remove_segment(self, base_offset: int) -> None:
-        for suffix in SEGMENT_SUFFIXES:
+        for suffix in ALL_SUFFIXES:
             path = segment_file(self._path, base_offset, suffix)
             if self._disk.is_file(path):
                 self._disk.remove(path)
@@ -200,6 +204,14 @@ class _Loader:
             suffixes=self._log.suffixes,
         )
         segment.restore(batches, rebuild_indexes=recover or not has_indexes)
+        if recover:
+            self._without_aborted.append(segment)
+        else:
+            try:
+                segment.restore_aborted()
+            except CorruptFile as error:
+                _log.warn("rebuilding the transaction index: {error}", error=error)
+                self._without_aborted.append(segment)
         return segment, size == len(data)
 
     def _load_producers(self) -> None:
@@ -207,10 +219,12 @@ class _Loader:
         log = self._log
         snapshots = self._snapshots()
         running: dict[int, ProducerStateEntry] = {}
-        for segment in log.segments:
+        for segment in cast("Sequence[FileLogSegment]", log.segments):
             found = snapshots.pop(segment.base_offset, None)
             running = running if found is None else found
             segment.producer_snapshot = running
+            if segment in self._without_aborted:
+                segment.rebuild_aborted(log.producers.reload(running, segment.batches))
             newest = max((offset for offset in snapshots if segment.base_offset < offset), default=None)
             is_last = segment is log.segments[-1]
             if is_last and newest is not None:
@@ -234,5 +248,9 @@ class _Loader:
                 self._disk.remove(path)
                 continue
             idle_since_ms = self._now_ms - self._log.producers.expiration_ms
-            found[offset] = {key: each for key, each in producers.items() if each.last_timestamp > idle_since_ms}
+            found[offset] = {
+                key: each
+                for key, each in producers.items()
+                if each.last_timestamp > idle_since_ms or each.transaction_start != NO_TRANSACTION
+            }
         return found

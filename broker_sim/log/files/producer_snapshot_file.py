@@ -61,8 +61,8 @@ def _to_file(entry: ProducerStateEntry) -> ProducerEntry:
         last_offset=-1 if last is None else last.last_offset,
         offset_delta=0 if last is None else last.last_offset - last.first_offset,
         timestamp=entry.last_timestamp,
-        coordinator_epoch=-1,
-        current_txn_first_offset=-1,
+        coordinator_epoch=entry.coordinator_epoch,
+        current_txn_first_offset=entry.transaction_start,
     )
 
 
@@ -82,5 +82,7 @@ def _from_file(entry: ProducerEntry) -> ProducerStateEntry:
         producer_id=entry.producer_id,
         producer_epoch=entry.epoch,
         last_timestamp=entry.timestamp,
+        coordinator_epoch=entry.coordinator_epoch,
+        transaction_start=entry.current_txn_first_offset,
         batches=batches,
     )

@@ -78,7 +78,7 @@ class Writer:
 
     def _append(self, data: bytes, origin: AppendOrigin) -> None:
         self.log.append_as_leader(data, leader_epoch=0, now_ms=self.time_ms, origin=origin)
-        self.log.high_watermark = self.log.log_end_offset
+        self.log.update_high_watermark(self.log.log_end_offset)
 
 
 def compact(log: ReplicaLog, now_ms: int = NOW_MS) -> bool:

@@ -47,7 +47,7 @@ class House:
             builder = RecordBatchBuilder()
             builder.append(self.now_ms() - age_ms + number, b"k", b"%d" % number)
             log.append_as_leader(builder.build(), leader_epoch=0, now_ms=self.now_ms())
-        log.high_watermark = log.log_end_offset
+        log.update_high_watermark(log.log_end_offset)
 
 
 def test_the_first_retention_check_comes_after_half_a_minute_then_one_every_interval() -> None:

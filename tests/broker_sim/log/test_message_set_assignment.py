@@ -35,7 +35,7 @@ def append(
     for timestamp in timestamps:
         builder.append(timestamp, b"k", b"v")
     log.append_as_leader(builder.build(), leader_epoch=3, now_ms=now_ms)
-    log.high_watermark = log.log_end_offset
+    log.update_high_watermark(log.log_end_offset)
 
 
 def bases(log: ReplicaLog) -> list[int]:

@@ -32,7 +32,7 @@ def append(log: ReplicaLog, at_ms: int, codec: CompressionCodec, *pairs: Pair) -
     for key, value in pairs:
         builder.append(at_ms if log.config.magic else -1, key, value)
     log.append_as_leader(builder.build(), leader_epoch=0, now_ms=at_ms)
-    log.high_watermark = log.log_end_offset
+    log.update_high_watermark(log.log_end_offset)
 
 
 def reported(log: ReplicaLog) -> list[tuple[int, bytes | None, bytes | None]]:

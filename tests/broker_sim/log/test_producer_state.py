@@ -1,4 +1,4 @@
-"""How idempotent producers were known in older releases."""
+"""How idempotent and transactional producers are known, by release."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from broker_sim.log.append_results import PartitionAppend, RecordsRefused
 from broker_sim.log.replica_log import ReplicaLog
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.record_batch import RecordBatchBuilder
+from tests.broker_sim.log.transactional_log import TransactionalLog
 
 NOW_MS = 1_767_225_600_000
+DAY_MS = 24 * 60 * 60 * 1000
+SEQUENCE = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+OLD_EPOCH = ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def log_of(release: str) -> ReplicaLog:
@@ -53,3 +57,118 @@ def test_before_2_5_an_unknown_producer_begins_at_0(release: str) -> None:
 @pytest.mark.parametrize("release", ["2.5", "4.3"])
 def test_since_2_5_an_unknown_producer_begins_anywhere(release: str) -> None:
     assert append(log_of(release), 3).base_offset == 0
+
+
+@pytest.mark.parametrize("release", ["0.11", "2.4", "3.7", "4.3"])
+def test_a_plain_batch_within_a_transaction_is_refused(release: str) -> None:
+    log = TransactionalLog(release=release)
+    log.append(0)
+    assert log.refusal(1, transactional=False) is ErrorCode.INVALID_TXN_STATE
+    log.append(1)
+    log.end()
+    log.append(2, transactional=False)
+    assert log.open_since == -1
+
+
+def test_a_marker_ends_the_transaction_and_keeps_the_sequences_of_its_epoch() -> None:
+    log = TransactionalLog()
+    log.append(0, count=3)
+    log.append(3)
+    assert log.open_since == 0
+    log.end(coordinator_epoch=5)
+    entry = log.log.producers.active_producers[7]
+    assert (entry.transaction_start, entry.coordinator_epoch, entry.last_sequence) == (-1, 5, 3)
+    assert log.append(0, count=3).duplicate, "a late retry of the transaction that has ended"
+    assert log.refusal(5) is SEQUENCE
+    log.append(4)
+    assert log.open_since == 5
+
+
+def test_a_marker_with_a_new_epoch_clears_the_batches() -> None:
+    log = TransactionalLog()
+    log.append(0, count=2)
+    log.end(epoch=1)
+    assert log.refusal(0, epoch=0, count=2) is OLD_EPOCH
+    assert log.refusal(2, epoch=1) is SEQUENCE
+    log.append(0, epoch=1)
+    assert log.open_since == 3
+
+
+def test_a_new_epoch_starts_at_sequence_0_also_within_a_transaction() -> None:
+    log = TransactionalLog()
+    log.append(0, epoch=1)
+    assert log.refusal(1, epoch=2) is SEQUENCE
+    log.append(0, epoch=2)
+    assert log.open_since == 0
+
+
+def test_the_marker_of_an_unknown_producer_makes_an_entry() -> None:
+    log = TransactionalLog()
+    log.end(epoch=4, coordinator_epoch=2)
+    assert log.refusal(0, epoch=3) is OLD_EPOCH
+    log.append(0, epoch=4)
+
+
+@pytest.mark.parametrize(
+    ("release", "error"),
+    [
+        ("1.1", SEQUENCE),
+        ("2.0", ErrorCode.UNKNOWN_PRODUCER_ID),
+        ("2.4", ErrorCode.UNKNOWN_PRODUCER_ID),
+        ("2.5", SEQUENCE),
+        ("4.3", SEQUENCE),
+    ],
+)
+def test_a_producer_known_by_a_marker_alone_starts_at_sequence_0(release: str, error: ErrorCode) -> None:
+    log = TransactionalLog(release=release)
+    log.end()
+    assert log.refusal(3) is error
+    log.append(0)
+
+
+def test_in_0_11_a_marker_takes_the_place_of_the_last_batch() -> None:
+    log = TransactionalLog(release="0.11")
+    log.append(0, count=2)
+    log.end()
+    assert log.refusal(0, count=2) is SEQUENCE
+    assert log.append(1).base_offset == 2, "a retry of the last sequence has the offset of the marker"
+
+
+def test_markers_of_old_producers_and_old_coordinators_are_refused() -> None:
+    log = TransactionalLog()
+    log.append(0, epoch=3)
+    log.end(epoch=3, coordinator_epoch=5)
+    assert log.marker_refusal(epoch=2, coordinator_epoch=6) is OLD_EPOCH
+    assert log.marker_refusal(epoch=3, coordinator_epoch=4) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    log.end(epoch=3, coordinator_epoch=5)
+    log.end(epoch=4, coordinator_epoch=6)
+
+
+@pytest.mark.parametrize("release", ["4.2", "4.3"])
+def test_since_4_2_a_marker_of_version_2_has_a_newer_epoch(release: str) -> None:
+    log = TransactionalLog(release=release)
+    log.append(0, epoch=3)
+    assert log.marker_refusal(epoch=3, transaction_version=2) is OLD_EPOCH
+    log.end(epoch=4, transaction_version=2)
+    assert log.marker_refusal(epoch=3, transaction_version=2) is OLD_EPOCH
+    log.end(epoch=4, transaction_version=2)  # a retry: nothing is open
+    log.append(0, epoch=32767)
+    log.end(epoch=32767, transaction_version=2)
+    assert log.open_since == -1
+
+
+@pytest.mark.parametrize(("release", "version"), [("4.1", 2), ("4.3", 1)])
+def test_other_markers_may_have_the_epoch_of_the_transaction(release: str, version: int) -> None:
+    log = TransactionalLog(release=release)
+    log.append(0, epoch=3)
+    log.end(epoch=3, transaction_version=version)
+    assert log.open_since == -1
+
+
+def test_an_open_transaction_keeps_its_producer() -> None:
+    log = TransactionalLog()
+    log.append(0)
+    log.append(0, producer=8)
+    log.end(producer=8)
+    log.log.producers.remove_expired(NOW_MS + 3 * DAY_MS)
+    assert list(log.log.producers.active_producers) == [7]

@@ -275,7 +275,7 @@ def test_truncation_cuts_records_epochs_producers_and_high_watermark() -> None:
     idempotent(log, 0, count=2)
     append(log, batch(2), epoch=1)
     append(log, batch(2, producer_id=7, epoch=0, sequence=2), epoch=1)
-    log.high_watermark = 6
+    log.update_high_watermark(6)
     info = log.truncate_to(2)
     assert (info.old_log_end_offset, info.new_log_end_offset, len(info.removed)) == (6, 2, 2)
     assert log.log_end_offset == log.high_watermark == 2
@@ -319,7 +319,7 @@ def test_full_truncation_starts_at_the_given_offset() -> None:
 def test_log_start_offset_moves_up_to_the_high_watermark() -> None:
     log = log_with()
     append(log, batch(4))
-    log.high_watermark = 4
+    log.update_high_watermark(4)
     assert log.maybe_increment_log_start_offset(2)
     assert not log.maybe_increment_log_start_offset(2)
     assert log.earliest_offset() == (-1, 2, 0)

@@ -28,7 +28,7 @@ def log_with(timestamps: Sequence[int], *, high_watermark: int | None = None, **
         builder = RecordBatchBuilder()
         builder.append(timestamp, b"k", bytes(9))
         assert log.append_as_leader(builder.build(), leader_epoch=0, now_ms=NOW_MS).batches[0].size == BATCH_BYTES
-    log.high_watermark = log.log_end_offset if high_watermark is None else high_watermark
+    log.update_high_watermark(log.log_end_offset if high_watermark is None else high_watermark)
     return log
 
 
@@ -95,7 +95,7 @@ def test_producers_outlive_the_segments_of_their_batches() -> None:
     builder = RecordBatchBuilder(producer_id=7, producer_epoch=0, base_sequence=0)
     builder.append(2, None, bytes(10))
     log.append_as_leader(builder.build(), leader_epoch=0, now_ms=NOW_MS)
-    log.high_watermark = 3
+    log.update_high_watermark(3)
     delete_old_segments(log, NOW_MS)
     assert list(log.producers.active_producers) == [7]
     builder = RecordBatchBuilder()

@@ -34,7 +34,7 @@ def commit_before_isr() -> AbstractContextManager[None]:
     """The high watermark follows the leader's own end."""
 
     def advance(partition: Partition, now_ms: int) -> bool:
-        partition.log.high_watermark = partition.log.log_end_offset
+        partition.log.update_high_watermark(partition.log.log_end_offset)
         partition._complete_produces()
         return True
 
@@ -49,7 +49,7 @@ def commit_without_newcomers() -> AbstractContextManager[None]:
         end = min([partition.log.log_end_offset, *(follower.log_end_offset for follower in members)])
         if partition.under_min_isr or end <= partition.log.high_watermark:
             return False
-        partition.log.high_watermark = end
+        partition.log.update_high_watermark(end)
         partition._complete_produces()
         for session in partition.sessions.values():
             session.high_watermark_moved(partition.topic_partition)

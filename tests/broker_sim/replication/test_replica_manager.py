@@ -11,6 +11,7 @@ from broker_sim.control.events import BatchAppended, BatchDeduplicated, Detail, 
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from tests.broker_sim.log.transactional_log import ABORT, marker, records
 
 if TYPE_CHECKING:
     from broker_sim.log.append_results import PartitionAppend
@@ -434,12 +435,12 @@ def test_an_append_to_one_partition_equals_one_of_a_list(
         completed: list[PartitionAppend] = []
         if link == "held":
             cluster.cluster.links.link(1, 3).hold()
-        for records in (cluster.batch(1), cluster.batch(2, 3, producer=(7, 0, 0)), b"no batch at all" * 9):
+        for produced in (cluster.batch(1), cluster.batch(2, 3, producer=(7, 0, 0)), b"no batch at all" * 9):
             for _ in range(2):
                 if in_a_list:
-                    result = manager.append_records(4, 750, acks, [(cluster.topic, records)])
+                    result = manager.append_records(4, 750, acks, [(cluster.topic, produced)])
                 else:
-                    result = manager.append_to_partition(4, 750, acks, manager.partitions[cluster.topic], records)
+                    result = manager.append_to_partition(4, 750, acks, manager.partitions[cluster.topic], produced)
                 if isinstance(result, Deferred):
                     result.addCallback(completed.extend)
                 else:
@@ -451,3 +452,42 @@ def test_an_append_to_one_partition_equals_one_of_a_list(
         return outcomes, events, manager.topic_stats.metrics(1, 1.0), cluster.high_watermark(1)
 
     assert observed(in_a_list=False) == observed(in_a_list=True)
+
+
+# Transaction markers -----------------------------------------------------------------------------------------------
+
+
+def test_markers_wait_for_the_isr_and_each_partition_has_its_error(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.hold_fetches(3)
+    unknown = TopicPartition("unknown", 0)
+    manager = cluster.cluster.broker(1).replica_manager
+    results: list[dict[TopicPartition, ErrorCode]] = []
+    waiting = manager.append_markers(1_000, {cluster.topic: marker(), unknown: marker()}, 2)
+    assert isinstance(waiting, Deferred)
+    waiting.addCallback(results.append)
+    cluster.run(ms=500)
+    assert results == []
+    cluster.release_fetches(3)
+    cluster.run(ms=50)
+    assert results == [{cluster.topic: ErrorCode.NONE, unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}]
+    fenced = manager.append_markers(1_000, {cluster.topic: marker(coordinator_epoch=-1)}, 2)
+    assert fenced == {cluster.topic: ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+
+
+def test_followers_have_the_last_stable_offset_of_their_leader(replicas: Make) -> None:
+    cluster = replicas()
+    manager = cluster.cluster.broker(1).replica_manager
+    for data in (cluster.batch(1), records(0), records(0, producer=8)):
+        manager.append_records(request_id=1, timeout_ms=1_000, required_acks=-1, entries=[(cluster.topic, data)])
+    manager.append_markers(1_000, {cluster.topic: marker(ABORT, producer=8)}, 0)
+    cluster.run(ms=1_000)
+    for broker in (1, 2, 3):
+        log = cluster.partition(broker).log
+        assert (log.high_watermark, log.last_stable_offset) == (4, 1)
+    manager.append_markers(1_000, {cluster.topic: marker()}, 0)
+    cluster.run(ms=1_000)
+    for broker in (1, 2, 3):
+        log = cluster.partition(broker).log
+        assert log.last_stable_offset == 5
+        assert [each.first_offset for each in log.aborted_transactions(0, 5)] == [2]

@@ -21,7 +21,7 @@ SMALL = {"internal.segment.bytes": "400", "index.interval.bytes": "100"}
 def test_an_orderly_stop_leaves_what_the_next_start_finds(machine: Machine) -> None:
     for value in range(20):
         machine.append(value, leader_epoch=value // 10, producer=(5, 0, value))
-    machine.log().high_watermark = 15
+    machine.log().update_high_watermark(15)
     before = machine.log()
     machine.stop()
     assert machine.disk.is_file("/data/0/.kafka_cleanshutdown")
@@ -86,7 +86,7 @@ def test_flush_ms_is_looked_at_by_the_scheduler_alone() -> None:
 def test_checkpoints_are_written_every_so_often() -> None:
     machine = Machine()
     machine.append(1, 2, 3)
-    machine.log().high_watermark = 3
+    machine.log().update_high_watermark(3)
     machine.log().maybe_increment_log_start_offset(2)
     machine.log().flush(machine.now_ms())
     machine.reactor.run_for(ms=5_000)

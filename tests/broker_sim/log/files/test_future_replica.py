@@ -66,7 +66,7 @@ def test_what_is_appended_meanwhile_comes_too() -> None:
 
 def test_a_log_that_begins_later_begins_there_again(machine: Machine) -> None:
     log, target = machine.log(), other(machine)
-    log.high_watermark = log.log_end_offset
+    log.update_high_watermark(log.log_end_offset)
     log.delete_segments(2, machine.now_ms())
     log.maybe_increment_log_start_offset(log.log_start_offset + 1)
     start, values = log.log_start_offset, machine.values()

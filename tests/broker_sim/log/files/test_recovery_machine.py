@@ -78,7 +78,7 @@ class RecoveryMachine(RuleBasedStateMachine):
     @rule()
     def delete_oldest(self) -> None:
         log = self.machine.log()
-        log.high_watermark = log.log_end_offset
+        log.update_high_watermark(log.log_end_offset)
         if len(log.segments) > 1:
             log.delete_segments(1, self.machine.now_ms())
 
