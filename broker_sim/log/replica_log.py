@@ -535,18 +535,14 @@ class ReplicaLog:
         self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
 
-    def truncate_fully_and_start_at(self, offset: int, *, log_start_offset: int | None = None) -> TruncationInfo:
-        """Remove everything and continue at another offset, which may be beyond the old end.
-
-        `log_start_offset` may be above it: in the middle of the batch that follows.
-        """
+    def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
+        """Remove everything and continue at another offset, which may be beyond the old end."""
         self.follower_read = None
         old = self.log_end_offset
         removed = list(self.batches())
         self.producers.reload({}, ())
         self._segments = [self._new_segment(offset, self._segments[-1].created_ms)]
-        self.log_end_offset = offset
-        self.log_start_offset = self.high_watermark = offset if log_start_offset is None else log_start_offset
+        self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.epochs.clear()
         self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)

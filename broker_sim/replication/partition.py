@@ -559,14 +559,14 @@ class Partition:
     def start_within(self, batch: StoredBatch) -> bool:
         """Restart an empty log at the beginning of a batch that has the log start inside; return False otherwise.
 
-        DeleteRecords has moved the leader's log start there while this replica was behind. Mirrors how
+        DeleteRecords has moved the leader's log start there while this replica was behind; the log start follows that
+        of the leader again once the batch is appended, and the leader epoch cache with it. Mirrors how
         appendRecordsToFollowerOrFutureReplica handles UnexpectedAppendOffsetException.
         """
         log = self.log
-        log_start_offset = log.log_start_offset
-        if not batch.base_offset < log_start_offset == log.log_end_offset <= batch.last_offset:
+        if not batch.base_offset < log.log_start_offset == log.log_end_offset <= batch.last_offset:
             return False
-        log.truncate_fully_and_start_at(batch.base_offset, log_start_offset=log_start_offset)
+        log.truncate_fully_and_start_at(batch.base_offset)
         return True
 
     def _record_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:

@@ -359,14 +359,14 @@ class FileReplicaLog(ReplicaLog):
             return self._not_truncated(error)
         return info
 
-    def truncate_fully_and_start_at(self, offset: int, *, log_start_offset: int | None = None) -> TruncationInfo:
+    def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
         """Drop everything and go on at another offset, which may lie beyond the old end."""
         try:
             for segment in self._files():
                 segment.change_suffix("", DELETED_SUFFIX)
                 segment.remove_later(DELETED_SUFFIX, self._later)
             self._forget_snapshots_beyond(-1)
-            info = super().truncate_fully_and_start_at(offset, log_start_offset=log_start_offset)
+            info = super().truncate_fully_and_start_at(offset)
             self.recovery_point = min(self.recovery_point, offset)
         except OSError as error:
             return self._not_truncated(error)
