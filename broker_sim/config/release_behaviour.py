@@ -175,7 +175,14 @@ class ReleaseBehaviour:
     """OffsetFetch without groups never gets a response (else an empty one)."""
 
     transactions_are_verified: bool = _since("3.6")
-    """The transaction coordinator verifies the transaction of TxnOffsetCommit (KIP-890)."""
+    """A log takes transactional records only after a verification by the transaction coordinator (KIP-890)."""
+    coordinators_transactions_are_verified: bool = _since("3.7")
+    """So does it for those of a group coordinator (else for those of clients alone)."""
+    verified_transactions_have_epochs: bool = _since("4.0")
+    """A transaction that an older epoch has open needs a verification too."""
+    verification_checks_epochs: bool = _since("4.1")
+    """A verification fails an old epoch (47), a marker leaves that of the next transaction, and with transaction
+    version 2 a producer without state starts at sequence 0 (KAFKA-18575)."""
 
     # Topics.
     illegal_topic_names: bool = _until("3.3")

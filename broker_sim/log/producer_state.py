@@ -16,6 +16,7 @@ from broker_sim.log.append_results import RecordsRefused
 from broker_sim.log.stored_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MODULUS
 from broker_sim.log.transaction_index import NO_TRANSACTION, AbortedTransaction
 from broker_sim.log.unstable_transactions import UnstableTransactions
+from broker_sim.log.verification_states import VerificationStates
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.control_records import end_transaction_marker
 from protocol_specs.records.record_batch import read_records
@@ -86,6 +87,8 @@ class ProducerStateManager:
         "_topic_partition",
         "expiration_ms",
         "transactions",
+        "verifications",
+        "verifies_transactions",
     )
 
     def __init__(
@@ -96,11 +99,15 @@ class ProducerStateManager:
         expiration_check_interval_ms: int,
         now_ms: int,
         behaviour: ReleaseBehaviour,
+        verifies_transactions: bool,
     ) -> None:
         self._topic_partition = topic_partition
         self._behaviour = behaviour
         self._producers: dict[int, ProducerStateEntry] = {}
         self.transactions = UnstableTransactions()
+        self.verifications = VerificationStates(epochs_count=behaviour.verification_checks_epochs)
+        self.verifies_transactions = verifies_transactions
+        """True if a transaction begins only with a guard; dynamic."""
         self.expiration_ms = expiration_ms
         """The idle time after which a producer expires; dynamic since KIP-854."""
         self._expiration_check_interval_ms = expiration_check_interval_ms
@@ -127,17 +134,24 @@ class ProducerStateManager:
         """Refuse a client's batch whose epoch is old (47), whose sequence is not the next one (45), or which is not
         part of the open transaction of its producer (48).
 
+        While a verification goes on, no sequence above its lowest one is the next: a batch would overtake an earlier
+        one whose verification has failed and is retried.
+
         Raises:
             RecordsRefused: one of these, or (before 2.5) the producer is unknown.
         """
         entry = self._producers.get(batch.producer_id)
         if entry is None:
             self._check_epoch(batch, NO_PRODUCER_EPOCH)
+            if self.verifications:
+                self._check_verified_sequence(batch, has_batches=False)
             if batch.base_sequence and not self._behaviour.unknown_producers_begin_anywhere:
                 raise self._unknown_producer(batch)
             # Also a producer that expired or was never issued may start at any sequence.
             return
         self._check_epoch(batch, entry.producer_epoch)
+        if self.verifications:
+            self._check_verified_sequence(batch, has_batches=bool(entry.batches))
         self._check_sequence(batch, entry)
         self._check_transaction(batch, entry)
 
@@ -146,6 +160,66 @@ class ProducerStateManager:
 
     def _place(self, batch: StoredBatch) -> str:
         return f"producer {batch.producer_id} at offset {batch.base_offset} in partition {self._topic_partition}"
+
+    def _check_verified_sequence(self, batch: StoredBatch, *, has_batches: bool) -> None:
+        state = self.verifications.get(batch.producer_id)
+        if state is None:
+            return
+        checked = self._behaviour.verification_checks_epochs
+        first = state.supports_epoch_bump and not has_batches and checked and batch.base_sequence != 0
+        if first or batch.base_sequence > state.lowest_sequence:
+            reason = (
+                f"Out of order sequence number for {self._place(batch)}: {batch.base_sequence} (incoming seq. number), "
+                f"{0 if first else state.lowest_sequence} (earliest seen sequence)"
+            )
+            raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+
+    def start_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, *, supports_epoch_bump: bool, now_ms: int
+    ) -> object | None:
+        """Return the guard for a batch that begins a transaction, None if the transaction is open here.
+
+        Mirrors UnifiedLog.maybeStartTransactionVerification.
+
+        Raises:
+            RecordsRefused: the epoch is old (since 4.1; else the append refuses it).
+        """
+        entry = self._producers.get(producer_id)
+        if entry is not None:
+            if producer_epoch < entry.producer_epoch and self._behaviour.verification_checks_epochs:
+                raise self._old_epoch_of(producer_id, producer_epoch, entry)
+            if self._is_open(entry, producer_epoch):
+                return None
+        return self.verifications.start(
+            producer_id, producer_epoch, sequence, supports_epoch_bump=supports_epoch_bump, now_ms=now_ms
+        )
+
+    def _is_open(self, entry: ProducerStateEntry, epoch: int) -> bool:
+        same_epoch = epoch == entry.producer_epoch or not self._behaviour.verified_transactions_have_epochs
+        return entry.transaction_start != NO_TRANSACTION and same_epoch
+
+    def check_verified(self, batch: StoredBatch, guard: object | None) -> None:
+        """Refuse a transactional batch that begins a transaction without the guard of its verification (48).
+
+        Raises:
+            RecordsRefused: the guard is not that of the producer's verification, or (since 4.1) the epoch is old.
+        """
+        entry = self._producers.get(batch.producer_id)
+        if entry is not None:
+            if self._is_open(entry, batch.producer_epoch):
+                return
+            if self._behaviour.verification_checks_epochs:
+                self._check_epoch(batch, entry.producer_epoch)
+        state = self.verifications.get(batch.producer_id)
+        if self.verifies_transactions and (guard is None or state is None or state.guard is not guard):
+            raise RecordsRefused(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+
+    def _old_epoch_of(self, producer_id: int, epoch: int, entry: ProducerStateEntry) -> RecordsRefused:
+        reason = (
+            f"Epoch of producer {producer_id} in partition {self._topic_partition} is {epoch}, which is smaller than "
+            f"the last seen epoch {entry.producer_epoch}"
+        )
+        return RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
 
     def _check_sequence(self, batch: StoredBatch, entry: ProducerStateEntry) -> None:
         base_sequence = batch.base_sequence
@@ -231,6 +305,8 @@ class ProducerStateManager:
 
     def update(self, batch: StoredBatch) -> AbortedTransaction | None:
         """Add an appended batch to the state of its producer; return the transaction that it aborts."""
+        if self.verifications and batch.is_transactional:
+            self.verifications.appended(batch)
         if batch.is_control:
             return self._end_transaction(batch)
         entry = self._entry(batch)
@@ -301,6 +377,8 @@ class ProducerStateManager:
         ]
         for producer_id in idle:
             del self._producers[producer_id]
+        if self.verifications:
+            self.verifications.remove_started_before(checked_ms - self.expiration_ms)
 
     def snapshot(self) -> dict[int, ProducerStateEntry]:
         """Return a copy of the state, as Kafka writes it to a file when a segment begins."""

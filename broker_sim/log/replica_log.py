@@ -32,6 +32,7 @@ from broker_sim.log.producer_state import ProducerStateManager
 from broker_sim.log.record_assignment import assign_offset
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from broker_sim.log.transaction_index import collect_aborted
+from broker_sim.log.verification_states import verifies_transactions
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import MAGIC_V2
@@ -131,6 +132,7 @@ class ReplicaLog:
             expiration_check_interval_ms=check_interval_ms,
             now_ms=now_ms,
             behaviour=self._behaviour,
+            verifies_transactions=verifies_transactions(broker_config),
         )
         self._segments = [self._new_segment(0, now_ms)]
 
@@ -188,12 +190,14 @@ class ReplicaLog:
         origin: AppendOrigin = _CLIENT,
         *,
         transaction_version: int = 0,
+        guard: object | None = None,
     ) -> PartitionAppend:
         """Validate a record set, assign its offset and leader epoch, and append it.
 
         A record set without a complete batch, which only old versions of Produce allow, has offset -1 in the result. A
         retry of one of the producer's five latest batches is not stored again: the result has the stored batch's
-        offset. `transaction_version` is that of the transaction which a marker ends.
+        offset. `transaction_version` is that of the transaction which a marker ends. `guard` is that of the
+        verification of a transaction which a client's or a group coordinator's batch begins.
 
         Raises:
             RecordsRefused: The records are invalid for this log or for their producer's state.
@@ -223,7 +227,7 @@ class ReplicaLog:
             self._check_segment_bytes(batch)
             segment = self.roll(offset, now_ms)
         if batch.producer_id >= 0:
-            duplicate = self._check_producer(batch, origin, transaction_version, now_ms)
+            duplicate = self._check_producer(batch, origin, transaction_version, guard, now_ms)
             if duplicate is not None:
                 return duplicate
         segment.append(batch)
@@ -291,7 +295,7 @@ class ReplicaLog:
             raise RecordsRefused(ErrorCode.RECORD_LIST_TOO_LARGE, reason, log_start_offset_known=False)
 
     def _check_producer(
-        self, batch: StoredBatch, origin: AppendOrigin, transaction_version: int, now_ms: int
+        self, batch: StoredBatch, origin: AppendOrigin, transaction_version: int, guard: object | None, now_ms: int
     ) -> PartitionAppend | None:
         producers = self.producers
         producers.remove_expired(now_ms)
@@ -299,12 +303,16 @@ class ReplicaLog:
             if batch.is_control:
                 producers.check_marker(batch, transaction_version)
             else:
+                if batch.is_transactional and self._behaviour.coordinators_transactions_are_verified:
+                    producers.check_verified(batch, guard)
                 producers.check_of_coordinator(batch)
             return None
         known = producers.find_duplicate(
             batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence
         )
         if known is None:
+            if batch.is_transactional:
+                producers.check_verified(batch, guard)
             producers.check(batch)
             return None
         return PartitionAppend(

@@ -12,6 +12,7 @@ from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_directories import DIRECTORY_BYTES, LogDirectories, LogDirectoryOffline
 from broker_sim.log.replica_log import ReplicaLog
+from broker_sim.log.verification_states import verifies_transactions
 from sim_runtime.disk import DiskSpace
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ class ReplicaStorage:
         self._configs.clear()
         for topic_partition, (_, log) in self._logs.items():
             log.producers.expiration_ms = config.producer_id_expiration_ms
+            log.producers.verifies_transactions = verifies_transactions(config)
             self._set_config(topic_partition, log, self.topic_config(log.config.overrides))
 
     def _set_config(self, topic_partition: TopicPartition, log: ReplicaLog, config: TopicConfig) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
-from broker_sim.control.events import HighWatermarkAdvanced, LogTruncated
+from broker_sim.control.events import HighWatermarkAdvanced
 from broker_sim.log.replica_log import AppendOrigin, OffsetOutOfRange, RecordsRefused
 from broker_sim.metadata.metadata_image import NO_LEADER
 from broker_sim.replication.isr import (
@@ -18,10 +18,11 @@ from broker_sim.replication.isr import (
 )
 from broker_sim.replication.isr_proposals import IsrProposal
 from broker_sim.replication.requests import NO_EPOCH, EpochEndOffset, FetchIsolation
+from broker_sim.replication.truncation_events import note_truncation
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from broker_sim.control.journal import Journal
     from broker_sim.log.append_results import PartitionAppend
@@ -222,16 +223,16 @@ class Partition:
         origin: AppendOrigin = AppendOrigin.CLIENT,
         *,
         transaction_version: int = 0,
+        guard: object | None = None,
     ) -> PartitionAppend:
-        """Append one record set; `transaction_version` is that of a marker's transaction.
+        """Append one record set, with the transaction version of a marker or the guard of a verification.
 
         Raises:
             RecordsRefused: This broker may not append, or the log does not take the records.
         """
         host = self._host
         if self.leader_id != host.broker_id:
-            reason = f"broker {host.broker_id} does not lead {self.topic_partition}"
-            raise RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
+            raise self._not_leader()
         log = self.log
         # The ISR mostly has min.insync.replicas as configured, and the full test is not needed for every batch.
         if required_acks == -1 and len(self.isr_state.isr) < log.config.min_insync_replicas and self.under_min_isr:
@@ -240,7 +241,7 @@ class Partition:
         now_ms = host.now_ms()
         old_end = log.log_end_offset
         result = log.append_as_leader(
-            records, self.leader_epoch, now_ms, origin, transaction_version=transaction_version
+            records, self.leader_epoch, now_ms, origin, transaction_version=transaction_version, guard=guard
         )
         if log.log_end_offset != old_end:
             if self.sessions:
@@ -248,6 +249,26 @@ class Partition:
             if not self.maybe_increment_high_watermark(now_ms) and self.delayed_fetches:
                 self.check_fetches()
         return result
+
+    def _not_leader(self) -> RecordsRefused:
+        reason = f"broker {self._host.broker_id} does not lead {self.topic_partition}"
+        return RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
+
+    def start_verification(
+        self, producer_id: int, producer_epoch: int, sequence: int, *, supports_epoch_bump: bool
+    ) -> object | None:
+        """Return the guard for a batch that begins a transaction, None if the transaction is open (KIP-890).
+
+        `supports_epoch_bump` is true for a transaction of version 2.
+
+        Raises:
+            RecordsRefused: This broker does not lead the partition, or the epoch is old.
+        """
+        if not self.is_leader:
+            raise self._not_leader()
+        return self.log.producers.start_verification(
+            producer_id, producer_epoch, sequence, supports_epoch_bump=supports_epoch_bump, now_ms=self._host.now_ms()
+        )
 
     def _wake_sessions(self, old_end: int, now_ms: int) -> None:
         for follower_id, fetched in self.sessions.items():
@@ -549,12 +570,12 @@ class Partition:
     def truncate_to(self, offset: int, reason: str) -> None:
         """Truncate the log to an offset of the leader's log."""
         high_watermark = self.log.high_watermark
-        self._record_truncation(self.log.truncate_to(offset), high_watermark, reason)
+        self._note_truncation(self.log.truncate_to(offset), high_watermark, reason)
 
     def truncate_fully_and_start_at(self, offset: int, reason: str) -> None:
         """Delete the whole log and restart it at the leader's offset."""
         high_watermark = self.log.high_watermark
-        self._record_truncation(self.log.truncate_fully_and_start_at(offset), high_watermark, reason)
+        self._note_truncation(self.log.truncate_fully_and_start_at(offset), high_watermark, reason)
 
     def start_within(self, batch: StoredBatch) -> bool:
         """Restart an empty log at the beginning of a batch that has the log start inside; return False otherwise.
@@ -569,26 +590,5 @@ class Partition:
         log.truncate_fully_and_start_at(batch.base_offset)
         return True
 
-    def _record_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:
-        if not done.truncated:
-            return
-        self._journal.append(
-            LogTruncated(
-                time_us=self._journal.now_us(),
-                broker_id=self._host.broker_id,
-                topic=self.topic_partition.topic,
-                partition=self.topic_partition.partition,
-                from_offset=done.new_log_end_offset,
-                to_offset=done.old_log_end_offset,
-                leader_epoch=self.leader_epoch,
-                leader_id=self.leader_id,
-                records=_records(done.removed),
-                high_watermark=high_watermark,
-                reason=reason,
-                batches=tuple(done.removed),
-            )
-        )
-
-
-def _records(batches: Iterable[StoredBatch]) -> int:
-    return sum(batch.records_count for batch in batches)
+    def _note_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:
+        note_truncation(self._journal, self._host.broker_id, self, done, high_watermark=high_watermark, reason=reason)

@@ -27,7 +27,7 @@ from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, 
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.replication.refused_appends import refused_append
 from broker_sim.replication.replica_roles import ReplicaRoles
-from broker_sim.replication.replica_selector import NO_REPLICA, replica_selector
+from broker_sim.replication.replica_selector import NO_REPLICA, preferred_read_replica, replica_selector
 from broker_sim.replication.requests import (
     NO_EPOCH,
     EpochEndOffsetResult,
@@ -164,13 +164,17 @@ class ReplicaManager:
         required_acks: int,
         entries: Sequence[tuple[TopicPartition, bytes | memoryview | None]],
         on_local_append: Callable[[list[PartitionAppend]], None] | None = None,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        guards: Mapping[TopicPartition, object] | None = None,
+        transaction_version: int = 0,
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         """Append as leader; the results are in the order of `entries`. `required_acks` is -1, 0 or 1.
 
         A plain list when nothing has to be waited for (acks 0 or 1, or every partition failed, or the high watermark
         is there already); else a Deferred that fires when it is, or with REQUEST_TIMED_OUT after `timeout_ms`.
-        `on_local_append` is called once, after the local appends and before any wait. A killed broker never fires
-        the Deferred.
+        `on_local_append` is called once, after the local appends and before any wait. `guards` are those of the
+        partitions whose transactions were verified. A killed broker never fires the Deferred.
         """
         results: list[PartitionAppend] = []
         self._appending = True
@@ -180,7 +184,10 @@ class ReplicaManager:
                 if partition is None or records is None:
                     results.append(self._not_appended(topic_partition, partition))
                 else:
-                    results.append(self._append(partition, records, required_acks, request_id))
+                    guard = None if guards is None else guards.get(topic_partition)
+                    results.append(
+                        self._append(partition, records, required_acks, request_id, origin, transaction_version, guard)
+                    )
         finally:
             self._appending = False
         if on_local_append is not None:
@@ -219,37 +226,31 @@ class ReplicaManager:
         A plain mapping when nothing has to be waited for, else a Deferred that fires when the batches are replicated,
         or with REQUEST_TIMED_OUT after `timeout_ms`. Mirrors the call of appendRecords in handleWriteTxnMarkersRequest.
         """
-        results = []
-        self._appending = True
-        try:
-            for topic_partition, records in markers.items():
-                partition = self.partitions.get(topic_partition)
-                if partition is None:
-                    results.append(self._not_appended(topic_partition, partition))
-                else:
-                    results.append(
-                        self._append(
-                            partition,
-                            records,
-                            -1,
-                            -1,
-                            AppendOrigin.COORDINATOR,
-                            transaction_version=transaction_version,
-                        )
-                    )
-        finally:
-            self._appending = False
-        completed = self._complete_append(results, timeout_ms, -1, -1)
+        completed = self.append_records(
+            -1,
+            timeout_ms,
+            -1,
+            list(markers.items()),
+            origin=AppendOrigin.COORDINATOR,
+            transaction_version=transaction_version,
+        )
         return _errors_of(completed) if isinstance(completed, list) else completed.addCallback(_errors_of)
 
-    def append_as_coordinator(self, topic_partition: TopicPartition, records: bytes) -> PartitionAppend:
+    def append_as_coordinator(
+        self,
+        topic_partition: TopicPartition,
+        records: bytes,
+        *,
+        transaction_version: int = 0,
+        guard: object | None = None,
+    ) -> PartitionAppend:
         """Append a coordinator's batch as with acks=all, without a wait. Mirrors CoordinatorPartitionWriter.append."""
         partition = self.partitions.get(topic_partition)
         if partition is None:
             return self._not_appended(topic_partition, partition)
         self._appending = True
         try:
-            result = self._append(partition, records, -1, -1, AppendOrigin.COORDINATOR)
+            result = self._append(partition, records, -1, -1, AppendOrigin.COORDINATOR, transaction_version, guard)
         finally:
             self._appending = False
         if self._woken_sessions:
@@ -265,12 +266,12 @@ class ReplicaManager:
         required_acks: int,
         request_id: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
-        *,
         transaction_version: int = 0,
+        guard: object | None = None,
     ) -> PartitionAppend:
         try:
             result = partition.append_records_to_leader(
-                records, required_acks, origin, transaction_version=transaction_version
+                records, required_acks, origin, transaction_version=transaction_version, guard=guard
             )
         except RecordsRefused as refused:
             return refused_append(self.broker_id, partition, refused)
@@ -429,7 +430,13 @@ class ReplicaManager:
         """Read a partition that is hosted here, for clients and followers alike. Mirrors Partition.fetchRecords."""
         topic_partition = fetch.topic_partition
         is_from_follower = params.replica_id >= 0
-        preferred = NO_REPLICA if params.rack_id is None else self._preferred_read_replica(params, fetch, partition)
+        preferred = (
+            NO_REPLICA
+            if params.rack_id is None or self.replica_selector is None
+            else preferred_read_replica(
+                self.replica_selector, partition, params.rack_id, fetch.fetch_offset, self.image, self.broker_id
+            )
+        )
         error = partition.check_access(fetch.current_leader_epoch, leader_only=params.fetch_only_leader)
         follower = partition.followers.get(params.replica_id)
         if follower is None and is_from_follower and not error:
@@ -483,18 +490,6 @@ class ReplicaManager:
             and replica_id not in partition.isr
             and quota.is_throttled(partition.topic_partition)
             and quota.is_exceeded
-        )
-
-    def _preferred_read_replica(self, params: FetchParams, fetch: PartitionFetch, partition: Partition) -> int:
-        """Return the replica that a consumer should read from (KIP-392), NO_REPLICA for the leader."""
-        if self.replica_selector is None or params.rack_id is None or not partition.is_leader:
-            return NO_REPLICA
-        return self.replica_selector.select(
-            partition,
-            rack_id=params.rack_id,
-            fetch_offset=fetch.fetch_offset,
-            image=self.image,
-            local_id=self.broker_id,
         )
 
     # Offsets.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.isr import FollowerState
     from broker_sim.replication.partition import Partition
 
-__all__ = ["NO_REPLICA", "RackAwareReplicaSelector", "ReplicaSelector", "replica_selector"]
+__all__ = ["NO_REPLICA", "RackAwareReplicaSelector", "ReplicaSelector", "preferred_read_replica", "replica_selector"]
 
 NO_REPLICA: Final = -1
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -52,6 +52,20 @@ class RackAwareReplicaSelector:
             ):
                 furthest = follower
         return NO_REPLICA if furthest is None else furthest.broker_id
+
+
+def preferred_read_replica(
+    selector: ReplicaSelector,
+    partition: Partition,
+    rack_id: str,
+    fetch_offset: int,
+    image: MetadataImage,
+    local_id: int,
+) -> int:
+    """Return the replica to which a leader sends a consumer, NO_REPLICA for the leader or from a follower."""
+    if not partition.is_leader:
+        return NO_REPLICA
+    return selector.select(partition, rack_id=rack_id, fetch_offset=fetch_offset, image=image, local_id=local_id)
 
 
 def replica_selector(config: BrokerConfig) -> ReplicaSelector | None:

@@ -211,6 +211,7 @@ class FileReplicaLog(ReplicaLog):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         *,
         transaction_version: int = 0,
+        guard: object | None = None,
     ) -> PartitionAppend:
         """Append as a log in memory does.
 
@@ -220,7 +221,7 @@ class FileReplicaLog(ReplicaLog):
         if not self.directory.offline:
             try:
                 result = super().append_as_leader(
-                    records, leader_epoch, now_ms, origin, transaction_version=transaction_version
+                    records, leader_epoch, now_ms, origin, transaction_version=transaction_version, guard=guard
                 )
                 if self.directory.pace is not None:
                     self.directory.pace.wrote(len(records))

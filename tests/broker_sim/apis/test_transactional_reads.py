@@ -15,7 +15,7 @@ from protocol_specs.messages.describe_producers import DescribeProducersRequest,
 from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol_specs.records.record_set import read_any_record_set
-from tests.broker_sim.log.transactional_log import ABORT, COMMIT, NOW_MS, marker, records
+from tests.broker_sim.log.transactional_log import ABORT, COMMIT, NOW_MS, marker, records, without_verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ class Transactions:
     """One partition to which batches are appended without the checks of Produce."""
 
     def __init__(self, bench: Callable[..., Any], *, release: str = "4.3.1") -> None:
-        self.api = bench(topics=[TopicSpec(name="orders")], release=release)
+        self.api = bench(topics=[TopicSpec(name="orders")], release=release, config=without_verification(release))
         self.manager = self.api.cluster.brokers[1].replica_manager
 
     def append(self, sequence: int, **options: Any) -> None:

@@ -22,12 +22,13 @@ from protocol_specs.records.control_records import (
     end_transaction_marker_batch,
 )
 from protocol_specs.records.record_batch import RecordBatchBuilder, read_records
+from tests.broker_sim.log.transactional_log import without_verification
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NOW_MS = 1_767_225_600_000
-BROKER = BrokerConfig.parse({}, release="3.7.2")
+BROKER = BrokerConfig.parse(without_verification("3.7.2"), release="3.7.2")
 DAY_MS = 86_400_000
 
 Pair = tuple[bytes, bytes | None]

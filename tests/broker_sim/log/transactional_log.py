@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.append_results import AppendOrigin, RecordsRefused
 from broker_sim.log.replica_log import ReplicaLog
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 NOW_MS = 1_767_225_600_000
 ABORT = ControlRecordType.ABORT
 COMMIT = ControlRecordType.COMMIT
+
+
+def without_verification(release: str) -> dict[str, str]:
+    """Return the broker configuration with which a log takes transactions without a guard."""
+    verified = behaviour_of(release).transactions_are_verified
+    return {"transaction.partition.verification.enable": "false"} if verified else {}
 
 
 def records(
@@ -59,9 +66,16 @@ def marker(
 class TransactionalLog:
     """The log of a leader without followers; `held` keeps the high watermark where it is."""
 
-    def __init__(self, log: ReplicaLog | None = None, *, release: str = "4.3.1", **topic_config: str) -> None:
+    def __init__(
+        self,
+        log: ReplicaLog | None = None,
+        *,
+        release: str = "4.3.1",
+        unverified: bool = True,
+        **topic_config: str,
+    ) -> None:
         if log is None:
-            broker = BrokerConfig.parse({}, release=release)
+            broker = BrokerConfig.parse(without_verification(release) if unverified else {}, release=release)
             names = {name.replace("_", "."): value for name, value in topic_config.items()}
             config = TopicConfig.resolve(names, broker)
             log = ReplicaLog(topic="t", partition=0, config=config, broker_config=broker, now_ms=NOW_MS)
@@ -70,15 +84,27 @@ class TransactionalLog:
 
     def append(self, sequence: int, **options: Any) -> PartitionAppend:
         """Append a client's batch; see `records`."""
-        return self._append(records(sequence, **options), AppendOrigin.CLIENT)
+        guard = options.pop("guard", None)
+        origin = options.pop("origin", AppendOrigin.CLIENT)
+        return self._append(records(sequence, **options), origin, guard=guard)
+
+    def verify(
+        self, sequence: int, *, producer: int = 7, epoch: int = 0, version: int = 1, now_ms: int = NOW_MS
+    ) -> object | None:
+        """Start the verification of a transaction of a version."""
+        return self.log.producers.start_verification(
+            producer, epoch, sequence, supports_epoch_bump=version == 2, now_ms=now_ms
+        )
 
     def end(self, kind: ControlRecordType = COMMIT, *, transaction_version: int = 0, **options: Any) -> PartitionAppend:
         """Append a marker; see `marker`."""
         return self._append(marker(kind, **options), AppendOrigin.COORDINATOR, transaction_version)
 
-    def _append(self, data: bytes, origin: AppendOrigin, transaction_version: int = 0) -> PartitionAppend:
+    def _append(
+        self, data: bytes, origin: AppendOrigin, transaction_version: int = 0, guard: object | None = None
+    ) -> PartitionAppend:
         result = self.log.append_as_leader(
-            data, leader_epoch=0, now_ms=NOW_MS, origin=origin, transaction_version=transaction_version
+            data, leader_epoch=0, now_ms=NOW_MS, origin=origin, transaction_version=transaction_version, guard=guard
         )
         if not self.held:
             self.replicate()

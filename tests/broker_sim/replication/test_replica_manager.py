@@ -8,10 +8,11 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, Detail, ProduceCompleted
+from broker_sim.log.append_results import RecordsRefused
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from tests.broker_sim.log.transactional_log import ABORT, marker, records
+from tests.broker_sim.log.transactional_log import ABORT, marker, records, without_verification
 
 if TYPE_CHECKING:
     from broker_sim.log.append_results import PartitionAppend
@@ -476,7 +477,7 @@ def test_markers_wait_for_the_isr_and_each_partition_has_its_error(replicas: Mak
 
 
 def test_followers_have_the_last_stable_offset_of_their_leader(replicas: Make) -> None:
-    cluster = replicas()
+    cluster = replicas(config=without_verification("4.3"))
     manager = cluster.cluster.broker(1).replica_manager
     for data in (cluster.batch(1), records(0), records(0, producer=8)):
         manager.append_records(request_id=1, timeout_ms=1_000, required_acks=-1, entries=[(cluster.topic, data)])
@@ -491,3 +492,15 @@ def test_followers_have_the_last_stable_offset_of_their_leader(replicas: Make) -
         log = cluster.partition(broker).log
         assert log.last_stable_offset == 5
         assert [each.first_offset for each in log.aborted_transactions(0, 5)] == [2]
+
+
+def test_a_leader_takes_the_guard_of_each_partition_and_a_follower_gives_none(replicas: Make) -> None:
+    cluster = replicas()
+    manager = cluster.cluster.broker(1).replica_manager
+    guard = cluster.partition(1).start_verification(7, 0, 0, supports_epoch_bump=True)
+    with pytest.raises(RecordsRefused) as refused:
+        cluster.partition(2).start_verification(7, 0, 0, supports_epoch_bump=True)
+    assert refused.value.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    for guards, error in ((None, ErrorCode.INVALID_TXN_STATE), ({cluster.topic: guard}, ErrorCode.NONE)):
+        [result] = manager.append_records(1, 1_000, 1, [(cluster.topic, records(0))], guards=guards)
+        assert result.error_code is error

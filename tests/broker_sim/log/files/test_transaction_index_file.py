@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.log.files.transaction_index_file import aborted_from_bytes, aborted_to_bytes
 from broker_sim.log.transaction_index import AbortedTransaction
-from tests.broker_sim.log.transactional_log import ABORT, NOW_MS, TransactionalLog
+from tests.broker_sim.log.files.conftest import Machine
+from tests.broker_sim.log.transactional_log import ABORT, NOW_MS, TransactionalLog, without_verification
 
-if TYPE_CHECKING:
-    from tests.broker_sim.log.files.conftest import Machine
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine(config=without_verification("4.3.1"))
+
 
 INDEX = "00000000000000000000.txnindex"
 
