@@ -103,3 +103,12 @@ def an_older_epoch_is_assigned_as_the_members_of_that_epoch_subscribed(probe: Pr
         last.join(note="with topics: the next epoch")
         probe.exchange(consumer_describe(group), 1, note="after the next epoch")
         write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def members_in_one_bucket(probe: Probe) -> None:
+    topics = topics_in_hash_order(probe, a=6, b=1)
+    group = group_of(probe)
+    for name, subscribed in (("n3", topics[:1]), ("m2", topics[:1]), ("m4", topics)):
+        Consumer(probe, group, name, subscribed, assignor="uniform").join()
+    write_records(probe, OFFSETS_TOPIC, group)

@@ -59,7 +59,8 @@ def compute_target_assignment(
     Raises:
         CoordinatorError: The assignor failed; UNKNOWN_SERVER_ERROR.
     """
-    members = {member.member_id: member for member in group.members.values() if member.member_id != replaced_id}
+    # Members of one bucket of the map of specifications stay in the order of the group's table.
+    members = {member_id: group.members[member_id] for member_id in group.member_ids() if member_id != replaced_id}
     members[updated.member_id] = updated
     specs: dict[str, MemberSpec] = {}
     counts: dict[bytes, int] = {}
