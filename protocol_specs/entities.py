@@ -18,10 +18,12 @@ __all__ = [
     "GROUP_ID",
     "PRODUCER_ID",
     "TRANSACTIONAL_ID",
+    "coordinated_keys",
     "entity_values",
     "groups_of",
     "members_of",
     "named_values",
+    "structs_with",
 ]
 
 GROUP_ID: Final = "groupId"
@@ -52,14 +54,15 @@ def groups_of(request: Message | None) -> list[str]:
     if request is None:
         return []
     if request.API_KEY is ApiKey.FIND_COORDINATOR:
-        return _found_groups(request)
+        return coordinated_keys(request, _KEY_OF_A_GROUP)
     if _entity_plan(type(request), GROUP_ID) == _NO_FIELDS:  # type: ignore[arg-type]
         return []
     return [group for group in entity_values(request, GROUP_ID) if group]
 
 
-def _found_groups(request: Any) -> list[str]:
-    if request.key_type != _KEY_OF_A_GROUP:
+def coordinated_keys(request: Any, key_type: int) -> list[str]:
+    """Return the keys of a FindCoordinator of that type: 0 for groups, 1 for transactional ids."""
+    if request.key_type != key_type:
         return []
     return [key for key in (request.key, *request.coordinator_keys) if key]
 
@@ -67,6 +70,16 @@ def _found_groups(request: Any) -> list[str]:
 def members_of(request: Message | None) -> list[str]:
     """Return the member ids and instance ids of groups that a request names; none if it is not parsed."""
     return [] if request is None else [member for member in named_values(request, _MEMBER_NAMES) if member]
+
+
+def structs_with(message: Struct, entities: frozenset[str]) -> Iterator[Struct]:
+    """Iterate over the message and the structs in it, as far as they have a field of one of the entities themselves."""
+    has_field, structs = _struct_plan(type(message), entities)  # type: ignore[arg-type]
+    if has_field:
+        yield message
+    for name in structs:
+        for element in getattr(message, name):
+            yield from structs_with(element, entities)
 
 
 def _values(struct: Struct, plan_of: Callable[[type[Struct]], _Plan]) -> Iterator[Any]:
@@ -102,6 +115,17 @@ def _plan(cls: type[Struct], is_wanted: Callable[[Field], bool]) -> _Plan:
         if element is not None and any(_plan(element, is_wanted)):
             structs.append(field.name)
     return tuple(wanted), tuple(structs)
+
+
+@cache
+def _struct_plan(cls: type[Struct], entities: frozenset[str]) -> tuple[bool, tuple[str, ...]]:
+    """Return whether the class has such a field, and the names of its arrays whose structs have one."""
+    structs = [
+        field.name
+        for field in cls.FIELDS
+        if (element := _struct_of(field)) is not None and any(_struct_plan(element, entities))  # type: ignore[arg-type]
+    ]
+    return any(field.entity in entities for field in cls.FIELDS), tuple(structs)
 
 
 def _struct_of(field: Field) -> type[Struct] | None:

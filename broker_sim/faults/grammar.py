@@ -54,7 +54,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
-SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "group", "member", "replica", "nth", "share")
+SELECT_KEYS: Final = (
+    "broker",
+    "api",
+    "topic",
+    "partition",
+    "client",
+    "group",
+    "member",
+    "transaction",
+    "producer_id",
+    "producer_epoch",
+    "sequence",
+    "replica",
+    "nth",
+    "share",
+)
 GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
 _CHANGES: Final = ("value", "lengthen", "shorten", "duplicate", "delete")
 """What `mutate` does to a field."""
@@ -123,7 +138,7 @@ def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
 def _default_phase(act: Action, select: Select) -> Phase:
     if isinstance(act, Mutate):
         return Phase.BEFORE_RESPONSE
-    needs_body = select.topic or select.partitions or select.group or select.member
+    needs_body = select.topic or select.partitions or select.keys_of_the_body
     return Phase.BEFORE_APPEND if needs_body else Phase.BEFORE_PARSE
 
 
@@ -137,17 +152,25 @@ def _phase(value: object) -> Phase:
 
 def _select(value: object) -> Select:
     given = _mapping(value, ("select",), SELECT_KEYS)
+
+    def parsed(key: str, parse: Callable[..., Any], **limits: int) -> Any:
+        return parse(given[key], ("select", key), **limits) if key in given else None
+
     return Select(
-        broker=_broker(given["broker"], ("select", "broker")) if "broker" in given else None,
+        broker=parsed("broker", _broker),
         api=_api(given["api"]) if "api" in given else None,
-        topic=_text(given["topic"], ("select", "topic")) if "topic" in given else None,
-        partitions=_numbers(given["partition"], ("select", "partition"), at_least=0) if "partition" in given else None,
-        client=_text(given["client"], ("select", "client")) if "client" in given else None,
-        group=_text(given["group"], ("select", "group")) if "group" in given else None,
-        member=_text(given["member"], ("select", "member")) if "member" in given else None,
+        topic=parsed("topic", _text),
+        partitions=parsed("partition", _numbers, at_least=0),
+        client=parsed("client", _text),
+        group=parsed("group", _text),
+        member=parsed("member", _text),
+        transaction=parsed("transaction", _text),
+        producer_ids=parsed("producer_id", _numbers, at_least=0),
+        producer_epochs=parsed("producer_epoch", _numbers, at_least=0),
+        sequences=parsed("sequence", _numbers, at_least=0),
         replica=_replica(given["replica"]) if "replica" in given else None,
-        nth=_numbers(given["nth"], ("select", "nth"), at_least=1) if "nth" in given else None,
-        share=_share(given["share"], ("select", "share")) if "share" in given else None,
+        nth=parsed("nth", _numbers, at_least=1),
+        share=parsed("share", _share),
     )
 
 

@@ -66,6 +66,8 @@ class FaultPoint:
     api_key: ApiKey | None
     topic: str | None = None
     partition: int | None = None
+    topic_id: bytes | None = None
+    """The id of `topic`, by which new versions of Produce name it."""
     client_id: str | None = None
     connection_id: str | None = None
     request_id: int = -1

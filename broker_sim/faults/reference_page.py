@@ -24,7 +24,7 @@ rule. The same keys hold in Python (`add_rule`) and in the `rules` of a scenario
 NAME: Final = {"description": "the name of the rule in reports and in other rules; in a scenario it is the key"}
 PHASES: Final[Mapping[Phase, str]] = {
     Phase.BEFORE_PARSE: "The header is known, the body is still bytes. The default of rules that need no body.",
-    Phase.BEFORE_APPEND: "The handler is about to serve; once per partition. The default with a topic or a group.",
+    Phase.BEFORE_APPEND: "The handler is about to serve; once per partition. The default of rules on bodies.",
     Phase.AFTER_APPEND: "The leader has appended to the partition; followers have not confirmed. Produce alone.",
     Phase.AFTER_REPLICATION: "The replicas that `acks` requires have the records; no response is sent. Produce alone.",
     Phase.BEFORE_RESPONSE: "The response is complete, none of its bytes is sent.",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from broker_sim.errors import BrokerSimError
 from protocol_specs.entities import groups_of, members_of
+from protocol_specs.named_producers import NamedPartition, producers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from broker_sim.faults.action_context import Firing
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
+    from protocol_specs.named_producers import NamedProducer
 
 
 class RuleError(BrokerSimError):
@@ -83,11 +85,14 @@ BrokerRef: TypeAlias = int | LeaderOf | KilledBy | Self | ActiveController
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """The requests that a rule fires on; None means any. `client`, `group` and `member` are patterns (`producer-*`).
+    """The requests that a rule fires on; None means any. `client`, `group`, `member` and `transaction` are patterns
+    (`producer-*`).
 
-    `replica` is a follower's id (-1: any follower): such a rule fires on the Fetches of followers alone, and a rule
-    without it on clients alone. `nth` counts the requests that fit, from 1; `share` selects that part of them, drawn
-    from the random stream of the rule.
+    One producer that the request names must fit `transaction` (a transactional id), `producer_ids`, `producer_epochs`
+    and `sequences` (the first one of a batch); in the phases of a partition it is the producer of its batch.
+    `replica` is a broker's id (-1: any broker): such a rule fires on the requests of brokers alone, as the Fetches of
+    followers, and a rule without it on those of clients alone. `nth` counts the requests that fit, from 1; `share`
+    selects that part of them, drawn from the random stream of the rule.
     """
 
     broker: BrokerRef | None = None
@@ -97,9 +102,28 @@ class Select:
     client: str | None = None
     group: str | None = None
     member: str | None = None
+    transaction: str | None = None
+    producer_ids: tuple[int, ...] | None = None
+    producer_epochs: tuple[int, ...] | None = None
+    sequences: tuple[int, ...] | None = None
     replica: int | None = None
     nth: tuple[int, ...] | None = None
     share: float | None = None
+
+    @property
+    def keys_of_the_body(self) -> list[str]:
+        """The given keys whose values are in the body of a request, not of one partition alone."""
+        given = {"group": self.group, "member": self.member, **self._of_producers}
+        return [key for key, value in given.items() if value is not None]
+
+    @property
+    def _of_producers(self) -> dict[str, str | tuple[int, ...] | None]:
+        return {
+            "transaction": self.transaction,
+            "producer_id": self.producer_ids,
+            "producer_epoch": self.producer_epochs,
+            "sequence": self.sequences,
+        }
 
     def mismatch(self, point: FaultPoint, api: str, broker_id: int | None) -> tuple[int, str] | None:
         """Return None when the request fits, else the number of criteria that fit and the first that does not.
@@ -140,7 +164,34 @@ class Select:
             members = members_of(point.request)
             if not _fits_any(members, self.member):
                 return fitted, f'the members {members} of the request do not fit "{self.member}"'
-        return None
+            fitted += 1
+        return self._producer_mismatch(point, fitted)
+
+    def _producer_mismatch(self, point: FaultPoint, fitted: int) -> tuple[int, str] | None:
+        if all(
+            wanted is None for wanted in (self.transaction, self.producer_ids, self.producer_epochs, self.sequences)
+        ):
+            return None
+        place = None
+        if point.topic is not None and point.partition is not None:
+            place = NamedPartition(point.topic, point.topic_id, point.partition)
+        producers = producers_of(point.request, place)
+        if any(map(self._fits_producer, producers)):
+            return None
+        wanted = ", ".join(f"{key} {value}" for key, value in self._of_producers.items() if value is not None)
+        return fitted, f"the producers {[tuple(each) for each in producers]} of the request do not fit {wanted}"
+
+    def _fits_producer(self, producer: NamedProducer) -> bool:
+        transactional_id = producer.transactional_id
+        return (
+            (
+                self.transaction is None
+                or (transactional_id is not None and fnmatchcase(transactional_id, self.transaction))
+            )
+            and _is_one_of(producer.producer_id, self.producer_ids)
+            and _is_one_of(producer.producer_epoch, self.producer_epochs)
+            and _is_one_of(producer.base_sequence, self.sequences)
+        )
 
     def _fits_replica(self, point: FaultPoint) -> bool:
         if self.replica is None:
@@ -149,13 +200,17 @@ class Select:
 
     def _replica_text(self, point: FaultPoint) -> str:
         if self.replica is None:
-            return f"follower {point.replica_id} is no client (a rule on followers has `replica`)"
-        wanted = "a follower" if self.replica < 0 else f"follower {self.replica}"
-        return f"replica {point.replica_id} is not {wanted}"
+            return f"broker {point.replica_id} is no client (a rule on requests of brokers has `replica`)"
+        wanted = "a broker" if self.replica < 0 else f"broker {self.replica}"
+        return f"the sender {point.replica_id} is not {wanted}"
 
 
 def _fits_any(names: Sequence[str], pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in names)
+
+
+def _is_one_of(number: int | None, wanted: tuple[int, ...] | None) -> bool:
+    return wanted is None or number in wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,9 @@ def check_parts(rule: Rule) -> None:
     if (select.topic or select.partitions) and select.replica is not None:
         problem = "the Fetch of a follower has no single partition: expected replica without topic and partition"
         raise RuleError(("select", "replica"), problem)
-    for key in ("group", "member"):
-        if getattr(select, key) is not None and phase in {None, Phase.BEFORE_PARSE}:
-            raise RuleError(
-                ("select", key), "known once the request is parsed: expected the phase before_append or later"
-            )
+    if select.keys_of_the_body and phase in {None, Phase.BEFORE_PARSE}:
+        problem = "known once the request is parsed: expected the phase before_append or later"
+        raise RuleError(("select", select.keys_of_the_body[0]), problem)
     if isinstance(action, CutResponse) and phase not in {Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE}:
         raise RuleError(("phase",), "cut_bytes cuts a response: expected mid_response")
     if isinstance(action, Mutate) and phase is not Phase.BEFORE_RESPONSE:

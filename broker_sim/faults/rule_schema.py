@@ -142,9 +142,20 @@ RULE_SCHEMA: Final[dict[str, Any]] = {
                     "type": "string",
                     "description": "a member id or an instance id of the request, or a pattern; not in before_parse",
                 },
+                "transaction": {
+                    "type": "string",
+                    "description": "a transactional id that the request names, or a pattern; not in before_parse",
+                },
+                "producer_id": _NUMBERS
+                | {"description": "a producer id of the request, a marker or a batch, or a list; not in before_parse"},
+                "producer_epoch": _NUMBERS
+                | {"description": "the epoch of the same producer, or a list of epochs; not in before_parse"},
+                "sequence": _NUMBERS
+                | {"description": "the first sequence of a batch of that producer, or a list; Produce alone"},
                 "replica": {
                     "oneOf": [{"type": "integer", "minimum": 0}, {"const": "any"}],
-                    "description": "Fetch requests of the follower with this id, or of `any`; without it, of clients",
+                    "description": "requests of the broker with this id, or of `any` broker: Fetch of a follower, "
+                    "WriteTxnMarkers of a coordinator; without it, of clients",
                 },
                 "nth": _NUMBERS
                 | {"description": "the number of the request among those that fit, from 1, or a list of numbers"},

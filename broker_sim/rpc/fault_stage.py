@@ -201,6 +201,7 @@ class FaultStage(Stage):
                 api_key=getattr(context.request, "RULE_API_KEY", context.api_key),
                 topic=topic,
                 partition=partition,
+                topic_id=None if topic is None else _topic_id(topic, context),
                 client_id=context.client_id,
                 connection_id=context.connection.connection_id,
                 request_id=context.request_id,
@@ -273,6 +274,11 @@ class _AppendFaults:
             elif outcome is Outcome.ERROR:
                 self._errors[key] = interception.error_code
         return goes_on
+
+
+def _topic_id(topic: str, context: RequestContext) -> bytes | None:
+    known = context.broker.metadata_cache.image.topics.get(topic)
+    return None if known is None else known.topic_id
 
 
 def _after_wait(interception: Interception, obey: Callable[[], Any]) -> Any:

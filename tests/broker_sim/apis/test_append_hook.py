@@ -92,3 +92,23 @@ def test_a_hold_waits_until_it_is_released(produce: Callable[..., PendingProduce
 def test_a_rule_for_another_partition_changes_nothing(produce: Callable[..., PendingProduce]) -> None:
     pending = produce("before_append", "disconnect", partition=2)
     assert pending.errors() == {0: 0, 1: 0}
+
+
+@pytest.mark.parametrize("version", [9, 13])
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_producer_is_that_of_the_partitions_batch(bench: Callable[..., Any], phase: str, version: int) -> None:
+    api = bench(topics=[TOPIC])
+    select = {"producer_id": 7, "producer_epoch": 1, "sequence": 0}
+    api.cluster.faults.add(parse_rule({"name": "rule", "select": select, "phase": phase, "act": {"error": 6}}))
+    topic_id = api.cluster.brokers[1].metadata_cache.image.topics["orders"].topic_id
+    partitions = []
+    for index, producer_id in enumerate((5, 7)):
+        builder = RecordBatchBuilder(producer_id=producer_id, producer_epoch=1, base_sequence=0)
+        builder.append(1_767_225_600_000, b"k", b"v")
+        partitions.append(PartitionProduceData(index=index, records=builder.build()))
+    data = TopicProduceData(topic_id=topic_id, partition_data=partitions)
+    if version < 13:
+        data = TopicProduceData(name="orders", partition_data=partitions)
+    [topic] = api.exchange(ProduceRequest(acks=-1, timeout_ms=1500, topic_data=[data]), version).responses
+    errors = {partition.index: partition.error_code for partition in topic.partition_responses}
+    assert errors == {0: 0, 1: ErrorCode.NOT_LEADER_OR_FOLLOWER}

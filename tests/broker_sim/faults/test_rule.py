@@ -1,4 +1,4 @@
-"""The selection of requests by group and member."""
+"""The selection of requests by group, member and producer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import FaultPoint, Phase
 from broker_sim.faults.rule import RuleError
 from protocol_specs.api_key import ApiKey
+from protocol_specs.messages.end_txn import EndTxnRequest
 from protocol_specs.messages.heartbeat import HeartbeatRequest
+from protocol_specs.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,54 @@ def test_patterns_select(select, missed):
     assert rule.select.mismatch(point, "Heartbeat", None) == missed
 
 
-@pytest.mark.parametrize("key", ["group", "member"])
-def test_the_body_is_needed(key):
+@pytest.mark.parametrize(
+    ("select", "missed"),
+    [
+        ({"transaction": "pay-*", "producer_id": 7, "producer_epoch": [2, 3]}, None),
+        ({"transaction": "*"}, None),
+        (
+            {"api": "EndTxn", "transaction": "ship-*", "producer_id": 7},
+            (2, "the producers [('pay-1', 7, 3, None)] of the request do not fit transaction ship-*, producer_id (7,)"),
+        ),
+        ({"producer_id": 8}, (1, "the producers [('pay-1', 7, 3, None)] of the request do not fit producer_id (8,)")),
+        ({"sequence": 0}, (1, "the producers [('pay-1', 7, 3, None)] of the request do not fit sequence (0,)")),
+    ],
+)
+def test_a_producer_is_selected(select, missed):
+    rule = parse_rule({"act": "hold", "select": select})
+    assert rule.phase is Phase.BEFORE_APPEND
+    request = EndTxnRequest(transactional_id="pay-1", producer_id=7, producer_epoch=3, committed=True)
+    point = FaultPoint(broker_id=1, api_key=ApiKey.END_TXN, request=request)
+    assert rule.select.mismatch(point, "EndTxn", None) == missed
+
+
+@pytest.mark.parametrize(
+    ("select", "fits"),
+    [
+        ({"producer_id": 7, "producer_epoch": 3}, True),
+        ({"producer_id": 8, "producer_epoch": 0}, True),
+        ({"producer_id": 7, "producer_epoch": 0}, False),
+        ({"transaction": "*"}, False),
+    ],
+)
+def test_one_marker_must_fit_all_keys(select, fits):
+    markers = [
+        WritableTxnMarker(
+            producer_id=producer_id, producer_epoch=epoch, transaction_result=True, topics=[], coordinator_epoch=0
+        )
+        for producer_id, epoch in ((7, 3), (8, 0))
+    ]
+    rule = parse_rule({"act": "hold", "select": {"api": "WriteTxnMarkers", "replica": "any", **select}})
+    point = FaultPoint(
+        broker_id=1, api_key=ApiKey.WRITE_TXN_MARKERS, replica_id=2, request=WriteTxnMarkersRequest(markers=markers)
+    )
+    assert (rule.select.mismatch(point, "WriteTxnMarkers", None) is None) is fits
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("group", "x"), ("member", "x"), ("transaction", "x"), ("producer_id", 0), ("producer_epoch", 0), ("sequence", 0)],
+)
+def test_the_body_is_needed(key, value):
     with pytest.raises(RuleError, match=f"select.{key}: known once the request is parsed"):
-        parse_rule({"act": "hold", "phase": "before_parse", "select": {key: "x"}})
+        parse_rule({"act": "hold", "phase": "before_parse", "select": {key: value}})
