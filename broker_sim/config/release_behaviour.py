@@ -92,6 +92,8 @@ class ReleaseBehaviour:
     """A marker takes the place of its producer's last batch, with the last sequence: a retry is not known by it."""
     empty_transactions_complete: bool = _until("2.8")
     """The marker of a producer without an open transaction begins and ends one, which an index of aborts lists."""
+    unstable_offsets_are_those_of_batches: bool = _since("4.0")
+    """Below the log start, an open transaction holds the last stable offset at the batch there (else at the start)."""
     markers_of_version_2_have_newer_epochs: bool = _since("4.2")
     """A marker of transaction version 2 with the epoch of the open transaction is refused (KIP-1228)."""
     produce_without_batches_is_unreadable: bool = _until("2.8")

@@ -3,7 +3,8 @@
 The dirty section runs from the end of the last round to the first uncleanable segment: the active one, one younger
 than `min.compaction.lag.ms`, or one with unstable records. A first pass over it finds the last offset of each key. A
 second pass rewrites every segment up to its end without the records that a later record of the same key replaces.
-Offsets never change. The first round that reads a tombstone sets its delete horizon (KIP-534) to `delete.retention.ms`
+Offsets never change. The records of aborted transactions are removed, and a marker in the round after them, as if it
+were a tombstone. The first round that reads a tombstone sets its delete horizon (KIP-534) to `delete.retention.ms`
 from then; the first round after the horizon deletes it. The last batch of an active producer, and the last batch of the
 round, remain as empty headers. A batch that keeps all its records remains the object that the other replicas share.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.log.cleaned_transactions import CleanedTransactions, aborted_transactions
+from broker_sim.log.cleaned_transactions import CleanedTransactions
 from broker_sim.log.log_segment import LogSegment
 from broker_sim.log.message_set_compaction import cleaned_message, tombstone_horizon_ms
 from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2, peek_header
@@ -118,7 +119,7 @@ def _closed_segments_from(log: ReplicaLog, start: int) -> list[LogSegment]:
 
 
 def _last_offset_of_each_key(log: ReplicaLog, start: int, end: int) -> dict[bytes, int]:
-    transactions = CleanedTransactions(aborted_transactions(log.batches()))
+    transactions = CleanedTransactions(log.aborted_transactions(start, end))
     last_offsets: dict[bytes, int] = {}
     for segment in _segments_between(log, start, end):
         for batch in segment.batches:
@@ -164,7 +165,7 @@ class _Cleaner:
         self._last_offsets = last_offsets
         self._end = end
         self._now_ms = now_ms
-        self._transactions = CleanedTransactions(aborted_transactions(log.batches()))
+        self._transactions = CleanedTransactions(log.aborted_transactions(0, end))
 
     def cleaned(self, group: Sequence[LogSegment]) -> LogSegment:
         """Return one segment with the retained records of a group."""
@@ -178,6 +179,9 @@ class _Cleaner:
                 kept = self._cleaned(batch)
                 if kept is not None:
                     segment.append(kept)
+        for transaction in self._transactions.retained:
+            segment.append_aborted(transaction)
+        self._transactions.retained.clear()
         segment.modified_ms = last.modified_ms
         return segment
 

@@ -151,7 +151,17 @@ class ReplicaLog:
         high_watermark = self.high_watermark
         if unstable >= high_watermark:
             return high_watermark
-        return max(unstable, self.log_start_offset)
+        return unstable if unstable >= self.log_start_offset else self._unstable_log_start()
+
+    def _unstable_log_start(self) -> int:
+        """Return the last stable offset of a transaction of which records were deleted."""
+        offset = self.log_start_offset
+        if self._behaviour.unstable_offsets_are_those_of_batches:
+            for segment in self._segments[self._segment_index(offset) :]:
+                index = segment.index_of(offset)
+                if index < len(segment.batches):
+                    return segment.batches[index].base_offset
+        return offset
 
     def update_high_watermark(self, offset: int) -> None:
         """Set the high watermark, to which transactions are complete now. Mirrors updateHighWatermarkMetadata."""

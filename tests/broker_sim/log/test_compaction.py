@@ -316,3 +316,52 @@ def test_a_log_that_is_clean_is_left_alone(keys: list[bytes]) -> None:
     before = list(log.batches())
     assert not compact(log)
     assert list(log.batches()) == before
+
+
+def test_the_index_of_aborted_transactions_loses_those_without_records() -> None:
+    log = log_with()
+    writer = Writer(log)
+    writer.append((b"a", b"aborted"), producer=(9, 0, 0), transactional=True)
+    writer.end_transaction(9, ControlRecordType.ABORT)
+    writer.append((b"b", b"1"), producer=(9, 0, 1))
+    assert compact(log)
+    assert [tuple(entry) for entry in log.aborted_transactions(0, 9)] == [(9, 0, 1, 2)], (
+        "consumers still read the marker"
+    )
+    writer.append((b"b", b"2"))
+    writer.append((b"b", b"3"))
+    assert compact(log, NOW_MS + 1)
+    assert log.aborted_transactions(0, 9) == []
+
+
+def test_a_transaction_that_was_aborted_before_the_dirty_section_hides_no_committed_record() -> None:
+    log = log_with()
+    writer = Writer(log)
+    writer.append((b"a", b"aborted"), producer=(9, 0, 0), transactional=True)
+    writer.end_transaction(9, ControlRecordType.ABORT)
+    writer.append((b"b", b"1"))
+    writer.append((b"c", b"1"))
+    assert compact(log)
+    writer.append((b"b", b"committed"), producer=(9, 0, 1), transactional=True)
+    writer.end_transaction(9, ControlRecordType.COMMIT)
+    writer.append((b"d", b"1"))
+    assert compact(log, NOW_MS + 1)
+    assert (2, b"b", b"1") not in records(log), "the committed record replaces it"
+    assert (4, b"b", b"committed") in records(log)
+
+
+def test_compaction_ends_at_an_open_transaction() -> None:
+    log = log_with()
+    writer = Writer(log)
+    writer.append((b"a", b"1"))
+    writer.append((b"a", b"2"))
+    writer.append((b"a", b"open"), producer=(9, 0, 0), transactional=True)
+    writer.append((b"a", b"3"))
+    writer.append((b"a", b"4"))
+    assert compact(log)
+    assert offsets(log) == [1, 2, 3, 4]
+    assert log.last_stable_offset == 2
+    writer.end_transaction(9, ControlRecordType.ABORT)
+    writer.append((b"b", b"1"))
+    assert compact(log)
+    assert (2, b"a", b"open") not in records(log)

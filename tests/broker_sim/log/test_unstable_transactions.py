@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.broker_sim.log.transactional_log import ABORT, NOW_MS, TransactionalLog
 
 
@@ -34,12 +36,15 @@ def test_a_completed_transaction_is_stable_when_its_marker_is_replicated() -> No
     assert log.log.last_stable_offset == 2, "it stays complete when a follower's high watermark goes back"
 
 
-def test_delete_records_within_an_open_transaction_moves_the_last_stable_offset() -> None:
-    log = TransactionalLog()
+@pytest.mark.parametrize(("release", "stable"), [("2.4", 2), ("3.9", 2), ("4.0", 0), ("4.3", 0)])
+def test_delete_records_within_an_open_transaction_moves_the_last_stable_offset(release: str, stable: int) -> None:
+    log = TransactionalLog(release=release)
     log.append(0, count=3)
     log.append(3)
     log.log.maybe_increment_log_start_offset(2)
-    assert log.log.last_stable_offset == 2
+    assert log.log.last_stable_offset == stable, "since 4.0 the start of the batch"
+    log.log.maybe_increment_log_start_offset(3)
+    assert log.log.last_stable_offset == 3
     assert log.open_since == 0
     log.end(ABORT)
     assert log.aborted == [(7, 0, 4, 5)]
