@@ -185,8 +185,8 @@ class LogSegment:
     def upper_bound_offset(self, offset: int, size: int) -> int | None:
         """Return an offset that is not below the end of `size` bytes from the batch with `offset` on.
 
-        It is the offset of the first entry of the offset index at or after that end, None if there is none. Mirrors
-        OffsetIndex.fetchUpperBoundOffset.
+        It is the offset of the first entry of the offset index at or after that end (after it, if the entry is the
+        first of all), None if there is none. Mirrors OffsetIndex.fetchUpperBoundOffset.
         """
         first = self.index_of(offset)
         position = batch = 0
@@ -195,7 +195,10 @@ class LogSegment:
             position = self.indexed_positions[entry]
             batch = self.index_of(self.indexed_offsets[entry])
         position += sum(each.size for each in self.batches[batch:first])
-        after = bisect_left(self.indexed_positions, position + size)
+        positions = self.indexed_positions
+        after = bisect_left(positions, position + size)
+        if after == 0 and positions and positions[0] == position + size:
+            after = 1  # Kafka's binary search does not compare the first entry with the end
         return self.indexed_offsets[after] if after < len(self.indexed_offsets) else None
 
     def truncate_to(self, offset: int) -> list[StoredBatch]:

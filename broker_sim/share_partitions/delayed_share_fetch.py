@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import Deferred
 
 from broker_sim.replication.requests import FetchParams, PartitionFetch
+from broker_sim.share_partitions.aborted_records import archive_aborted
 from broker_sim.share_partitions.acquisition import AcquireRequest, acquire
 from broker_sim.share_partitions.whole_batches import overlapping_batches, whole_batches
 from protocol_specs.error_codes import ErrorCode
@@ -150,7 +151,12 @@ class DelayedShareFetch:
             max_records=fetch.max_records - acquired,
             fetch_offset=offset,
         )
-        ranges, count = acquire(self.partitions[key], request, whole_batches(result.batches))
+        partition = self.partitions[key]
+        batches = whole_batches(result.batches)
+        ranges, count = acquire(partition, request, batches)
+        if ranges and result.aborted_transactions:
+            ranges = archive_aborted(partition, ranges, batches, result.aborted_transactions)
+            count = sum(each.last_offset - each.first_offset + 1 for each in ranges)
         data = PartitionData(partition_index=key.partition, records=b"")
         if ranges:
             batches = overlapping_batches(result.batches, ranges[0].first_offset, ranges[-1].last_offset)

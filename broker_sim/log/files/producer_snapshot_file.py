@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.log.producer_state import BATCHES_TO_RETAIN, BatchMetadata, ProducerStateEntry
 from protocol_specs.errors import ProtocolError
+from protocol_specs.java_hash import hash_order_of_longs
 from protocol_specs.records.batch_peek import decrement_sequence
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.schemas.producer_snapshot import ProducerEntry, ProducerSnapshot
@@ -26,8 +27,8 @@ _ENTRIES_OFFSET: Final = 6
 
 
 def snapshot_to_bytes(producers: Mapping[int, ProducerStateEntry]) -> bytes:
-    """The file."""
-    entries = [_to_file(entry) for entry in producers.values()]
+    """The file, with the producers in the order of Kafka's hash table."""
+    entries = [_to_file(producers[producer_id]) for producer_id in hash_order_of_longs(producers)]
     unsealed = encode_versioned(ProducerSnapshot(crc=0, producer_entries=entries), VERSION)
     crc = crc32c(memoryview(unsealed)[_ENTRIES_OFFSET:])
     return unsealed[:_CRC_OFFSET] + crc.to_bytes(4, "big") + unsealed[_ENTRIES_OFFSET:]

@@ -91,3 +91,14 @@ def test_a_follower_has_the_same_state_as_its_leader() -> None:
     assert follower.last_stable_offset == leader.last_stable_offset == 10
     assert follower.aborted_transactions(0, 10) == leader.aborted_transactions(0, 10)
     assert follower.producers.active_producers == leader.producers.active_producers
+
+
+def test_the_first_entry_of_the_offset_index_bounds_no_read_that_ends_at_it() -> None:
+    log = TransactionalLog(index_interval_bytes="0")
+    for index in range(4):
+        log.append(index)
+    segment = log.log.segments[0]
+    size = segment.batches[0].size
+    assert segment.indexed_positions == [size, 2 * size, 3 * size]
+    bounds = [segment.upper_bound_offset(0, length) for length in (size - 1, size, size + 1, 2 * size, 3 * size + 1)]
+    assert bounds == [1, 2, 2, 2, None]
