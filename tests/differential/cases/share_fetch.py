@@ -193,6 +193,10 @@ def limits_of_records(probe: Probe) -> None:
     member.fetch({}, max_records=100, max_wait_ms=50, note="none are left")
     member.acknowledge({topic_id: {0: [(0, 15, [RELEASE])]}}, note="all are released again")
     member.fetch({}, max_bytes=1, note="one byte")
+    member.acknowledge({topic_id: {0: [(0, 15, [RELEASE])]}}, note="all are released once more")
+    for max_bytes in (-1, -(2**31)):
+        member.fetch({}, max_bytes=max_bytes, note=f"{max_bytes} bytes")
+    member.fetch({}, max_bytes=0, max_wait_ms=10, note="no bytes")
 
 
 @case(settings=SHORT_LOCKS, releases=ONLY_NEW)
