@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 T = TypeVar("T")
 
@@ -167,6 +167,49 @@ def concurrent_order(hashes: Iterable[int], *, count: int) -> list[int]:
     while count >= table * _LOAD_FACTOR:
         table *= 2
     return sorted(range(len(given)), key=lambda place: hash_bucket(given[place], table))
+
+
+class ConcurrentKeys:
+    """The string keys of a ConcurrentHashMap in the order in which it lists them. Mirrors putVal and transfer."""
+
+    def __init__(self) -> None:
+        self._bins: list[list[str]] = [[] for _ in range(_SMALLEST_TABLE)]
+        self._count = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for keys in self._bins for key in keys)
+
+    def put(self, key: str) -> None:
+        """Add a key, if it is not there, to the end of its bin."""
+        keys = self._bins[hash_bucket(string_hash(key), len(self._bins))]
+        if key in keys:
+            return
+        keys.append(key)
+        self._count += 1
+        if self._count >= len(self._bins) * _LOAD_FACTOR:
+            self._grow()
+
+    def remove(self, key: str) -> None:
+        """Remove a key; do nothing if it is not there."""
+        keys = self._bins[hash_bucket(string_hash(key), len(self._bins))]
+        if key in keys:
+            keys.remove(key)
+            self._count -= 1
+
+    def _grow(self) -> None:
+        """Split each bin into two: keys behind the last that changes the bin keep their order, others come reversed."""
+        before = len(self._bins)
+        grown: list[list[str]] = [[] for _ in range(2 * before)]
+        for keys in self._bins:
+            places = [hash_bucket(string_hash(key), 2 * before) for key in keys]
+            last_run = len(keys) - 1
+            while last_run > 0 and places[last_run - 1] == places[-1]:
+                last_run -= 1
+            if keys:
+                grown[places[-1]] = keys[last_run:]
+            for key, place in zip(keys[:last_run], places, strict=False):
+                grown[place].insert(0, key)
+        self._bins = grown
 
 
 def list_hash(numbers: Iterable[int]) -> int:

@@ -14,19 +14,19 @@ from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinat
 from broker_sim.coordinators.operation_errors import client_error
 from broker_sim.coordinators.runtime.coordinator_record import Log
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import concurrent_order, string_hash, topic_partition_hash
+from protocol_specs.java_hash import concurrent_order, topic_partition_hash
 from protocol_specs.messages.list_groups import ListedGroup, ListGroupsResponse
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.groups.group_shard import GroupShard
-    from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
     from protocol_specs.messages.list_groups import ListGroupsRequest
 
 
 def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
     """List the groups of all shards that pass the filters."""
-    runtime = context.broker.coordinators.groups.runtime
+    groups = context.broker.coordinators.groups
+    runtime = groups.runtime
     old_coordinator = uses_old_coordinator(context.broker.config)
     any_case = context.broker.config.behaviour.group_states_are_filtered_in_any_case
     states = {_folded(state, any_case=any_case) for state in request.states_filter}
@@ -40,7 +40,7 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
                 group_state=group.state_name(committed_offset),
                 group_type=group.type.value,
             )
-            for group in shard.groups.all_at(committed_offset)
+            for group in shard.groups.all(committed_offset)
         ]
         return [
             group
@@ -58,7 +58,8 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
                 continue
             response.error_code = client_error(error.error_code)
     if old_coordinator:
-        response.groups = _in_one_map(response.groups, runtime)
+        listed = {group.group_id: group for group in response.groups}
+        response.groups = [listed[group_id] for group_id in groups.old_order if group_id in listed]
     elif response.error_code:
         response.groups = []
     return response
@@ -68,14 +69,6 @@ def _as_listed(partitions: list[int]) -> list[int]:
     """Return partitions in the order of the ConcurrentHashMap of a runtime's shards."""
     hashes = [topic_partition_hash(Log.CONSUMER_OFFSETS.value, partition) for partition in partitions]
     return [partitions[place] for place in concurrent_order(hashes, count=len(partitions))]
-
-
-def _in_one_map(groups: list[ListedGroup], runtime: CoordinatorRuntime[GroupShard]) -> list[ListedGroup]:
-    """Return groups in the order of the old coordinator's ConcurrentHashMap, which has those of all partitions."""
-    shards = [runtime.shard(partition) for partition in runtime.active_partitions]
-    count = sum(shard.groups.most for shard in shards if shard is not None)
-    order = concurrent_order((string_hash(group.group_id) for group in groups), count=count)
-    return [groups[place] for place in order]
 
 
 def _folded(state: str, *, any_case: bool) -> str:

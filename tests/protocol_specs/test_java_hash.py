@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from protocol_specs.java_hash import (
     SMALLEST_TRIE,
+    ConcurrentKeys,
     computed_order,
     concurrent_order,
     fields_hash,
@@ -132,3 +133,32 @@ def test_a_concurrent_map_lists_as_a_real_broker_lists_its_logs() -> None:
     # DescribeLogDirs of 3.7.2: fifty partitions among 107 logs.
     hashes = [31 * (31 + index) + string_hash("__consumer_offsets") for index in range(50)]
     assert concurrent_order(hashes, count=107)[:12] == [13, 46, 21, 30, 5, 38, 45, 12, 20, 29, 37, 4]
+
+
+def test_the_keys_of_a_concurrent_map_are_in_the_order_of_its_history() -> None:
+    keys = ConcurrentKeys()
+    for key in (
+        "name-64",
+        "name-111",
+        "name-148",
+        "g72",
+        "g115",
+        "g53",
+        "name-75",
+        "name-123",
+        "g120",
+        "name-149",
+        "g1",
+    ):
+        keys.put(key)
+    keys.put("g53")
+    keys.put("none")
+    keys.remove("none")
+    keys.remove("none")
+    for key in ("g42", "name-23", "g143"):
+        keys.put(key)
+    # As a ConcurrentHashMap of Java 17 lists them; its growth has reversed name-64 and name-75.
+    assert list(keys) == [
+        "g115", "name-23", "name-75", "name-64", "g72", "g53", "g42", "g143", "g120", "g1", "name-111", "name-148",
+        "name-123", "name-149",
+    ]  # fmt: skip

@@ -16,6 +16,7 @@ from broker_sim.coordinators.runtime.append_settings import settings_of
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES, Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import ConcurrentKeys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,14 +44,22 @@ class GroupCoordinator:
     def __init__(self, host: CoordinatorHost, internal_partitions: InternalPartitions) -> None:
         self._internal_partitions = internal_partitions
         self.internal_topics = InternalTopicCreations()
+        self.old_order = ConcurrentKeys()
+        """The ids of the groups of the old coordinator, in the order of its map."""
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             log=Log.CONSUMER_OFFSETS,
             host=host,
-            make_shard=_make_shard,
+            make_shard=self._make_shard,
             settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
             value_types=_preview_values() if host.config.behaviour.consumer_groups_are_first_previews else NO_TYPES,
             follows_foreign_appends=uses_old_coordinator(host.config) or is_first_preview(host.config),
         )
+
+    def _make_shard(self, context: ShardContext) -> GroupShard:
+        # Imported with the first group: a hundred modules, which many a test never needs.
+        from broker_sim.coordinators.groups.group_shard import GroupShard
+
+        return GroupShard(context, self.old_order)
 
     @property
     def partitions(self) -> int:
@@ -101,10 +110,3 @@ def _preview_values() -> Mapping[int, type[Message]]:
     from protocol_specs.schemas.coordinator.consumer_group_preview import PREVIEW_VALUES
 
     return PREVIEW_VALUES
-
-
-def _make_shard(context: ShardContext) -> GroupShard:
-    # Imported with the first group: a hundred modules, which many a test never needs.
-    from broker_sim.coordinators.groups.group_shard import GroupShard
-
-    return GroupShard(context)

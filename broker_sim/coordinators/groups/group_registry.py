@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import Group
-from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from broker_sim.coordinators.runtime.snapshot_registry import TimelineTable
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import concurrent_order, string_hash, timeline_order
+from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
+    from protocol_specs.java_hash import ConcurrentKeys
 
 __all__ = ["GroupRegistry", "other_type"]
 
@@ -19,13 +20,14 @@ G = TypeVar("G", bound=Group)
 
 
 class GroupRegistry:
-    """All groups, of all types: a group id has one group."""
+    """All groups, of all types: a group id has one group.
 
-    def __init__(self, snapshots: SnapshotRegistry, *, old_coordinator: bool = False) -> None:
-        self._groups: TimelineDict[str, Group] = TimelineDict(snapshots)
-        self._old_coordinator = old_coordinator
-        self.most = 0
-        """The highest number of groups so far, by which Kafka's map has grown."""
+    `of_all_shards` is the order of the old coordinator, which has the groups of all partitions in one map.
+    """
+
+    def __init__(self, snapshots: SnapshotRegistry, *, of_all_shards: ConcurrentKeys | None = None) -> None:
+        self._groups: TimelineTable[str, Group] = TimelineTable(snapshots)
+        self._of_all_shards = of_all_shards
 
     def get(self, group_id: str) -> Group | None:
         """Return the newest group of an id, None if there is none."""
@@ -63,31 +65,31 @@ class GroupRegistry:
     def add(self, group: Group) -> None:
         """Add a group, or replace that of the same id."""
         self._groups[group.group_id] = group
-        self.most = max(self.most, len(self._groups))
+        if self._of_all_shards is not None:
+            self._of_all_shards.put(group.group_id)
 
     def remove(self, group_id: str) -> None:
         """Remove a group; does nothing if there is none."""
         self._groups.pop(group_id)
+        if self._of_all_shards is not None:
+            self._of_all_shards.remove(group_id)
 
-    def all(self) -> list[Group]:
-        """Return the newest groups, as Kafka's map of groups lists them."""
-        return self._listed(self._groups.values())
+    def unloaded(self) -> None:
+        """Remove every group from the order of all shards."""
+        if self._of_all_shards is not None:
+            for group_id in self._groups:
+                self._of_all_shards.remove(group_id)
+
+    def all(self, committed_offset: int | None = None) -> list[Group]:
+        """Return the groups as Kafka's map lists them, as of an offset if one is given."""
+        if self._of_all_shards is None:
+            return [group for _, group in self._groups.listed(string_hash, committed_offset)]
+        groups = dict(self._groups.items()) if committed_offset is None else self._groups.at(committed_offset)
+        return [groups[group_id] for group_id in self._of_all_shards if group_id in groups]
 
     def all_of(self, group_type: type[G]) -> list[G]:
         """Return the newest groups of a type."""
         return [group for group in self._groups.values() if isinstance(group, group_type)]
-
-    def all_at(self, committed_offset: int) -> list[Group]:
-        """Return the groups as of an offset, as Kafka's map of groups lists them."""
-        return self._listed(list(self._groups.at(committed_offset).values()))
-
-    def _listed(self, groups: list[Group]) -> list[Group]:
-        hashes = [string_hash(group.group_id) for group in groups]
-        if self._old_coordinator:
-            order = concurrent_order(hashes, count=self.most)
-        else:
-            order = timeline_order(hashes, most=self.most)
-        return [groups[place] for place in order]
 
 
 def other_type(group_type: type[Group], group_id: str) -> CoordinatorError:

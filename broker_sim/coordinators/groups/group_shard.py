@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.shard import ShardContext
+    from protocol_specs.java_hash import ConcurrentKeys
     from protocol_specs.message import Message
 
 __all__ = ["GroupShard", "Replayed", "ShardPart"]
@@ -68,12 +69,12 @@ class ShardPart(Protocol):
 class GroupShard:
     """The groups and offsets of one partition."""
 
-    def __init__(self, context: ShardContext) -> None:
+    def __init__(self, context: ShardContext, of_all_shards: ConcurrentKeys) -> None:
         self.context = context
         self._old_coordinator = old_coordinator = uses_old_coordinator(context.config)
         # The old coordinator keeps its groups when an append fails, and reads their newest state.
         snapshots = SnapshotRegistry() if old_coordinator else context.snapshots
-        self.groups = GroupRegistry(snapshots, old_coordinator=old_coordinator)
+        self.groups = GroupRegistry(snapshots, of_all_shards=of_all_shards if old_coordinator else None)
         self.classic = ClassicGroups(context, self.groups, old_coordinator=old_coordinator)
         self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
         self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
@@ -138,6 +139,7 @@ class GroupShard:
         """Finish the parked requests of all parts."""
         for part in self.parts:
             part.unloaded()
+        self.groups.unloaded()
 
     def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
         """Notify all parts of changed and deleted topics."""

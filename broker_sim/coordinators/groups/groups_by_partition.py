@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.coordinator_record import Log
-from protocol_specs.java_hash import fields_hash, hash_order_by, string_hash
+from protocol_specs.java_hash import computed_order, topic_partition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,6 @@ def groups_by_partition(group_ids: Iterable[str], partitions: int) -> dict[int, 
     for group_id in group_ids:
         partition = partition_for(group_id, partitions) if partitions else -1
         found.setdefault(partition, []).append(group_id)
-    topic_hash = string_hash(Log.CONSUMER_OFFSETS.value)
-    order = hash_order_by(found, lambda partition: fields_hash(1, partition, topic_hash))
+    topic = Log.CONSUMER_OFFSETS.value
+    order = computed_order(list(found), lambda partition: topic_partition_hash(topic, partition))
     return {partition: found[partition] for partition in order}

@@ -327,7 +327,7 @@ class ShardRunner(Generic[S]):
         assert self.shard is not None
         assert self._partition is not None
         limit = self._partition.log.config.max_message_bytes
-        records = result.records
+        records, now_ms = result.records, self._host.now_ms()
         for place, group in enumerate([records] if result.atomic else [[record] for record in records]):
             encoded = [record.encode() for record in group]
             if self._batch is not None and (place in result.batch_starts or not self._batch.fits(encoded, limit)):
@@ -345,7 +345,7 @@ class ShardRunner(Generic[S]):
                     raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
                 self._batch = batch
             offset = self.last_written_offset + self._batch.records_count
-            self._batch.append(encoded, self._host.now_ms())
+            self._batch.append(encoded, now_ms)
             if result.replay:
                 for index, record in enumerate(group):
                     self.shard.replay(offset + index, *producer, record)

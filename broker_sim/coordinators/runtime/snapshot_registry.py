@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from protocol_specs.java_hash import timeline_order
 
-__all__ = ["SnapshotRegistry", "TimelineDict"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["SnapshotRegistry", "TimelineDict", "TimelineTable"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -175,6 +177,27 @@ class TimelineDict(Generic[K, V]):
             replaced = snapshot.replaced.setdefault(self, {})
             if key not in replaced:
                 replaced[key] = self._current.get(key, _MISSING)
+
+
+class TimelineTable(TimelineDict[K, V]):
+    """A TimelineDict that lists its keys in the order of Kafka's TimelineHashMap, which never shrinks."""
+
+    __slots__ = ("_most",)
+
+    def __init__(self, registry: SnapshotRegistry) -> None:
+        super().__init__(registry)
+        self._most = 0
+
+    def __setitem__(self, key: K, value: V) -> None:
+        # The table grows for one more key before it finds that it has this one already.
+        self._most = max(self._most, len(self._current) + 1)
+        super().__setitem__(key, value)
+
+    def listed(self, hash_of: Callable[[K], int], offset: int | None = None) -> list[tuple[K, V]]:
+        """Return keys and values, as of an offset if one is given; `hash_of` returns the hash of a key."""
+        items = self.items() if offset is None else list(self.at(offset).items())
+        order = timeline_order((hash_of(key) for key, _ in items), most=self._most)
+        return [items[place] for place in order]
 
 
 def _apply(state: dict[K, V], replaced: dict[K, V]) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from protocol_specs.messages.list_groups import ListGroupsRequest
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tests.differential.case import case
+from tests.differential.cases.groups_admin import offset_delete
+from tests.differential.group_requests import NO_DELAY, commit, describe_groups, fetch_offsets, group_of
 from tests.differential.requests import batch, metadata, produce_all
 
 if TYPE_CHECKING:
@@ -154,3 +158,34 @@ def metadata_of_topics_that_are_to_be_made(probe: Probe) -> None:
         mixed = [*names[: count // 2], "x y", there, *names[count // 2 :], "a/b", "z?"]
         response: Any = probe.quiet(metadata(*mixed, create=True), 9)
         probe.write(order=[topic.name for topic in response.topics], count=count)
+
+
+@case(settings=(*NO_DELAY, ("offsets.topic.num.partitions", "50")))
+def groups_of_fifty_partitions(probe: Probe) -> None:
+    """The cluster is the case's own: the order depends on all groups that were there before."""
+    topics = [probe.topic(suffix, partitions=12) for suffix in ("a", "bb", "c.c", "D", "e-e", "_f")]
+    group_of(probe)
+    groups = [f"{probe.name}-{number * 7 % 40}{'z' * (number % 4)}" for number in range(40)]
+    for number, group in enumerate(groups):
+        chosen = topics[number % 6 :] if number % 2 else topics[: number % 6 + 1]
+        offsets = [(topic, dict.fromkeys(range(number % 11 + 2), number)) for topic in chosen]
+        probe.quiet(commit(group, *offsets), 8)
+        if number % 8 == 7:
+            _note_groups(probe)
+    probe.exchange(describe_groups(*groups[5:30:2], "", groups[5], "unknown"), 5)
+    probe.exchange(DeleteGroupsRequest(groups_names=[*groups[3:28:3], "unknown", "", groups[3]]), 2)
+    _note_groups(probe)
+    for group in groups[1::3]:
+        for topic in topics[::2]:
+            probe.quiet(offset_delete(group, (topic, list(range(8)))), 0)
+        probe.quiet(commit(group, (topics[0], {3: 1, 1: 1, 2: 1})), 8)
+        found: Any = probe.quiet(fetch_offsets(group, everything=True), 7)
+        note_order(probe, found.topics, "partitions", "partition_index", group=group)
+    for group in groups[:3]:
+        probe.quiet(commit(group, (topics[5], {3: 1, 1: 1, 2: 1})), 8)
+    _note_groups(probe)
+
+
+def _note_groups(probe: Probe) -> None:
+    listed: Any = probe.quiet(ListGroupsRequest(), 4)
+    probe.write(order=[group.group_id for group in listed.groups])

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import Group
 from broker_sim.coordinators.groups.modern.epoch_member import EpochMember
-from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict, TimelineTable
 from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import string_hash, timeline_order
+from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
@@ -49,9 +49,8 @@ class EpochGroup(Group, Generic[M, T]):
         """The group epoch for which the target assignment was computed; -1 once it is deleted."""
         self.assignment_timestamp_ms: TimelineValue[int] = TimelineValue(snapshots, 0)
         """When the target assignment was computed; 0 if that is not known, as before 4.3."""
-        self.members: TimelineDict[str, M] = TimelineDict(snapshots)
+        self.members: TimelineTable[str, M] = TimelineTable(snapshots)
         self.target: TimelineDict[str, T] = TimelineDict(snapshots)
-        self._most_members = 0
         """The most members that Kafka's table of them has had room for: it never shrinks."""
         self._no_target = no_target
         self._refresh_at_ms = 0
@@ -99,14 +98,11 @@ class EpochGroup(Group, Generic[M, T]):
 
     def member_ids(self, committed_offset: int | None = None) -> list[str]:
         """Return the ids of the members in the order of Kafka's table of them."""
-        ids = self.members.keys() if committed_offset is None else list(self.members.at(committed_offset))
-        return [ids[place] for place in timeline_order(map(string_hash, ids), most=self._most_members)]
+        return [member_id for member_id, _ in self.members.listed(string_hash, committed_offset)]
 
     def put_member(self, member: M) -> None:
         """Add a member, or replace it."""
         old = self.members.get(member.member_id)
-        # The table grows for one more member before it finds that it has this one already.
-        self._most_members = max(self._most_members, len(self.members) + 1)
         self.members[member.member_id] = member
         self._member_changed(old, member)
 

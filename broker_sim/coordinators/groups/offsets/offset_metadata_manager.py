@@ -238,9 +238,7 @@ class OffsetMetadataManager:
                 raise
             return [FetchedOffset(partition, None) for partition, _ in partitions or ()]
         if partitions is None:
-            partitions = [
-                (partition, ZERO_UUID) for partition, _ in self._offsets.of_group_at(group_id, committed_offset)
-            ]
+            partitions = [(partition, ZERO_UUID) for partition, _ in self._offsets.of_group(group_id, committed_offset)]
         return [
             self._fetched(group_id, partition, topic_id, committed_offset, require_stable=require_stable)
             for partition, topic_id in partitions
@@ -318,7 +316,7 @@ class OffsetMetadataManager:
     def _listed(self, group_id: str) -> list[tuple[TopicPartition, CommittedOffset]]:
         """Return the newest offsets of a group in the order in which the coordinator iterates over them."""
         if not self._old_coordinator:
-            return self._offsets.of_group_at(group_id, LATEST)
+            return self._offsets.of_group(group_id)
         offsets = dict(self._offsets.of_group(group_id))
         return [(partition, offsets[partition]) for partition in kept_order(offsets)]
 

@@ -1,84 +1,84 @@
-"""Offsets by group and partition, as of any snapshot. Mirrors OffsetMetadataManager.Offsets."""
+"""Offsets by group, topic and partition, as of any snapshot. Mirrors OffsetMetadataManager.Offsets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
-from protocol_specs.java_hash import string_hash, timeline_order
+from broker_sim.coordinators.runtime.snapshot_registry import TimelineTable
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
     from broker_sim.coordinators.groups.offsets.committed_offset import CommittedOffset
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
-    from broker_sim.topic_partition import TopicPartition
 
 __all__ = ["OffsetStore"]
 
 
 class OffsetStore:
-    """Committed offsets; a group without offsets takes no memory."""
+    """Committed offsets; a group without offsets takes no memory. Maps are listed as Kafka's are."""
 
     def __init__(self, snapshots: SnapshotRegistry) -> None:
         self._snapshots = snapshots
-        self._groups: TimelineDict[str, TimelineDict[TopicPartition, CommittedOffset]] = TimelineDict(snapshots)
-        self._replaced: set[tuple[str, str]] = set()
-        """The groups and topics whose last commit was for a partition that had an offset: Kafka's map grows then."""
+        self._groups: TimelineTable[str, TimelineTable[str, TimelineTable[int, CommittedOffset]]] = TimelineTable(
+            snapshots
+        )
 
     def get(self, group_id: str, partition: TopicPartition) -> CommittedOffset | None:
         """Return the newest offset of a partition, None if there is none."""
-        offsets = self._groups.get(group_id)
-        return None if offsets is None else offsets.get(partition)
+        topics = self._groups.get(group_id)
+        offsets = None if topics is None else topics.get(partition.topic)
+        return None if offsets is None else offsets.get(partition.partition)
 
     def get_at(self, group_id: str, partition: TopicPartition, committed_offset: int) -> CommittedOffset | None:
         """Return the offset of a partition as of a snapshot."""
-        offsets = self._groups.get_at(group_id, committed_offset)
-        return None if offsets is None else offsets.get_at(partition, committed_offset)
+        topics = self._groups.get_at(group_id, committed_offset)
+        offsets = None if topics is None else topics.get_at(partition.topic, committed_offset)
+        return None if offsets is None else offsets.get_at(partition.partition, committed_offset)
 
-    def of_group(self, group_id: str) -> list[tuple[TopicPartition, CommittedOffset]]:
-        """Return the newest offsets of a group."""
-        offsets = self._groups.get(group_id)
-        return [] if offsets is None else offsets.items()
-
-    def of_group_at(self, group_id: str, committed_offset: int) -> list[tuple[TopicPartition, CommittedOffset]]:
-        """Return the offsets of a group as of a snapshot, as Kafka's maps of topics and partitions list them."""
-        offsets = self._groups.get_at(group_id, committed_offset)
-        if offsets is None:
+    def of_group(
+        self, group_id: str, committed_offset: int | None = None
+    ) -> list[tuple[TopicPartition, CommittedOffset]]:
+        """Return the offsets of a group, as of a snapshot if an offset is given."""
+        topics = (
+            self._groups.get(group_id) if committed_offset is None else self._groups.get_at(group_id, committed_offset)
+        )
+        if topics is None:
             return []
-        topics: dict[str, list[tuple[TopicPartition, CommittedOffset]]] = {}
-        for partition, offset in offsets.at(committed_offset).items():
-            topics.setdefault(partition.topic, []).append((partition, offset))
-        names = list(topics)
-        listed = []
-        for place in timeline_order(map(string_hash, names)):
-            of_topic = topics[names[place]]
-            replaced = (group_id, names[place]) in self._replaced
-            indexes = timeline_order((partition.partition for partition, _ in of_topic), replaced=replaced)
-            listed += [of_topic[index] for index in indexes]
-        return listed
+        return [
+            (TopicPartition(topic, index), offset)
+            for topic, offsets in topics.listed(string_hash, committed_offset)
+            for index, offset in offsets.listed(_integer_hash, committed_offset)
+        ]
 
     @property
     def group_ids(self) -> list[str]:
-        """The groups that have offsets, as Kafka's map lists them."""
-        ids = self._groups.keys()
-        return [ids[place] for place in timeline_order(map(string_hash, ids))]
+        """The groups that have offsets."""
+        return [group_id for group_id, _ in self._groups.listed(string_hash)]
 
     def put(self, group_id: str, partition: TopicPartition, offset: CommittedOffset) -> None:
         """Set the offset of a partition."""
-        offsets = self._groups.get(group_id)
+        topics = self._groups.get(group_id)
+        if topics is None:
+            topics = self._groups[group_id] = TimelineTable(self._snapshots)
+        offsets = topics.get(partition.topic)
         if offsets is None:
-            offsets = self._groups[group_id] = TimelineDict(self._snapshots)
-        if partition in offsets:
-            self._replaced.add((group_id, partition.topic))
-        else:
-            self._replaced.discard((group_id, partition.topic))
-        offsets[partition] = offset
+            offsets = topics[partition.topic] = TimelineTable(self._snapshots)
+        offsets[partition.partition] = offset
 
     def remove(self, group_id: str, partition: TopicPartition) -> None:
         """Remove the offset of a partition; does nothing if there is none."""
-        offsets = self._groups.get(group_id)
-        if offsets is None:
+        topics = self._groups.get(group_id)
+        offsets = None if topics is None else topics.get(partition.topic)
+        if topics is None or offsets is None:
             return
-        offsets.pop(partition)
-        self._replaced.discard((group_id, partition.topic))
+        offsets.pop(partition.partition)
         if not len(offsets):
+            topics.pop(partition.topic)
+        if not len(topics):
             self._groups.pop(group_id)
+
+
+def _integer_hash(number: int) -> int:
+    """Integer.hashCode."""
+    return number

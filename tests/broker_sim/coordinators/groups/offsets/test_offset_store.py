@@ -19,13 +19,13 @@ def test_offsets_can_be_read_as_of_a_snapshot_and_reverted() -> None:
     store.remove("g", PARTITION)
     assert (store.get("g", PARTITION), store.group_ids) == (None, [])
     assert [store.get_at("g", PARTITION, offset) for offset in (10, 20)] == [first, second]
-    assert store.of_group_at("g", 20) == [(PARTITION, second)]
+    assert store.of_group("g", 20) == [(PARTITION, second)]
     snapshots.revert_to(10)
     assert store.of_group("g") == [(PARTITION, first)]
 
 
 def partitions_of(store: OffsetStore) -> list[int]:
-    return [partition.partition for partition, _ in store.of_group_at("g", 2**63 - 1)]
+    return [partition.partition for partition, _ in store.of_group("g")]
 
 
 def test_offsets_are_listed_as_kafkas_hash_tables_list_them() -> None:
@@ -35,3 +35,14 @@ def test_offsets_are_listed_as_kafkas_hash_tables_list_them() -> None:
     assert partitions_of(store) == [2, 0, 4, 1, 3]
     store.put("g", PARTITION, CommittedOffset(2, -1, "", 0))
     assert partitions_of(store) == [0, 2, 4, 1, 3]
+    for index in range(1, 5):
+        store.remove("g", TopicPartition("orders", index))
+    store.put("g", TopicPartition("orders", 1), CommittedOffset(2, -1, "", 0))
+    store.put("g", TopicPartition("orders", 3), CommittedOffset(2, -1, "", 0))
+    assert partitions_of(store) == [0, 1, 3]
+    store.remove("g", PARTITION)
+    for index in (1, 3):
+        store.remove("g", TopicPartition("orders", index))
+    for index in (0, 1, 3):
+        store.put("g", TopicPartition("orders", index), CommittedOffset(2, -1, "", 0))
+    assert partitions_of(store) == [3, 0, 1]
