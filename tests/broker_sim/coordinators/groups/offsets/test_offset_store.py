@@ -35,14 +35,17 @@ def test_offsets_are_listed_as_kafkas_hash_tables_list_them() -> None:
     assert partitions_of(store) == [2, 0, 4, 1, 3]
     store.put("g", PARTITION, CommittedOffset(2, -1, "", 0))
     assert partitions_of(store) == [0, 2, 4, 1, 3]
-    for index in range(1, 5):
+
+
+def test_a_table_keeps_its_size_until_its_last_offset_is_removed() -> None:
+    store = OffsetStore(SnapshotRegistry())
+    for index in range(6):
+        store.put("g", TopicPartition("orders", index), CommittedOffset(1, -1, "", 0))
+    for index in (1, 3, 4, 5):
         store.remove("g", TopicPartition("orders", index))
-    store.put("g", TopicPartition("orders", 1), CommittedOffset(2, -1, "", 0))
-    store.put("g", TopicPartition("orders", 3), CommittedOffset(2, -1, "", 0))
-    assert partitions_of(store) == [0, 1, 3]
-    store.remove("g", PARTITION)
-    for index in (1, 3):
+    assert partitions_of(store) == [0, 2]
+    for index in (0, 2):
         store.remove("g", TopicPartition("orders", index))
-    for index in (0, 1, 3):
-        store.put("g", TopicPartition("orders", index), CommittedOffset(2, -1, "", 0))
-    assert partitions_of(store) == [3, 0, 1]
+    for index in (0, 2):
+        store.put("g", TopicPartition("orders", index), CommittedOffset(1, -1, "", 0))
+    assert partitions_of(store) == [2, 0]
