@@ -11,11 +11,11 @@ may be, it has nothing to acquire.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.replication.requests import FetchParams, PartitionFetch
+from broker_sim.replication.requests import FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.share_partitions.aborted_records import archive_aborted
 from broker_sim.share_partitions.acquisition import AcquireRequest, acquire
 from broker_sim.share_partitions.whole_batches import overlapping_batches, whole_batches
@@ -24,7 +24,6 @@ from protocol_specs.messages.share_fetch import AcquiredRecords, PartitionData
 
 if TYPE_CHECKING:
     from broker_sim.replication.replica_manager import ReplicaManager
-    from broker_sim.replication.requests import PartitionFetchResult
     from broker_sim.share_partitions.share_error import ShareError
     from broker_sim.share_partitions.share_partition import SharePartition
     from broker_sim.share_partitions.share_sessions import TopicIdPartition
@@ -44,6 +43,8 @@ class ShareFetch:
     batch_size: int
     errors: dict[TopicIdPartition, ShareError] = field(default_factory=dict)
 
+
+_UNKNOWN: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 
 Acquirable = dict["TopicIdPartition", int]
 """The partitions that have records to acquire, with their fetch offsets."""
@@ -97,6 +98,12 @@ class DelayedShareFetch:
 
     def _read(self, acquirable: Acquirable) -> dict[TopicIdPartition, PartitionFetchResult]:
         params = self._fetch.params
+        if params.max_bytes < 0:
+            # Kafka refuses to divide a negative number of bytes, which fails every partition that it would read.
+            return {
+                key: PartitionFetchResult(topic_partition=self.partitions[key].topic_partition, error_code=_UNKNOWN)
+                for key in acquirable
+            }
         limits = self._byte_limits(acquirable)
         left, at_least_one = params.max_bytes, True
         results: dict[TopicIdPartition, PartitionFetchResult] = {}
