@@ -13,15 +13,19 @@ from broker_sim.metrics.metric import Meter, Metric, MetricsSnapshot
 from broker_sim.replication.purgatory_metrics import purgatory_metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.broker import Broker
     from broker_sim.cluster import Cluster
     from broker_sim.metrics.metric import Value
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.socket_server import SocketServer
+    from broker_sim.replication.partition import Partition
 
 __all__ = ["cluster_metrics"]
 
 SHORTEST_S: Final = 1e-6
+LATE_TRANSACTION_BUFFER_MS: Final = 300_000
 
 
 def cluster_metrics(cluster: Cluster) -> MetricsSnapshot:
@@ -72,7 +76,17 @@ def _of_replicas(broker: Broker) -> list[Metric]:
         "UnderMinIsrPartitionCount": under_min,
         "AtMinIsrPartitionCount": at_min,
     }
+    if broker.config.behaviour.late_transactions_are_counted:
+        gauges["PartitionsWithLateTransactionsCount"] = _late_transactions(broker, led)
     return [_server(broker, "ReplicaManager", name, float(value)) for name, value in gauges.items()]
+
+
+def _late_transactions(broker: Broker, led: Sequence[Partition]) -> int:
+    """Count the partitions with a hanging transaction (KIP-664)."""
+    timeout_ms = broker.config["transaction.max.timeout.ms"]
+    assert isinstance(timeout_ms, int)
+    now_ms, late_ms = broker.now_ms(), timeout_ms + LATE_TRANSACTION_BUFFER_MS
+    return sum(partition.log.producers.has_late_transaction(now_ms, late_ms) for partition in led)
 
 
 def _of_network(broker: Broker, server: SocketServer) -> list[Metric]:

@@ -86,6 +86,8 @@ class ReleaseBehaviour:
     """How many batches of a producer a log remembers, to know a retry by them (KAFKA-5494)."""
     unknown_producers_begin_anywhere: bool = _since("2.5")
     """The first batch of a producer that is new to the log may have any sequence (KIP-360; else 0 alone)."""
+    producers_go_with_their_records: bool = _until("2.4")
+    """A producer is forgotten, with its open transaction, when its last batch is below the log start (KIP-360)."""
     producers_known_by_markers_are_unknown: bool = _since("2.0", "2.5")
     """A batch after a marker of a producer without batches is 59 unless its sequence is 0 (KAFKA-6997; else 45)."""
     markers_replace_batches: bool = _until("1.0")
@@ -106,6 +108,9 @@ class ReleaseBehaviour:
     """Produce keeps its results by topic id and partition (KIP-516; else by topic and partition)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
+
+    late_transactions_are_counted: bool = _since("3.2")
+    """Brokers have the metric PartitionsWithLateTransactionsCount (KIP-664)."""
 
     # Purgatories.
     purgatories: tuple[str, ...] = _steps(

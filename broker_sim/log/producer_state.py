@@ -75,6 +75,11 @@ class ProducerStateEntry:
         """The sequence of the newest record, -1 without a batch."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
+    @property
+    def last_data_offset(self) -> int:
+        """The offset of the newest record, -1 without a batch."""
+        return self.batches[-1].last_offset if self.batches else -1
+
 
 class ProducerStateManager:
     """The producers of one log, by id, in the order of their first batch; idle ones expire."""
@@ -362,6 +367,12 @@ class ProducerStateManager:
         self.transactions.complete(start, offset)
         return None if marker.is_commit else AbortedTransaction(batch.producer_id, start, offset, stable)
 
+    def has_late_transaction(self, now_ms: int, late_ms: int) -> bool:
+        """Return True if the oldest open transaction has had no record for longer than `late_ms`."""
+        producer_id = self.transactions.oldest_producer_id
+        entry = None if producer_id is None else self._producers.get(producer_id)
+        return entry is not None and 0 < entry.last_timestamp < now_ms - late_ms
+
     def remove_expired(self, now_ms: int) -> None:
         """Remove idle producers if the periodic check is due; the caller passes the time, so no timer is needed."""
         if now_ms < self._next_expiration_check_ms:
@@ -379,6 +390,15 @@ class ProducerStateManager:
             del self._producers[producer_id]
         if self.verifications:
             self.verifications.remove_started_before(checked_ms - self.expiration_ms)
+
+    def log_start_moved(self, log_start_offset: int) -> None:
+        """Forget the producers without a record in the log, in releases before 2.4. Mirrors truncateHead."""
+        if not self._behaviour.producers_go_with_their_records:
+            return
+        gone = {key for key, entry in self._producers.items() if entry.last_data_offset < log_start_offset}
+        if gone:
+            self._producers = {key: entry for key, entry in self._producers.items() if key not in gone}
+            self.transactions.remove_of(gone)
 
     def snapshot(self) -> dict[int, ProducerStateEntry]:
         """Return a copy of the state, as Kafka writes it to a file when a segment begins."""

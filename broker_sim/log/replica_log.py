@@ -527,6 +527,7 @@ class ReplicaLog:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.high_watermark)
         self.log_start_offset = offset
         self.epochs.truncate_from_start(offset)
+        self.producers.log_start_moved(offset)
         return True
 
     def truncate_to(self, offset: int) -> TruncationInfo:
@@ -548,6 +549,7 @@ class ReplicaLog:
         self.epochs.truncate_from_end(offset)
         last = self._segments[-1]
         self.producers.reload(last.producer_snapshot, last.batches)
+        self.producers.log_start_moved(self.log_start_offset)
         if self.high_watermark == offset:
             self.producers.transactions.high_watermark_moved(offset)
         self._truncate_dirty_offset(offset)

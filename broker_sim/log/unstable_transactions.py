@@ -7,7 +7,10 @@ passes the marker: a consumer must not see the records before it can see the out
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["NOTHING_UNSTABLE", "UnstableTransactions"]
 
@@ -57,6 +60,11 @@ class UnstableTransactions:
         """End a transaction by its marker."""
         del self._ongoing[start_offset]
         self.unreplicated[start_offset] = marker_offset
+        self._update()
+
+    def remove_of(self, producer_ids: Collection[int]) -> None:
+        """Remove the ongoing transactions of forgotten producers."""
+        self._ongoing = {start: producer for start, producer in self._ongoing.items() if producer not in producer_ids}
         self._update()
 
     def high_watermark_moved(self, high_watermark: int) -> None:

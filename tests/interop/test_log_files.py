@@ -13,7 +13,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_sim.threaded_cluster import ThreadedCluster
+from broker_sim.topic_partition import TopicPartition as TopicPartitionName
 from protocol_specs.records.record_batch import read_records
+from tests.broker_sim.log.transactional_log import ABORT, COMMIT, marker, records, without_verification
 from tests.interop.kafka_release import RELEASES
 from tests.interop.prepared_release import java_command
 from tests.interop.real_kafka import RealKafka, real_kafka
@@ -77,6 +79,44 @@ def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         created.result(DEADLINE_SECONDS)
         write(servers, range(RECORDS))
     return release, folder
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def transactional(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The directory of a log with an aborted, a committed and an open transaction."""
+    folder = tmp_path_factory.mktemp("transactions")
+    release: str = request.param
+    with ThreadedCluster(
+        brokers=1,
+        release=release,
+        data_dir=str(folder),
+        topics=["orders"],
+        config=without_verification(release),
+    ) as cluster:
+        orders = TopicPartitionName("orders", 0)
+
+        def append() -> None:
+            manager = cluster.cluster.broker(1).replica_manager
+            for producer in (7, 8):
+                manager.append_records(1, 1000, 1, [(orders, records(0, producer=producer, count=2))])
+            manager.append_markers(1000, {orders: marker(ABORT, coordinator_epoch=3)}, 0)
+            manager.append_markers(1000, {orders: marker(COMMIT, producer=8)}, 0)
+            manager.append_records(1, 1000, 1, [(orders, records(2))])
+
+        cluster.call(append)
+    return release, folder
+
+
+def test_aborted_and_open_transactions_are_dumped(transactional: tuple[str, Path]) -> None:
+    release, folder = transactional
+    [index] = log_files(folder, ".txnindex")
+    text = dump(release, "--files", str(index))
+    assert "producerId: 7 firstOffset: 0 lastOffset: 4 lastStableOffset: 2" in text
+    text = dump(release, "--files", str(log_files(folder, ".snapshot")[-1]))
+    assert re.search(r"producerId: 7 .*coordinatorEpoch: 3 currentTxnFirstOffset: OptionalLong\[6\]", text)
+    assert re.search(r"producerId: 8 .*coordinatorEpoch: 0 currentTxnFirstOffset: OptionalLong.empty", text)
+    text = dump(release, "--deep-iteration", "--files", str(log_files(folder, ".log")[0]))
+    assert text.count("endTxnMarker: ") == 2
 
 
 def log_files(folder: Path, suffix: str) -> list[Path]:

@@ -29,8 +29,11 @@ READ_COMMITTED = 1
 class Transactions:
     """One partition to which batches are appended without the checks of Produce."""
 
-    def __init__(self, bench: Callable[..., Any], *, release: str = "4.3.1") -> None:
-        self.api = bench(topics=[TopicSpec(name="orders")], release=release, config=without_verification(release))
+    def __init__(self, bench: Callable[..., Any], *, release: str = "4.3.1", **config: str) -> None:
+        names = {name.replace("_", "."): value for name, value in config.items()}
+        self.api = bench(
+            topics=[TopicSpec(name="orders")], release=release, config=without_verification(release) | names
+        )
         self.manager = self.api.cluster.brokers[1].replica_manager
 
     def append(self, sequence: int, **options: Any) -> None:
@@ -148,3 +151,17 @@ def test_old_fetches_do_not_see_markers(bench: Callable[..., Any]) -> None:
     side.append(0, producer=1, transactional=False)
     for version in (1, 3):
         assert offsets_of(side.fetch(0, 0, version=version)) == [0, 1, 3]
+
+
+def test_a_transaction_that_nobody_ends_is_late_five_minutes_after_its_time(bench: Callable[..., Any]) -> None:
+    side = Transactions(bench, transaction_max_timeout_ms="1000")
+    side.append(0)
+    side.append(0, producer=8)
+    late = []
+    for wait_s in (0, 300, 2):
+        side.api.reactor.run_for(ms=wait_s * 1000)
+        late.append(side.api.cluster.metrics().value("PartitionsWithLateTransactionsCount"))
+    assert late == [0, 0, 1]
+    side.end(ABORT)
+    side.end(ABORT, producer=8)
+    assert side.api.cluster.metrics().value("PartitionsWithLateTransactionsCount") == 0

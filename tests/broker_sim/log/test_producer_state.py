@@ -172,3 +172,19 @@ def test_an_open_transaction_keeps_its_producer() -> None:
     log.end(producer=8)
     log.log.producers.remove_expired(NOW_MS + 3 * DAY_MS)
     assert list(log.log.producers.active_producers) == [7]
+
+
+@pytest.mark.parametrize(("release", "forgotten"), [("0.11", True), ("2.3", True), ("2.4", False), ("4.3", False)])
+def test_before_2_4_a_producer_goes_with_its_records(release: str, forgotten: bool) -> None:
+    log = TransactionalLog(release=release)
+    log.append(0)
+    log.append(0, producer=8, transactional=False)
+    log.log.maybe_increment_log_start_offset(1)
+    assert (7 not in log.log.producers.active_producers) is forgotten
+    assert 8 in log.log.producers.active_producers
+    assert log.log.last_stable_offset == (2 if forgotten else 1)
+    if forgotten:
+        assert log.refusal(1) is ErrorCode.UNKNOWN_PRODUCER_ID
+        log.append(0)
+    else:
+        log.append(1)
