@@ -5,8 +5,9 @@ than `min.compaction.lag.ms`, or one with unstable records. A first pass over it
 second pass rewrites every segment up to its end without the records that a later record of the same key replaces.
 Offsets never change. The records of aborted transactions are removed, and a marker in the round after them, as if it
 were a tombstone. The first round that reads a tombstone sets its delete horizon (KIP-534) to `delete.retention.ms`
-from then; the first round after the horizon deletes it. The last batch of an active producer, and the last batch of the
-round, remain as empty headers. A batch that keeps all its records remains the object that the other replicas share.
+from then; the first round after the horizon deletes it. The last batch of an active producer, and since 4.0 the last
+batch of the round, remain as empty headers. A batch that keeps all its records remains the object that the other
+replicas share.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class _Cleaner:
         return record.value is not None or horizon is None or self._now_ms < horizon
 
     def _must_leave_header(self, batch: StoredBatch) -> bool:
-        if batch.next_offset == self._end:
+        if batch.next_offset == self._end and self._log.behaviour.compaction_keeps_its_last_batch:
             return True
         producer = self._log.producers.active_producers.get(batch.producer_id)
         if producer is None:

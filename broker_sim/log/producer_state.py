@@ -18,6 +18,7 @@ from broker_sim.log.transaction_index import NO_TRANSACTION, AbortedTransaction
 from broker_sim.log.unstable_transactions import UnstableTransactions
 from broker_sim.log.verification_states import VerificationStates
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import TRANSACTIONAL_FLAG_MASK
 from protocol_specs.records.control_records import end_transaction_marker
 from protocol_specs.records.record_batch import read_records
 
@@ -146,6 +147,15 @@ class ProducerStateManager:
             RecordsRefused: one of these, or (before 2.5) the producer is unknown.
         """
         entry = self._producers.get(batch.producer_id)
+        if (
+            entry is not None
+            and entry.batches
+            and batch.base_sequence == entry.batches[-1].last_sequence + 1
+            and batch.producer_epoch == entry.producer_epoch
+            and not self.verifications
+            and (entry.transaction_start == NO_TRANSACTION or batch.attributes & TRANSACTIONAL_FLAG_MASK)
+        ):
+            return  # as for nearly all batches
         if entry is None:
             self._check_epoch(batch, NO_PRODUCER_EPOCH)
             if self.verifications:
@@ -310,11 +320,15 @@ class ProducerStateManager:
 
     def update(self, batch: StoredBatch) -> AbortedTransaction | None:
         """Add an appended batch to the state of its producer; return the transaction that it aborts."""
-        if self.verifications and batch.is_transactional:
-            self.verifications.appended(batch)
-        if batch.is_control:
-            return self._end_transaction(batch)
-        entry = self._entry(batch)
+        transactional = batch.attributes & TRANSACTIONAL_FLAG_MASK
+        if transactional:
+            if self.verifications:
+                self.verifications.appended(batch)
+            if batch.is_control:
+                return self._end_transaction(batch)
+        entry = self._producers.get(batch.producer_id)
+        if entry is None or entry.producer_epoch != batch.producer_epoch:
+            entry = self._new_epoch(batch, entry)
         entry.last_timestamp = batch.max_timestamp
         entry.batches.append(
             BatchMetadata(
@@ -325,24 +339,19 @@ class ProducerStateManager:
                 batch.max_timestamp,
             )
         )
-        if entry.transaction_start == NO_TRANSACTION and batch.is_transactional:
+        if transactional and entry.transaction_start == NO_TRANSACTION:
             entry.transaction_start = batch.base_offset
             self.transactions.begin(batch.base_offset, batch.producer_id)
         return None
 
-    def _entry(self, batch: StoredBatch) -> ProducerStateEntry:
-        """Return the producer's entry, made or without its batches if the epoch is new."""
-        entry = self._producers.get(batch.producer_id)
+    def _new_epoch(self, batch: StoredBatch, entry: ProducerStateEntry | None) -> ProducerStateEntry:
+        """Return the entry with the batch's epoch and without batches, a new one for an unknown producer."""
         if entry is None:
-            entry = ProducerStateEntry(
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                batches=deque(maxlen=self._behaviour.producer_batches_kept),
+            entry = self._producers[batch.producer_id] = ProducerStateEntry(
+                producer_id=batch.producer_id, batches=deque(maxlen=self._behaviour.producer_batches_kept)
             )
-            self._producers[batch.producer_id] = entry
-        elif entry.producer_epoch != batch.producer_epoch:
-            entry.batches.clear()
-            entry.producer_epoch = batch.producer_epoch
+        entry.batches.clear()
+        entry.producer_epoch = batch.producer_epoch
         return entry
 
     def _end_transaction(self, batch: StoredBatch) -> AbortedTransaction | None:
@@ -350,7 +359,9 @@ class ProducerStateManager:
         marker = _marker_of(batch)
         if marker is None:
             return None  # compaction has emptied the batch: the whole transaction is gone
-        entry = self._entry(batch)
+        entry = self._producers.get(batch.producer_id)
+        if entry is None or entry.producer_epoch != batch.producer_epoch:
+            entry = self._new_epoch(batch, entry)
         entry.last_timestamp = batch.max_timestamp
         entry.coordinator_epoch = marker.coordinator_epoch
         offset = batch.base_offset

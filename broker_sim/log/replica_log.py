@@ -35,13 +35,14 @@ from broker_sim.log.transaction_index import collect_aborted
 from broker_sim.log.verification_states import verifies_transactions
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.batch_peek import MAGIC_V2
+from protocol_specs.records.batch_peek import MAGIC_V2, TRANSACTIONAL_FLAG_MASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.log.producer_state import ProducerStateEntry
     from broker_sim.log.transaction_index import AbortedTransaction
@@ -135,6 +136,11 @@ class ReplicaLog:
             verifies_transactions=verifies_transactions(broker_config),
         )
         self._segments = [self._new_segment(0, now_ms)]
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        """The switches of the broker's release."""
+        return self._behaviour
 
     def set_config(self, config: TopicConfig) -> None:
         """Use a changed configuration of the topic from now on."""
@@ -321,7 +327,7 @@ class ReplicaLog:
             batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence
         )
         if known is None:
-            if batch.is_transactional:
+            if batch.attributes & TRANSACTIONAL_FLAG_MASK:
                 producers.check_verified(batch, guard)
             producers.check(batch)
             return None

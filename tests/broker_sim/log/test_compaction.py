@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -365,3 +366,19 @@ def test_compaction_ends_at_an_open_transaction() -> None:
     writer.append((b"b", b"1"))
     assert compact(log)
     assert (2, b"a", b"open") not in records(log)
+
+
+@pytest.mark.parametrize(("release", "left"), [("3.9", []), ("4.0", [(0, 0)]), ("4.3", [(0, 0)])])
+def test_since_4_0_the_last_batch_of_a_round_stays_without_its_records(
+    release: str, left: list[tuple[int, int]]
+) -> None:
+    broker = BrokerConfig.parse(without_verification(release), release=release)
+    config = TopicConfig.resolve({"cleanup.policy": "compact"}, broker)
+    log = ReplicaLog(topic="t", partition=0, config=config, broker_config=broker, now_ms=NOW_MS)
+    writer = Writer(log)
+    writer.append((b"a", b"aborted"), producer=(9, 0, 0), transactional=True)
+    log.roll(1, NOW_MS)
+    writer.end_transaction(9, ControlRecordType.ABORT)
+    log.producers.remove_expired(NOW_MS + 3 * DAY_MS)
+    assert compact(log)
+    assert [(batch.base_offset, batch.records_count) for batch in log.segments[0].batches] == left
