@@ -31,6 +31,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "coordinators/groups/streams/test_streams_machine.py": "Hypothesis: members of a streams group",
     "log/files/test_formats.py": "the small files, byte for byte",
     "log/files/test_recovery_machine.py": "Hypothesis: crashes of a log on disk",
+    "log/files/test_transactions_machine.py": "Hypothesis: transactions of a log on disk, with crashes",
     "log/test_replica_log_machine.py": "Hypothesis: a log and a list of records",
     "metrics/test_cluster_metrics.py": "the metrics of a whole cluster",
     "metrics/test_purgatory_metrics.py": "the purgatories' metrics",

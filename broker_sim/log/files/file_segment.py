@@ -194,11 +194,12 @@ class FileLogSegment(LogSegment):
             self.aborted_transactions = aborted_from_bytes(self._disk.read(path), path, self.base_offset)
 
     def rebuild_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
-        """Replace the index of aborted transactions."""
+        """Replace the index of aborted transactions, durably: the records before the recovery point are so already."""
         self._transaction_index_file.truncate(0)
         self.aborted_transactions = []
         for transaction in transactions:
             self.append_aborted(transaction)
+        self._transaction_index_file.sync()
 
     def _adopt_indexes(self) -> bool:
         offsets = parse_offset_index(self._disk.read(self._path(INDEX_SUFFIX)), self.size)

@@ -153,7 +153,7 @@ def test_old_fetches_do_not_see_markers(bench: Callable[..., Any]) -> None:
         assert offsets_of(side.fetch(0, 0, version=version)) == [0, 1, 3]
 
 
-def test_a_transaction_that_nobody_ends_is_late_five_minutes_after_its_time(bench: Callable[..., Any]) -> None:
+def test_a_hanging_transaction_is_late_five_minutes_after_its_time(bench: Callable[..., Any]) -> None:
     side = Transactions(bench, transaction_max_timeout_ms="1000")
     side.append(0)
     side.append(0, producer=8)
