@@ -99,9 +99,13 @@ def hash_order_of_set_by(items: Iterable[T], hash_of: Callable[[T], int]) -> lis
     return _bucketed(given, hash_of, _copied_table_size(len(given)))
 
 
-def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Return items in the order of a HashMap to which `compute` added them: the newest comes first in its bucket."""
-    return _bucketed(reversed(items), hash_of, _table_size(len(items) - 1))
+def computed_order(calls: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return distinct keys in the order of a HashMap of which each was requested with `computeIfAbsent`, in this order.
+
+    A new key comes first in its bucket. The map grows at the next call, also if that is for a key that it has.
+    """
+    before_last = len(set(calls[:-1]))
+    return _bucketed(reversed(dict.fromkeys(calls)), hash_of, _table_size(before_last))
 
 
 def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:

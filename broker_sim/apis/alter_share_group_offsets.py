@@ -40,13 +40,13 @@ def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> H
         return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
     if not request.group_id:
         return _refusal(ErrorCode.INVALID_GROUP_ID, None)
-    unknown = [_unknown(topic) for topic in request.topics if topic.topic_name not in image.topics]
+    unknown = [_unknown(each) for each in request.topics if each.partitions and each.topic_name not in image.topics]
     known = [topic for topic in request.topics if topic.topic_name in image.topics]
     groups, persister = broker.coordinators.groups, broker.share_partitions.persister
 
     def run(alteration: Alteration) -> Any:
         if not alteration.offsets:
-            return AlterShareGroupOffsetsResponse(responses=[*unknown, *alteration.responses])
+            return AlterShareGroupOffsetsResponse(responses=_merged([*unknown, *alteration.responses]))
         done = initialize_state(persister, request.group_id, alteration.state_epoch, alteration.offsets)
         return done.addCallback(respond, alteration)
 
@@ -58,7 +58,7 @@ def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> H
                 result = results.get((topic.topic_id, partition.partition_index))
                 if result is not None and result.error_code:
                     partition.error_code, partition.error_message = result.error_code, result.error_message
-        return AlterShareGroupOffsetsResponse(responses=[*unknown, *alteration.responses])
+        return AlterShareGroupOffsetsResponse(responses=_merged([*unknown, *alteration.responses]))
 
     written = groups.write(
         request.group_id, "share-group-offsets-alter", lambda shard: shard.share.offsets.alter(request.group_id, known)
@@ -77,6 +77,16 @@ def _unknown(topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffset
             for each in topic.partitions
         ],
     )
+
+
+def _merged(topics: list[AlterShareGroupOffsetsResponseTopic]) -> list[AlterShareGroupOffsetsResponseTopic]:
+    """Return one entry per name, with the partitions of all. Mirrors AlterShareGroupOffsetsResponse.Builder."""
+    merged: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
+    for topic in topics:
+        first = merged.setdefault(topic.topic_name, topic)
+        if first is not topic:
+            first.partitions += topic.partitions
+    return list(merged.values())
 
 
 def _refusal(error_code: ErrorCode, message: str | None) -> AlterShareGroupOffsetsResponse:

@@ -15,6 +15,7 @@ from broker_sim.coordinators.groups.share.state_requests import delete_state
 from broker_sim.coordinators.operation_errors import refused
 from broker_sim.share_partitions.share_partition_manager import shares
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import computed_order, hash_order_of_uuids, uuid_hash
 from protocol_specs.messages.delete_share_group_offsets import (
     DeleteShareGroupOffsetsResponse,
     DeleteShareGroupOffsetsResponseTopic,
@@ -46,7 +47,7 @@ def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> 
     def deleted(results: Results, deletion: Deletion) -> Any:
         failed = list(deletion.refused)
         done: list[bytes] = []
-        for topic_id in deletion.partitions:
+        for topic_id in computed_order([each for each, of in deletion.partitions.items() for _ in of], uuid_hash):
             errors = [result for key, result in results.items() if key[0] == topic_id and result.error_code]
             if not errors:
                 done.append(topic_id)
@@ -63,7 +64,7 @@ def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> 
         written = groups.write(
             request.group_id,
             "complete-delete-share-group-offsets",
-            lambda shard: shard.share.offsets.complete_delete(request.group_id, done),
+            lambda shard: shard.share.offsets.complete_delete(request.group_id, hash_order_of_uuids(done)),
         ).deferred
         return written.addCallback(lambda topics: DeleteShareGroupOffsetsResponse(responses=[*topics, *failed]))
 

@@ -19,7 +19,7 @@ from broker_sim.coordinators.operation_errors import client_error, refused
 from broker_sim.share_partitions.share_partition_manager import shares
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order_of_integers
+from protocol_specs.java_hash import computed_order, uuid_hash
 from protocol_specs.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponse,
     DescribeShareGroupOffsetsResponseGroup,
@@ -73,7 +73,7 @@ def _describe(group: DescribeShareGroupOffsetsRequestGroup, context: RequestCont
     if not shares(image):
         return succeed(Group(group_id=group.group_id, error_code=ErrorCode.UNSUPPORTED_VERSION))
     missing: list[Topic] = []
-    wanted: dict[bytes, list[int]] = {}
+    wanted: list[tuple[bytes, list[int]]] = []
     if group.topics is None:
         try:
             known = broker.coordinators.groups.read(
@@ -81,20 +81,29 @@ def _describe(group: DescribeShareGroupOffsetsRequestGroup, context: RequestCont
             )
         except CoordinatorError as error:
             return succeed(_refusal(group.group_id, client_error(error.error_code)))
-        wanted = {topic_id: partitions for topic_id, partitions in ordered(known) if topic_id in image.topics_by_id}
+        wanted = [each for each in ordered(known) if each[0] in image.topics_by_id]
     for topic in group.topics or ():
         found = image.topics.get(topic.topic_name)
         if found is None:
             partitions = [Partition(partition_index=each, start_offset=UNINITIALIZED) for each in topic.partitions]
             missing.append(Topic(topic_name=topic.topic_name, partitions=partitions))
         else:
-            wanted[found.topic_id] = hash_order_of_integers(set(topic.partitions))
+            wanted.append((found.topic_id, topic.partitions))
     if not wanted:
         return succeed(Group(group_id=group.group_id, topics=missing))
-    if not group.group_id or not all(wanted.values()):
+    if not group.group_id or not all(partitions for _, partitions in wanted):
         # The parameters of such a request cannot be made in Kafka.
         return succeed(_refusal(group.group_id, ErrorCode.UNKNOWN_SERVER_ERROR))
-    return _with_offsets(group.group_id, wanted, missing, context)
+    return _with_offsets(group.group_id, _as_read(wanted), missing, context)
+
+
+def _as_read(wanted: list[tuple[bytes, list[int]]]) -> dict[bytes, list[int]]:
+    """Return partitions by topic in the order of the maps of DefaultStatePersister."""
+    order = computed_order([topic_id for topic_id, partitions in wanted for _ in partitions], uuid_hash)
+    return {
+        topic_id: computed_order([index for each, indexes in wanted if each == topic_id for index in indexes], int)
+        for topic_id in order
+    }
 
 
 def _with_offsets(

@@ -22,4 +22,5 @@ HANDLER: Final = ShareStateApi(
     operation=ShareShard.initialize,
     operation_name="initialize-share-group-state",
     failure="Unable to initialize share group state",
+    skips_empty_topics=True,
 ).handler

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.config.values import TRIMMED
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.operation_errors import client_error
@@ -72,7 +73,7 @@ def _as_listed(partitions: list[int]) -> list[int]:
 
 
 def _folded(state: str, *, any_case: bool) -> str:
-    return state.strip().lower() if any_case else state
+    return state.strip(TRIMMED).lower() if any_case else state
 
 
 HANDLER: Final = ApiHandler(handle=handle)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.group_requests import client_info
 from broker_sim.apis.share_requests import is_valid_member
+from broker_sim.config.values import TRIMMED
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
 from broker_sim.coordinators.groups.share.state_requests import initialize_after_heartbeat
 from broker_sim.coordinators.operation_errors import refusal
@@ -59,7 +60,7 @@ def _invalid(request: ShareGroupHeartbeatRequest) -> str | None:
     """Return why a request is malformed. Mirrors throwIfShareGroupHeartbeatRequestIsInvalid."""
     fields = {"MemberId": request.member_id, "GroupId": request.group_id, "RackId": request.rack_id}
     for name, value in fields.items():
-        if value is not None and not value.strip():
+        if value is not None and not value.strip(TRIMMED):
             return f"{name} can't be empty."
     if request.member_epoch == 0 and not request.subscribed_topic_names:
         return "SubscribedTopicNames must be set in first request."

@@ -1,8 +1,8 @@
 """The five APIs of a share coordinator: one operation per share partition of the request (KIP-932). Mirrors the methods
 of ShareCoordinatorService.
 
-An empty request has an empty response. Kafka collects the results in hash tables by topic id and partition, whose order
-the response has. A partition that is repeated has the result of its last operation.
+A request without a group or topics has an empty response. Kafka collects the results in hash tables by topic id and
+partition, whose order the response has. A partition that is repeated has the result of its last operation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.operation_errors import refused
 from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
-from protocol_specs.java_hash import hash_order_by, hash_order_of_uuids
+from protocol_specs.java_hash import computed_order, hash_order_by, uuid_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,8 @@ class ShareStateApi:
     operation_name: str
     failure: str
     """The beginning of the text when the operation cannot be run."""
+    skips_empty_topics: bool = False
+    """True if a topic without partitions is ignored; else the response of a request that has one is empty."""
 
     @property
     def handler(self) -> ApiHandler:
@@ -52,16 +54,18 @@ class ShareStateApi:
 
     def handle(self, request: Any, context: RequestContext) -> HandlerResult:
         """Run the operations and return their results."""
-        if not request.group_id or not request.topics or not all(topic.partitions for topic in request.topics):
+        has_empty_topics = not all(topic.partitions for topic in request.topics)
+        if not request.group_id or not request.topics or (has_empty_topics and not self.skips_empty_topics):
             return self.response()  # type: ignore[no-any-return]
         results: dict[bytes, dict[int, Deferred[Any]]] = {}
-        for topic in request.topics:
+        for topic in (each for each in request.topics if each.partitions):
             of_topic = results.setdefault(topic.topic_id, {})
             for data in topic.partitions:
                 of_topic[data.partition] = self._run(
                     SharePartitionKey(request.group_id, topic.topic_id, data.partition), data, context
                 )
-        topics = [(topic_id, hash_order_by(results[topic_id], int)) for topic_id in hash_order_of_uuids(results)]
+        order = computed_order([topic.topic_id for topic in request.topics for _ in topic.partitions], uuid_hash)
+        topics = [(topic_id, hash_order_by(results[topic_id], int)) for topic_id in order]
         gathered = gatherResults([results[topic_id][index] for topic_id, indexes in topics for index in indexes])
         return gathered.addCallback(self._response, topics)
 

@@ -19,10 +19,11 @@ __all__ = ["groups_by_partition"]
 
 def groups_by_partition(group_ids: Iterable[str], partitions: int) -> dict[int, list[str]]:
     """Return the group ids per partition of `__consumer_offsets`; without the topic all are in partition -1."""
-    found: dict[int, list[str]] = {}
-    for group_id in group_ids:
-        partition = partition_for(group_id, partitions) if partitions else -1
-        found.setdefault(partition, []).append(group_id)
+    given = list(group_ids)
+    places = [partition_for(group_id, partitions) if partitions else -1 for group_id in given]
     topic = Log.CONSUMER_OFFSETS.value
-    order = computed_order(list(found), lambda partition: topic_partition_hash(topic, partition))
-    return {partition: found[partition] for partition in order}
+    order = computed_order(places, lambda partition: topic_partition_hash(topic, partition))
+    found: dict[int, list[str]] = {partition: [] for partition in order}
+    for group_id, partition in zip(given, places, strict=True):
+        found[partition].append(group_id)
+    return found

@@ -313,3 +313,31 @@ def offsets_in_odd_ways(probe: Probe) -> None:
     member.join()
     probe.exchange(alter_offsets(group, {topic: {0: 1}}), 0, note="with members")
     probe.exchange(delete_offsets(group, topic), 0, note="with members")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def topics_that_are_repeated_or_empty(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=2)
+    topic_id = probe.topic_id(topic)
+    group = share_group_of(probe)
+    await_share_coordinator(probe, group, topic_id)
+    for entries in (
+        [("none", [0]), ("none", [0, 1])],
+        [("none", []), ("other", [1]), (topic, [])],
+        [(topic, []), (topic, [])],
+        [(topic, [0]), ("none", [1]), (topic, [1]), ("none", [])],
+        [("", [])],
+        [("", [1]), ("", [0])],
+    ):
+        altering, describing = alter_offsets(group, {}), describe_offsets((group, {}))
+        for name, partitions in entries:
+            altering.topics += alter_offsets(group, {name: dict.fromkeys(partitions, 1)}).topics
+            described = describe_offsets((group, {name: partitions})).groups[0].topics
+            describing.groups[0].topics = [*(describing.groups[0].topics or ()), *(described or ())]
+        probe.exchange(altering, 0, note=str(entries)[:60])
+        probe.exchange(describing, 1, note=str(entries)[:60])
+    for make in (initialize, read, summarize, delete):
+        request: Any = make(group, topic_id)
+        request.topics += make(group, topic_id, 1).topics
+        request.topics[0].partitions = []
+        probe.exchange(request, 0, note=f"{make.__name__}: the first entry has no partitions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.values import TRIMMED
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from protocol_specs.error_codes import ErrorCode
@@ -30,14 +31,14 @@ def check_heartbeat(
 
     `is_preview` is the order of the checks before 4.0, which know no expressions and no member ids of clients.
 
-    With `blanks_are_empty` an id of spaces alone is empty, as since 3.8.
+    With `blanks_are_empty` an id that String.trim leaves nothing of is empty, as since 3.8.
 
     Raises:
         CoordinatorError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR.
     """
 
     def check_not_empty(value: str | None, message: str) -> None:
-        _refuse_if(value is not None and not (value.strip() if blanks_are_empty else value), message)
+        _refuse_if(value is not None and not (value.strip(TRIMMED) if blanks_are_empty else value), message)
 
     names_itself = api_version >= _OWN_MEMBER_IDS_SINCE
     if not is_preview and (names_itself or request.member_epoch > 0 or request.member_epoch == LEAVE_EPOCH):

@@ -115,7 +115,7 @@ class ShareOffsets:
                 each.partition_index: each.start_offset for each in topic.partitions if each.partition_index < count
             }
             if valid:
-                offsets[image.topic_id] = valid
+                offsets.setdefault(image.topic_id, {}).update(valid)
             initializing[image.topic_id] = InitializedTopic(image.name, frozenset(valid), self._context.now_ms())
         records = []
         if initializing:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.values import TRIMMED
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.modern.epoch_member import STATIC_LEAVE_EPOCH
 from broker_sim.metadata.topic_names import (
@@ -62,10 +63,10 @@ def check_heartbeat(request: StreamsGroupHeartbeatRequest) -> None:
         CoordinatorError: INVALID_REQUEST, STREAMS_INVALID_TOPOLOGY.
     """
     _check_supported(request)
-    _refuse_if(not request.member_id.strip(), "MemberId can't be empty.")
-    _refuse_if(not request.group_id.strip(), "GroupId can't be empty.")
-    _refuse_if(request.instance_id is not None and not request.instance_id.strip(), "InstanceId can't be empty.")
-    _refuse_if(request.rack_id is not None and not request.rack_id.strip(), "RackId can't be empty.")
+    _refuse_if(not request.member_id.strip(TRIMMED), "MemberId can't be empty.")
+    _refuse_if(not request.group_id.strip(TRIMMED), "GroupId can't be empty.")
+    _refuse_if(request.instance_id is not None and not request.instance_id.strip(TRIMMED), "InstanceId can't be empty.")
+    _refuse_if(request.rack_id is not None and not request.rack_id.strip(TRIMMED), "RackId can't be empty.")
     if request.member_epoch == 0:
         _check_join(request)
     elif request.member_epoch == STATIC_LEAVE_EPOCH:
