@@ -230,7 +230,7 @@ def groups_that_start_at_the_end(probe: Probe) -> None:
 def groups_that_start_a_while_ago(probe: Probe) -> None:
     topic = known_topic(probe)
     now_ms = int(time.time() * 1000)
-    fill(probe, topic, timed(now_ms - 3 * HOUR_MS), timed(now_ms - HOUR_MS), timed(now_ms))
+    fill(probe, topic, timed(now_ms - 3 * HOUR_MS), timed(now_ms - HOUR_MS), timed(now_ms - 60_000))
     for number, reset in enumerate(
         ("by_duration:PT2H", " by_duration:P+1DT-0H1.5S ", "by_duration:PT0,5s", " earliest ")
     ):
