@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.broker_state import BrokerState
 from broker_sim.cluster import Cluster
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -23,7 +25,7 @@ from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from twisted.internet.defer import Deferred
 
@@ -157,15 +159,28 @@ class FaultyCluster:
                 self.cluster.restart(broker_id)
 
     def move_leader(self, topic: str, partition: int = 0) -> None:
-        """Make the follower of a partition its leader; both replicas are in sync."""
+        """Make the follower of a partition its leader; both replicas are in sync.
+
+        The next leader sends the requests: the former one may be without metadata.
+        """
         known = self.cluster.registration_of(topic, partition)
         replicas = [broker_id for broker_id in BROKERS if broker_id != known.leader] + [known.leader]
         reassigned = [ReassignablePartition(partition_index=partition, replicas=replicas)]
         topics = [ReassignableTopic(name=topic, partitions=reassigned)]
-        self.call(self.running[0], AlterPartitionReassignmentsRequest(topics=topics), 0)
+        self.call(replicas[0], AlterPartitionReassignmentsRequest(topics=topics), 0)
         preferred = [TopicPartitions(topic=topic, partitions=[partition])]
-        self.call(self.running[0], ElectLeadersRequest(topic_partitions=preferred), 2)
+        self.call(replicas[0], ElectLeadersRequest(topic_partitions=preferred), 2)
         self.run(20)
+
+    @contextmanager
+    def without_metadata(self, broker_id: int) -> Iterator[None]:
+        """Hold everything that the controller sends to a broker: it learns of changes at the end."""
+        link = self.cluster.links.link(CONTROLLER_ID, broker_id)
+        link.hold()
+        try:
+            yield
+        finally:
+            link.release()
 
     def close(self) -> None:
         """End all nodes."""

@@ -141,11 +141,14 @@ class DeliveryHistory:
         sent_at_s: float,
         start_offset: int,
     ) -> None:
-        """An acknowledgement has succeeded; records below the start offset are finished by other means."""
+        """An acknowledgement has succeeded; records below the start offset are finished by other means.
+
+        So are deleted records: a former leader may have no start offset any more.
+        """
         for offset, kind in types.items():
             hold = held.get(offset)
             if hold is None:
-                if offset >= start_offset:
+                if offset >= max(start_offset, self.deleted.get(partition, 0)):
                     self.violate(f"{member_id} has acknowledged record {offset} of partition {partition} without it")
                 continue
             if kind is AcknowledgeType.RENEW:

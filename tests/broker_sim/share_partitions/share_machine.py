@@ -9,15 +9,17 @@ by the limit of deliveries.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import hypothesis.strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from broker_sim.coordinators.groups.share.share_group import ShareGroup
 from tests.broker_sim.coordinators.faulty_cluster import BROKERS, OFFSETS_TOPIC
+from tests.broker_sim.coordinators.faulty_group_machine import FaultyGroupMachine, places, waits
 from tests.broker_sim.share_partitions.delivery_history import DeliveryHistory
 from tests.broker_sim.share_partitions.share_client import FetchLimits, Handling, ShareClient
+from tests.broker_sim.share_partitions.share_client_session import MAX_WAIT_MS
 from tests.broker_sim.share_partitions.share_cluster import (
     DELIVERY_LIMIT,
     GROUP,
@@ -35,9 +37,7 @@ if TYPE_CHECKING:
 MEMBERS_MAX = 4
 AT_REST_MS = 180_000
 
-places = st.integers(0, MEMBERS_MAX - 1)
 partitions = st.integers(0, PARTITIONS - 1)
-waits = st.sampled_from([250, 0, 30, 1_000])
 limits = st.builds(
     FetchLimits,
     max_records=st.sampled_from([500, 3, 20]),
@@ -46,17 +46,16 @@ limits = st.builds(
 )
 
 
-class ShareMachine(RuleBasedStateMachine):
+class ShareMachine(FaultyGroupMachine[ShareClient]):
     """The faults of a group's members, of the leaders of its share partitions, and of its coordinators."""
+
+    group_type = ShareGroup
+    group_id = GROUP
 
     def __init__(self) -> None:
         super().__init__()
-        self.clients: list[ShareClient] = []
-        self.cluster: Any = None
         self.start_offsets: dict[int, int] = {}
         self.sources: dict[tuple[int, int], tuple[SharePartition, int]] = {}
-        self.member_epochs: dict[str, int] = {}
-        self.group_epoch = 0
         self._stack = ExitStack()
 
     @initialize(handlings=st.lists(st.sampled_from(Handling), min_size=2, max_size=3))
@@ -70,14 +69,6 @@ class ShareMachine(RuleBasedStateMachine):
             self.member_starts(handling, FetchLimits(), 0)
         self.cluster.run(1_000)
 
-    @property
-    def living(self) -> list[ShareClient]:
-        return [client for client in self.clients if client.alive]
-
-    def _chosen(self, place: int) -> ShareClient | None:
-        living = [client for client in self.living if not client.paused]
-        return living[place % len(living)] if living else None
-
     # Members.
 
     @precondition(lambda self: len(self.living) < MEMBERS_MAX)
@@ -87,39 +78,80 @@ class ShareMachine(RuleBasedStateMachine):
         self.clients.append(ShareClient(self.cluster, self.history, name, handling=handling, limits=limits))
         self.cluster.run(ms)
 
-    @rule(place=places, ms=waits)
-    def member_crashes(self, place: int, ms: int) -> None:
-        client = self._chosen(place)
-        if client is not None:
-            client.crash()
-        self.cluster.run(ms)
-
-    @rule(place=places, ms=waits)
-    def member_leaves(self, place: int, ms: int) -> None:
-        client = self._chosen(place)
-        if client is not None:
-            client.leave()
-        self.cluster.run(ms)
-
     @rule(place=places, handling=st.sampled_from(Handling))
     def member_changes(self, place: int, handling: Handling) -> None:
-        client = self._chosen(place)
+        client = self.chosen(place)
         if client is not None:
             client.handling = handling
 
     @rule(place=places, ms=st.sampled_from([LOCK_MS - 500, LOCK_MS + 500, SESSION_MS + 500]))
     def member_pauses(self, place: int, ms: int) -> None:
-        client = self._chosen(place)
-        if client is not None:
-            client.pause()
-            self.cluster.reactor.callLater(ms / 1000, client.resume)
+        self.pause(place, ms)
 
     @rule(place=places, broker_id=st.sampled_from(BROKERS), ms=waits)
     def member_loses_connection(self, place: int, broker_id: int, ms: int) -> None:
-        client = self._chosen(place)
+        client = self.chosen(place)
         if client is not None:
             client.lose_connection(broker_id)
         self.cluster.run(ms)
+
+    # Members that have lost their records without knowing it.
+
+    @rule(count=st.sampled_from([4, 1, 16]))
+    def member_acknowledges_too_late(self, count: int) -> None:
+        """A member pauses until its locks have expired, and another member has the records."""
+        partition, sharing = self._shared_partition()
+        if partition is not None:
+            self._acquire_for(sharing, partition, count)
+            self.cluster.run(LOCK_MS + 100)
+            sharing[0].resume()
+            self.cluster.run(300)
+
+    @precondition(lambda self: self.cluster.in_sync)
+    @rule(count=st.sampled_from([4, 1, 16]))
+    def member_acknowledges_to_a_former_leader(self, count: int) -> None:
+        """A member pauses until another leader has delivered its records; the former one learns of it later."""
+        partition, sharing = self._shared_partition()
+        former = None if partition is None else self.cluster.leader(TOPIC, partition)
+        if partition is None or former is None or not self.cluster.in_sync:
+            return
+        self._acquire_for(sharing, partition, count)
+        with self.cluster.without_metadata(former):
+            self.cluster.move_leader(TOPIC, partition)
+            for client in sharing[1:]:
+                client.forget_leader(partition)
+            self.cluster.run(400)
+            sharing[0].resume()
+            self.cluster.run(300)
+
+    def _shared_partition(self) -> tuple[int | None, list[ShareClient]]:
+        """Return a partition that several members read, and these; members start if there is none."""
+        for is_last in (False, True):
+            for partition in range(PARTITIONS):
+                sharing = [client for client in self.living if partition in client.assigned and not client.paused]
+                if len(sharing) > 1:
+                    return partition, sharing
+            while len(self.living) < MEMBERS_MAX and not is_last:
+                self.member_starts(Handling.ACCEPT, FetchLimits(), 0)
+            self.cluster.run(2_000)
+        return None, []
+
+    def _acquire_for(self, sharing: list[ShareClient], partition: int, count: int) -> None:
+        """Have the first of several members acquire new records and pause before it accepts them; the others keep them.
+
+        A lock that it renewed instead would not be stored: a former leader would renew it.
+        """
+        late, *others = sharing
+        late.handling = Handling.ACCEPT
+        for client in others:
+            client.handling = Handling.HOLD
+            client.pause()
+        self.cluster.run(MAX_WAIT_MS + 100)
+        self.cluster.produce(partition, count)
+        self.cluster.run(50)
+        late.pause()
+        for client in others:
+            client.resume()
 
     # Records.
 
@@ -136,25 +168,18 @@ class ShareMachine(RuleBasedStateMachine):
         """
         offsets = self.cluster.batch_offsets(partition)
         if offsets:
-            offset = offsets[max(len(offsets) - 1 - back, 0)]
-            deleted = self.history.deleted
-            deleted[partition] = max(deleted.get(partition, 0), offset)
-            self.cluster.delete_records(partition, offset)
+            self._delete(partition, offsets[max(len(offsets) - 1 - back, 0)])
+
+    def _delete(self, partition: int, offset: int) -> None:
+        deleted = self.history.deleted
+        deleted[partition] = max(deleted.get(partition, 0), offset)
+        self.cluster.delete_records(partition, offset)
 
     # Leaders and coordinators.
 
-    @precondition(lambda self: self.cluster.in_sync)
-    @rule(broker_id=st.sampled_from(BROKERS), ms=waits)
-    def broker_is_killed(self, broker_id: int, ms: int) -> None:
-        self.cluster.kill(broker_id)
+    def broker_died(self, broker_id: int) -> None:
         for client in self.living:
             client.broker_died(broker_id)
-        self.cluster.run(ms)
-
-    @precondition(lambda self: len(self.cluster.running) < len(BROKERS))
-    @rule()
-    def broker_starts(self) -> None:
-        self.cluster.start_brokers()
 
     @precondition(lambda self: self.cluster.in_sync)
     @rule(place=st.sampled_from([(TOPIC, 0), (TOPIC, 1), (STATE_TOPIC, 0), (OFFSETS_TOPIC, 0)]), ms=waits)
@@ -180,8 +205,10 @@ class ShareMachine(RuleBasedStateMachine):
         for partition in range(PARTITIONS):
             stored = self.cluster.stored(partition)
             if stored is not None:
-                assert stored.start_offset >= self.start_offsets.get(partition, -1)
-                self.start_offsets[partition] = stored.start_offset
+                # A leader with a gap in the stored state may store the start of the gap again after it is deleted.
+                start_offset = max(stored.start_offset, self.history.deleted.get(partition, -1))
+                assert start_offset >= self.start_offsets.get(partition, -1)
+                self.start_offsets[partition] = start_offset
             for broker_id in BROKERS:
                 self._check_source(partition, broker_id)
 
@@ -205,42 +232,24 @@ class ShareMachine(RuleBasedStateMachine):
                     finished += source.count_from_start(first, last)
         assert source.complete_count == finished, (source.complete_count, finished)
 
-    @invariant()
-    def epochs_only_grow(self) -> None:
-        epochs = None if self.cluster is None else self.cluster.group_epochs(ShareGroup, GROUP)
-        if epochs is None:
-            return
-        group_epoch, members = epochs
-        assert group_epoch >= self.group_epoch
-        self.group_epoch = group_epoch
-        for member_id, epoch in members.items():
-            assert self.member_epochs.get(member_id, 0) <= epoch <= group_epoch
-            self.member_epochs[member_id] = epoch
-
     # At rest.
 
     def teardown(self) -> None:
         try:
-            if self.cluster is not None:
-                self._come_to_rest()
-                self.no_rule_of_deliveries_is_broken()
-                self.start_offsets_only_grow()
-                self.epochs_only_grow()
+            super().teardown()
         finally:
             self._stack.close()
-            if self.cluster is not None:
-                self.cluster.close()
 
-    def _come_to_rest(self) -> None:
+    def come_to_rest(self) -> None:
         """All members accept from now on, until all records are finished."""
-        if len(self.cluster.running) < len(BROKERS):
-            self.cluster.start_brokers()
         for client in self.living:
             client.handling = Handling.ACCEPT
         if not self.living:
             self.member_starts(Handling.ACCEPT, FetchLimits(), 0)
         for _ in range(AT_REST_MS // 1_000):
             self.cluster.run(1_000)
+            for partition in range(PARTITIONS):
+                self._pass_deleted_gap(partition)
             if all(self._is_finished(partition) for partition in range(PARTITIONS)):
                 break
         else:
@@ -248,6 +257,21 @@ class ShareMachine(RuleBasedStateMachine):
         for partition in range(PARTITIONS):
             end_offset = self.cluster.high_watermark(partition)
             assert self.history.lost(partition, end_offset) == []
+        self.no_rule_of_deliveries_is_broken()
+        self.start_offsets_only_grow()
+
+    def _pass_deleted_gap(self, partition: int) -> None:
+        """Delete the finished records after a gap in the stored state, if the records of the gap are deleted.
+
+        Otherwise Kafka delivers no record any more: the recorded case share-fetch-states-with-a-gap-that-is-deleted
+        shows that.
+        """
+        source = self.cluster.share_partition(partition)
+        if source is None or source.read_gap is None or not source.has_read_gap or not len(source.batches):
+            return
+        first, log_start_offset = next(iter(source.batches)), self.cluster.log_start_offset(partition)
+        if source.read_gap.start_offset < min(first.first_offset, log_start_offset):
+            self._delete(partition, first.last_offset + 1)
 
     def _is_finished(self, partition: int) -> bool:
         end_offset = self.cluster.high_watermark(partition)

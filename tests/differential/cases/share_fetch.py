@@ -281,6 +281,24 @@ def states_with_a_gap(probe: Probe) -> None:
     probe.exchange(read(group, topic_id), 0, note="where it starts now")
 
 
+@case(settings=SHARE, releases=ONLY_NEW)
+def states_with_a_gap_that_is_deleted(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1", batches=(5, 4, 4))
+    group = member.group
+    accepted = write(group, topic_id, (5, 8, ACKNOWLEDGED, 1), state_epoch=9, start=0, complete=4)
+    probe.exchange(accepted, 1, note="an earlier leader has finished the second batch")
+    probe.exchange(before(member.topics[0], (0, 5)), 2, note="the first batch")
+    for _ in range(3):
+        member.fetch({topic_id: {0: []}}, max_wait_ms=300, note="the third batch")
+    fill(probe, member.topics[0], batch(b"new"))
+    for _ in range(2):
+        member.fetch({}, max_wait_ms=300, note="a new one")
+    probe.exchange(read(group, topic_id), 0, note="the stored state")
+    probe.exchange(before(member.topics[0], (0, 9)), 2, note="the second batch")
+    for _ in range(2):
+        member.fetch({}, max_wait_ms=300, note="all that is left")
+
+
 @case(settings=LONGER_LOCKS, releases=ONLY_NEW)
 def locks_of_a_group_that_is_forgotten(probe: Probe) -> None:
     topic_id, (member, other) = joined(probe, "m1", "m2", batches=(1, 1, 1))

@@ -100,6 +100,10 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(place=places)
     def member_misses_its_session(self, place: int) -> None:
+        """Another member commits in the next generation before this one commits in its own."""
+        if len(self.living) < 2:
+            self._add(static=False)
+        self.bench.run(REBALANCE_MS)
         client = self._chosen(place)
         if client is not None:
             client.pause()

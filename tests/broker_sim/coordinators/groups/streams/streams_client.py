@@ -45,6 +45,11 @@ class StreamsClient:
         self._in_flight = False
         self._heartbeat()
 
+    @property
+    def owned(self) -> set[Task]:
+        """The active tasks that the coordinator knows and the member has not closed since: a response may be lost."""
+        return self.acknowledged & self.active
+
     # Faults.
 
     def crash(self) -> None:

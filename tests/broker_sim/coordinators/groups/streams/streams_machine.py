@@ -7,15 +7,14 @@ active on one member, and its standby tasks are on other processes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import hypothesis.strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from broker_sim.coordinators.groups.modern.epoch_group import GroupState
 from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.coordinators.groups.streams.tasks import each_task, partitions_of
-from tests.broker_sim.coordinators.faulty_cluster import BROKERS, OFFSETS_TOPIC
+from tests.broker_sim.coordinators.faulty_cluster import OFFSETS_TOPIC
+from tests.broker_sim.coordinators.faulty_group_machine import FaultyGroupMachine, places, waits
 from tests.broker_sim.coordinators.groups.streams.streams_client import StreamsClient
 from tests.broker_sim.coordinators.groups.streams.streams_cluster import (
     GROUP,
@@ -30,22 +29,19 @@ MEMBERS_MAX = 5
 PROCESSES = ("p0", "p1", "p2")
 AT_REST_MS = 6 * (SESSION_MS + REBALANCE_MS)
 
-places = st.integers(0, MEMBERS_MAX - 1)
 processes = st.sampled_from(PROCESSES)
-waits = st.sampled_from([600, 0, 100, 1_500])
 closings = st.sampled_from([1_200, 50, REBALANCE_MS + 1_000])
 
 
-class StreamsMachine(RuleBasedStateMachine):
+class StreamsMachine(FaultyGroupMachine[StreamsClient]):
     """The faults of a group's members and of its coordinator."""
+
+    group_type = StreamsGroup
+    group_id = GROUP
 
     def __init__(self) -> None:
         super().__init__()
-        self.clients: list[StreamsClient] = []
-        self.cluster: Any = None
         self.replicas = 1
-        self.group_epoch = 0
-        self.member_epochs: dict[str, int] = {}
 
     @initialize(members=st.lists(st.tuples(processes, closings), min_size=2, max_size=3))
     def start(self, members: list[tuple[str, int]]) -> None:
@@ -53,14 +49,6 @@ class StreamsMachine(RuleBasedStateMachine):
         for process, close_ms in members:
             self.member_starts(process, close_ms, 100)
         self.cluster.run(2_000)
-
-    @property
-    def living(self) -> list[StreamsClient]:
-        return [client for client in self.clients if client.alive]
-
-    def _chosen(self, place: int) -> StreamsClient | None:
-        living = [client for client in self.living if not client.paused]
-        return living[place % len(living)] if living else None
 
     # Members.
 
@@ -71,48 +59,55 @@ class StreamsMachine(RuleBasedStateMachine):
         self.clients.append(StreamsClient(self.cluster, name, process, close_ms=close_ms))
         self.cluster.run(ms)
 
-    @rule(place=places, ms=waits)
-    def member_crashes(self, place: int, ms: int) -> None:
-        client = self._chosen(place)
-        if client is not None:
-            client.crash()
-        self.cluster.run(ms)
-
-    @rule(place=places, ms=waits)
-    def member_leaves(self, place: int, ms: int) -> None:
-        client = self._chosen(place)
-        if client is not None:
-            client.leave()
-        self.cluster.run(ms)
-
     @rule(place=places, ms=st.sampled_from([SESSION_MS - 500, SESSION_MS + 700, 2 * SESSION_MS]))
     def member_pauses(self, place: int, ms: int) -> None:
-        client = self._chosen(place)
-        if client is not None:
-            client.pause()
-            self.cluster.reactor.callLater(ms / 1000, client.resume)
+        self.pause(place, ms)
 
     @rule(place=places)
     def member_loses_a_response(self, place: int) -> None:
-        client = self._chosen(place)
+        client = self.chosen(place)
         if client is not None:
             client.loses_response = True
 
     @rule(place=places, close_ms=closings)
     def member_changes(self, place: int, close_ms: int) -> None:
-        client = self._chosen(place)
+        client = self.chosen(place)
         if client is not None:
             client.close_ms = close_ms
+
+    # Members whose tasks others await.
+
+    @precondition(lambda self: self.cluster.in_sync and 0 < len(self.living) < MEMBERS_MAX - 1)
+    @rule(place=places, process=processes, moves=st.booleans())
+    def members_join_while_others_close_slowly(self, place: int, process: str, moves: bool) -> None:
+        """Two members join, one of them in a process that has tasks; the coordinator moves before those are closed."""
+        for client in self.living:
+            client.close_ms = REBALANCE_MS - 500
+        known = self.living[place % len(self.living)].process
+        for each in (known, process):
+            self.member_starts(each, 50, 0)
+        for step in range(8):
+            self.cluster.run(250)
+            if moves and step == 3 and self.cluster.in_sync:
+                self.cluster.move_leader(OFFSETS_TOPIC)
+            self.no_task_has_two_owners()
+
+    @precondition(lambda self: self.cluster.in_sync)
+    @rule(place=places)
+    def coordinator_moves_after_a_crash(self, place: int) -> None:
+        """Only the next coordinator can miss the member."""
+        self.member_crashes(place, 0)
+        self.cluster.move_leader(OFFSETS_TOPIC)
 
     # Commits.
 
     @rule(place=places)
     def running_tasks_commit(self, place: int) -> None:
         """A member that the coordinator knows with its epoch commits for the tasks that it runs."""
-        coordinator, client = self.cluster.leader(OFFSETS_TOPIC), self._chosen(place)
+        coordinator, client = self.cluster.leader(OFFSETS_TOPIC), self.chosen(place)
         if coordinator is None or client is None:
             return
-        for task in sorted(client.acknowledged & client.active):
+        for task in sorted(client.owned):
             error_code = self.cluster.commit(coordinator, client.name, client.epoch, task)
             member = self.cluster.member(client.name)
             if member is not None and member.member_epoch == client.epoch > 0:
@@ -130,31 +125,19 @@ class StreamsMachine(RuleBasedStateMachine):
             if self.cluster.group is None or epoch <= 0:
                 return
             member = self.cluster.member(client.name)
-            taken = any(task in other.acknowledged for other in self.living if other is not client)
+            taken = any(task in other.owned for other in self.living if other is not client)
             error_code = self.cluster.commit(coordinator, client.name, epoch, task)
             if member is None or (taken and epoch < member.member_epoch):
                 assert error_code != 0, (client.name, epoch, task)
 
     @rule(place=places)
     def commit_with_a_later_epoch(self, place: int) -> None:
-        coordinator, client = self.cluster.leader(OFFSETS_TOPIC), self._chosen(place)
+        coordinator, client = self.cluster.leader(OFFSETS_TOPIC), self.chosen(place)
         if coordinator is not None and client is not None:
             epoch = self.group_epoch + 1_000
             assert self.cluster.commit(coordinator, client.name, epoch, ("2", 0)) != 0
 
     # Coordinators, topics and configurations.
-
-    @precondition(lambda self: self.cluster.in_sync)
-    @rule(broker_id=st.sampled_from(BROKERS), ms=waits)
-    def broker_is_killed(self, broker_id: int, ms: int) -> None:
-        self.cluster.kill(broker_id)
-        self.cluster.run(ms)
-
-    @precondition(lambda self: len(self.cluster.running) < len(BROKERS))
-    @rule(ms=waits)
-    def broker_starts(self, ms: int) -> None:
-        self.cluster.start_brokers()
-        self.cluster.run(ms)
 
     @precondition(lambda self: self.cluster.in_sync)
     @rule(ms=waits)
@@ -180,16 +163,7 @@ class StreamsMachine(RuleBasedStateMachine):
     # At all times.
 
     @invariant()
-    def epochs_only_grow(self) -> None:
-        epochs = None if self.cluster is None else self.cluster.group_epochs(StreamsGroup, GROUP)
-        if epochs is None:
-            return
-        group_epoch, members = epochs
-        assert group_epoch >= self.group_epoch
-        self.group_epoch = group_epoch
-        for member_id, epoch in members.items():
-            assert self.member_epochs.get(member_id, 0) <= epoch <= group_epoch
-            self.member_epochs[member_id] = epoch
+    def no_member_sees_an_error(self) -> None:
         assert [text for client in self.clients for text in client.violations] == []
 
     @invariant()
@@ -209,26 +183,19 @@ class StreamsMachine(RuleBasedStateMachine):
                 standby |= {(member.process_id, task) for task in each_task(held.standby)}
         assert len(owned) == len(set(owned)), owned
         assert not active & standby
-        acknowledged = [task for client in self.living if client.name in group.members for task in client.acknowledged]
+        acknowledged = [task for client in self.living if client.name in group.members for task in client.owned]
         assert len(acknowledged) == len(set(acknowledged)), sorted(acknowledged)
 
     # At rest.
 
-    def teardown(self) -> None:
-        if self.cluster is None:
-            return
-        try:
-            if len(self.cluster.running) < len(BROKERS):
-                self.cluster.start_brokers()
-            for client in self.living:
-                client.close_ms = 50
-            self.cluster.run(AT_REST_MS)
-            self.epochs_only_grow()
-            self.no_task_has_two_owners()
-            if self.living:
-                self._check_tasks()
-        finally:
-            self.cluster.close()
+    def come_to_rest(self) -> None:
+        for client in self.living:
+            client.close_ms = 50
+        self.cluster.run(AT_REST_MS)
+        self.no_member_sees_an_error()
+        self.no_task_has_two_owners()
+        if self.living:
+            self._check_tasks()
 
     def _check_tasks(self) -> None:
         living, group = self.living, self.cluster.group
