@@ -105,10 +105,10 @@ class ApiKey(enum.IntEnum):
     DELETE_RECORDS = 21, ApiFacts(served=BROKER, client_throttles_since=1)
     INIT_PRODUCER_ID = 22, ApiFacts(served=BROKER, client_throttles_since=1)
     OFFSET_FOR_LEADER_EPOCH = 23, ApiFacts(served=BROKER, client_throttles_since=0)
-    ADD_PARTITIONS_TO_TXN = 24, ApiFacts(client_throttles_since=1)
-    ADD_OFFSETS_TO_TXN = 25, ApiFacts(client_throttles_since=1)
-    END_TXN = 26, ApiFacts(client_throttles_since=1)
-    WRITE_TXN_MARKERS = 27, ApiFacts(cluster_action=True, exempt_from_quotas=True)
+    ADD_PARTITIONS_TO_TXN = 24, ApiFacts(served=BROKER, client_throttles_since=1)
+    ADD_OFFSETS_TO_TXN = 25, ApiFacts(served=BROKER, client_throttles_since=1)
+    END_TXN = 26, ApiFacts(served=BROKER, client_throttles_since=1)
+    WRITE_TXN_MARKERS = 27, ApiFacts(served=BROKER, cluster_action=True, exempt_from_quotas=True)
     TXN_OFFSET_COMMIT = 28, ApiFacts(served=BROKER, client_throttles_since=1)
     DESCRIBE_ACLS = 29, ApiFacts(client_throttles_since=1)
     CREATE_ACLS = 30, ApiFacts(forwardable=True, client_throttles_since=1)
@@ -161,8 +161,8 @@ class ApiKey(enum.IntEnum):
         ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True, client_throttles_since=0),
     )
     UNREGISTER_BROKER = 64, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0)
-    DESCRIBE_TRANSACTIONS = 65
-    LIST_TRANSACTIONS = 66
+    DESCRIBE_TRANSACTIONS = 65, ApiFacts(served=BROKER)
+    LIST_TRANSACTIONS = 66, ApiFacts(served=BROKER)
     ALLOCATE_PRODUCER_IDS = (
         67,
         ApiFacts(served=CONTROLLER, cluster_action=True, forwardable=True, exempt_from_quotas=True),

@@ -237,10 +237,15 @@ def fields_hash(*hashes: int) -> int:
     return value
 
 
-def hash_set_order(hashes: Iterable[int]) -> list[int]:
-    """The places of elements in the order in which a Scala mutable.HashSet that grew with them lists them."""
+def hash_set_order(hashes: Iterable[int], *, copied: int = 0) -> list[int]:
+    """The places of elements in the order in which a Scala mutable.HashSet that grew with them lists them.
+
+    `copied` is the number of elements, repetitions included, from which it was made at once.
+    """
     given = [value & _INT32_MASK ^ (value & _INT32_MASK) >> 16 for value in hashes]
     table = _SMALLEST_TABLE
+    if copied:
+        table = 1 << max(int((copied + 1) / _LOAD_FACTOR) - 1, 4).bit_length()
     while len(given) >= table * _LOAD_FACTOR:
         table *= 2
 

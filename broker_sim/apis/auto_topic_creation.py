@@ -79,7 +79,7 @@ def _creatable(name: str, config: BrokerConfig, brokers: int) -> CreatableTopic:
                 "unclean.leader.election.enable": "false",
                 "compression.type": "uncompressed",
                 "cleanup.policy": "compact",
-                "min.insync.replicas": config.transaction_state_log_min_isr,
+                "min.insync.replicas": _min_isr("transaction.state.log.min.isr", config, brokers),
                 "segment.bytes": config.transaction_state_log_segment_bytes,
             },
         )
@@ -123,6 +123,13 @@ def _replication_factor(name: str, config: BrokerConfig, brokers: int) -> int:
     value = config[name]
     assert isinstance(value, int)
     return value if name in config.overrides else min(value, brokers)
+
+
+def _min_isr(name: str, config: BrokerConfig, brokers: int) -> int:
+    """Return the configured value; the default of 2 is limited likewise where brokers do not do it (KIP-966)."""
+    value = config[name]
+    assert isinstance(value, int)
+    return value if name in config.overrides or config.behaviour.min_isr_within_replicas else min(value, brokers)
 
 
 def _topic(name: str, partitions: object, replication_factor: object, configs: dict[str, object]) -> CreatableTopic:

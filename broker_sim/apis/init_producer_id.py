@@ -1,9 +1,8 @@
-"""InitProducerId (api key 22): a producer id and epoch for an idempotent producer (KIP-98).
+"""InitProducerId (api key 22): a producer id and epoch for an idempotent or a transactional producer (KIP-98).
 
-Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. The first request of a broker's run is
-COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids; before 3.6 it waits for them. Transactional ids
-need the transaction coordinator, which is not simulated yet: they are checked as Kafka does, then refused with
-UNSUPPORTED_VERSION, which clients take as fatal.
+Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. v4 has PRODUCER_FENCED, where lower
+versions have INVALID_PRODUCER_EPOCH. Any broker serves producers without a transactional id; the first request of a
+broker's run is COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids; before 3.6 it waits for them.
 
 Mirrors KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
 """
@@ -12,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from twisted.logger import Logger
-
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
+from broker_sim.coordinators.transactions.producers import NO_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch, ProducerResult
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdResponse
 
@@ -25,17 +24,35 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 
-NO_PRODUCER_ID: Final = -1
-NO_PRODUCER_EPOCH: Final = -1
-
-_log = Logger()
+_FENCED: Final = NewFencedError(since=4)
 
 
 def handle(request: InitProducerIdRequest, context: RequestContext) -> Message | Deferred[Message]:
-    """Give the next id of this broker's block, always with epoch 0."""
-    refused = _refuse(request, context)
-    if refused is not None:
-        return _refused(refused)
+    """Give the next id of this broker's block, or the next epoch of a transactional id."""
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
+        return _refused(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id is None:
+        return _without_transactions(context)
+    if not request.transactional_id:
+        return _refused(ErrorCode.INVALID_REQUEST)
+    if not 0 < request.transaction_timeout_ms <= context.broker.config.transaction_max_timeout_ms:
+        return _refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+    written = context.broker.coordinators.transactions.init_producer_id(
+        request.transactional_id,
+        request.transaction_timeout_ms,
+        None if request.producer_id == NO_PRODUCER_ID else expected,
+    )
+    return responded(
+        written,
+        Named(request.transactional_id, expected),
+        context,
+        lambda result: _response(result, context),
+        lambda error_code: _refused(_FENCED.of(error_code, context)),
+    )
+
+
+def _without_transactions(context: RequestContext) -> Message | Deferred[Message]:
     config, ids = context.broker.config, context.broker.producer_ids
     if config.behaviour.producer_ids_are_waited_for:
         return ids.generate_within(config.request_timeout_ms).addCallback(_response_of)
@@ -48,28 +65,23 @@ def _response_of(producer_id: int | ErrorCode) -> Message:
     return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
 
 
-def _refuse(request: InitProducerIdRequest, context: RequestContext) -> ErrorCode | None:
-    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
-        return ErrorCode.INVALID_REQUEST
-    if request.transactional_id is None:
-        return None
-    if not request.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    if not 0 < request.transaction_timeout_ms <= context.broker.config.transaction_max_timeout_ms:
-        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    _log.warn("Transactions are not simulated: transactional id {id!r} is refused", id=request.transactional_id)
-    return ErrorCode.UNSUPPORTED_VERSION
+def _response(result: ProducerResult, context: RequestContext) -> Message:
+    return InitProducerIdResponse(
+        error_code=_FENCED.of(result.error_code, context),
+        producer_id=result.producer_id,
+        producer_epoch=result.producer_epoch,
+    )
 
 
-def _refused(error_code: ErrorCode) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=error_code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+def _refused(error_code: ErrorCode) -> Message:
+    return InitProducerIdResponse(error_code=error_code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_EPOCH)
 
 
 def error_response(
     request: InitProducerIdRequest,  # noqa: ARG001 - the response has nothing of it
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
-) -> InitProducerIdResponse:
+) -> Message:
     """The whole request fails."""
     return _refused(error_code)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from twisted.internet.defer import Deferred
+
 from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
@@ -22,12 +24,13 @@ from broker_sim.apis.produce_validation import (
     TOPIC_IDS_LOWEST,
     VALID_ACKS,
     is_plain_batch,
-    is_transactional,
     is_unreadable,
     partition_error,
     producer_ids_readable,
+    transactional_batch,
     whole_request_error,
 )
+from broker_sim.apis.transaction_verification import Support, Verified, verified
 from broker_sim.log.append_results import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -43,12 +46,11 @@ from protocol_specs.messages.produce import (
 from protocol_specs.uuids import ZERO_UUID, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from twisted.internet.defer import Deferred
+    from collections.abc import Callable, Iterable, Mapping
 
     from broker_sim.apis.handler_result import Response
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
     from protocol_specs.message import Buffer, Message
     from protocol_specs.messages.produce import ProduceRequest
 
@@ -56,8 +58,16 @@ __all__ = ["ProducePartitions", "error_response"]
 
 CURRENT_LEADER_LOWEST: Final = 10
 ADMIN_CLIENT_ID: Final = "__admin_client"
-COORDINATOR_UNAVAILABLE: Final = (
-    "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
+ABORTABLE_LOWEST: Final = 11
+ADDS_PARTITIONS_LOWEST: Final = 12
+TWO_PRODUCERS: Final = "Transactional records contained more than one producer ID"
+NOT_ADDED: Final = "Partition was not added to the transaction"
+UNVERIFIED: Final = "Unable to verify the partition has been added to the transaction."
+_UNVERIFIED: Final = (
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
 )
 
 PartitionOutcome: TypeAlias = "tuple[bytes, PartitionAppend]"
@@ -76,7 +86,9 @@ class ProducePartitions:
         "fails_request",
         "invalid",
         "needs_checks",
+        "producers",
         "request",
+        "sequences",
         "topic_ids",
         "unknown_ids",
         "unknown_partitions",
@@ -96,6 +108,10 @@ class ProducePartitions:
         self.unknown_ids: dict[bytes, dict[int, None]] = {}
         """Topic id -> partitions."""
         self.topic_ids: dict[str, bytes] = {}
+        self.sequences: dict[TopicPartition, int] = {}
+        """The first sequence of the records of a transaction, by partition."""
+        self.producers: dict[ProducerIdAndEpoch, None] = {}
+        """The producers of these records."""
         self.fails_request = False
         """True if a record set fails the whole request."""
         self.needs_checks = False
@@ -162,11 +178,13 @@ class ProducePartitions:
             if not producer_ids_readable(record_sets):
                 return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
         if request.transactional_id is not None:
-            for key, records in list(self.entries.items()):
-                if is_transactional(records):
-                    del self.entries[key]
-                    error = ErrorCode.NOT_ENOUGH_REPLICAS
-                    self.failed.append(PartitionAppend(key, error_code=error, error_message=COORDINATOR_UNAVAILABLE))
+            for key, records in self.entries.items():
+                found = transactional_batch(records)
+                if found is not None:
+                    producer, self.sequences[key] = found
+                    self.producers[producer] = None
+            if len(self.producers) > 1 and behaviour.transactions_are_verified:
+                return error_response(request, context, ErrorCode.INVALID_PRODUCER_ID_MAPPING, TWO_PRODUCERS)
         return None
 
     def append(
@@ -183,8 +201,49 @@ class ProducePartitions:
             self._refuse_internal_topics()
             if not entries:
                 return []
+        if not self.sequences:
+            return self._append({}, on_local_append)
+        [producer] = self.producers
+        sequences = {key: sequence for key, sequence in self.sequences.items() if key in entries}
+        found = verified(self.context, self.request.transactional_id, producer, sequences, self._support)
+        if isinstance(found, Deferred):
+            return found.addCallback(self._append_verified, on_local_append)
+        return self._append_verified(found, on_local_append)
+
+    @property
+    def _support(self) -> Support:
+        version = self.context.api_version
+        if version >= ADDS_PARTITIONS_LOWEST:
+            return Support.ADDS_PARTITIONS
+        return Support.ABORTABLE if version >= ABORTABLE_LOWEST else Support.DEFAULT
+
+    def _append_verified(
+        self, found: Verified, on_local_append: Callable[[list[PartitionAppend]], None] | None
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        """Append to the partitions of the transaction; errors that older producers give up at are retriable ones."""
+        adds = self._support is Support.ADDS_PARTITIONS
+        for key, error in found.errors.items():
+            del self.entries[key]
+            if error in _UNVERIFIED or (error is ErrorCode.CONCURRENT_TRANSACTIONS and not adds):
+                message = f"{UNVERIFIED} Underlying error: {error.name}"
+                self.failed.append(PartitionAppend(key, ErrorCode.NOT_ENOUGH_REPLICAS, error_message=message))
+            else:
+                text = NOT_ADDED if error is ErrorCode.INVALID_TXN_STATE else None
+                self.failed.append(PartitionAppend(key, error_code=error, error_message=text))
+        return self._append(found.guards, on_local_append)
+
+    def _append(
+        self,
+        guards: Mapping[TopicPartition, object],
+        on_local_append: Callable[[list[PartitionAppend]], None] | None,
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         return self.context.broker.replica_manager.append_records(
-            self.context.request_id, self.request.timeout_ms, self.request.acks, list(entries.items()), on_local_append
+            self.context.request_id,
+            self.request.timeout_ms,
+            self.request.acks,
+            list(self.entries.items()),
+            on_local_append,
+            guards=guards,
         )
 
     def _refuse_internal_topics(self) -> None:

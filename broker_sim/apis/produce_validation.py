@@ -11,6 +11,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
@@ -33,6 +34,7 @@ __all__ = [
     "is_unreadable",
     "partition_error",
     "producer_ids_readable",
+    "transactional_batch",
     "whole_request_error",
 ]
 
@@ -47,6 +49,7 @@ HEADER_SIZE_UP_TO_MAGIC: Final = 17
 RECORD_OVERHEAD_V0: Final = 14
 RECORD_BATCH_OVERHEAD: Final = 61
 END_OF_PRODUCER_ID: Final = 51
+END_OF_SEQUENCE: Final = 57
 NO_PRODUCER_ID: Final = -1
 MAGIC_V2: Final = 2
 INT32_MAX: Final = 2**31 - 1
@@ -60,7 +63,8 @@ BATCHES_LOWEST_PRODUCE: Final = 3
 
 SIZE_MAGIC_ATTRIBUTES: Final = struct.Struct(">i4xb4xh")
 _SIZE: Final = struct.Struct(">i")
-_PRODUCER_ID: Final = struct.Struct(">q")
+_PRODUCER: Final = struct.Struct(">qhi")
+"""Producer id, epoch and base sequence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +173,18 @@ def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
     )
 
 
-def is_transactional(records: memoryview | bytes | None) -> bool:
-    """True if the first batch belongs to a producer's transaction; Kafka does not verify one without a producer id."""
+def transactional_batch(records: memoryview | bytes | None) -> tuple[ProducerIdAndEpoch, int] | None:
+    """Return the producer of the first batch and its sequence, None if it belongs to no transaction.
+
+    Kafka does not verify a batch without a producer id.
+    """
     first = None if records is None else _batch_at(records, 0)
-    if records is None or not isinstance(first, _Batch) or first.magic != MAGIC_V2 or first.size < END_OF_PRODUCER_ID:
-        return False
-    (producer_id,) = _PRODUCER_ID.unpack_from(records, END_OF_PRODUCER_ID - _PRODUCER_ID.size)
-    return bool(first.attributes & TRANSACTIONAL) and producer_id > NO_PRODUCER_ID
+    if records is None or not isinstance(first, _Batch) or first.magic != MAGIC_V2 or first.size < END_OF_SEQUENCE:
+        return None
+    producer_id, producer_epoch, sequence = _PRODUCER.unpack_from(records, END_OF_SEQUENCE - _PRODUCER.size)
+    if not first.attributes & TRANSACTIONAL or producer_id <= NO_PRODUCER_ID:
+        return None
+    return ProducerIdAndEpoch(producer_id, producer_epoch), sequence
 
 
 def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt | None:

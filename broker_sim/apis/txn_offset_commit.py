@@ -1,24 +1,27 @@
 """TxnOffsetCommit (api key 28): commit the offsets of a group within a transaction (KIP-98).
 
-Versions: v2 leader epochs, v3 member ids and generations (KIP-447), v4 and v5 the transaction protocol of KIP-890. The
-transaction coordinator verifies the transaction first (KIP-890, `transaction.partition.verification.enable`); it is not
-simulated yet and knows no transaction. Precedence: unknown topics and partitions (3), an empty group id (24), since 4.0
-no offsets topic (15: the verification finds no partition), the coordinator's state (14, 16), the transaction (15 while
-no transaction topic exists, else 49), the group's checks, the length of the metadata (12).
-Mirrors KafkaApis.handleTxnOffsetCommitRequest and
-GroupCoordinatorService.commitTransactionalOffsets.
+Versions: v2 leader epochs, v3 member ids and generations (KIP-447), v4 TRANSACTION_ABORTABLE (KIP-1050); v5 adds the
+partition of `__consumer_offsets` to the transaction, which takes the place of AddOffsetsToTxn (KIP-890).
+Precedence: unknown topics and partitions (3), an empty group id (24), the leader of the group's partition (15, 16), the
+verification of the transaction (KIP-890), the coordinator's state (14, 16), the group's checks, the length of the
+metadata (12). Mirrors KafkaApis.handleTxnOffsetCommitRequest and GroupCoordinatorService.commitTransactionalOffsets.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from twisted.internet.defer import Deferred
+
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
+from broker_sim.apis.transaction_verification import Support, Verified, verified
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
-from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
+from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
+from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
+from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
@@ -26,6 +29,7 @@ from protocol_specs.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from protocol_specs.records.batch_peek import NO_SEQUENCE
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -39,9 +43,8 @@ if TYPE_CHECKING:
 
 LOADING_SINCE: Final = 2
 """Producers before this version crash on COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
+ABORTABLE_SINCE: Final = 4
 ADDS_PARTITION_SINCE: Final = 5
-"""The coordinator adds the partition to the transaction, which takes the place of AddOffsetsToTxn (KIP-890)."""
-VERIFICATION: Final = "transaction.partition.verification.enable"
 
 Commits = list[tuple["Named", TxnOffsetCommitRequestPartition]]
 
@@ -67,30 +70,57 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
 
     if not request.group_id:
         return respond([ErrorCode.INVALID_GROUP_ID] * len(commits))
-    verifies_first = _verifies(context) and not (in_maps or is_first_preview(context.broker.config))
-    if verifies_first and GROUP_METADATA_TOPIC_NAME not in image.topics:
-        return respond([ErrorCode.COORDINATOR_NOT_AVAILABLE] * len(commits))
-    written = context.broker.coordinators.groups.write(
-        request.group_id,
-        "txn-commit-offset",
-        lambda shard: _commit(shard, request, commits, context),
-        producer=(request.producer_id, request.producer_epoch),
-    )
-    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, len(commits), context)))
-    return result
+    config = context.broker.config
+    groups = context.broker.coordinators.groups
+    producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+
+    def refuse(error: CoordinatorError) -> Message:
+        return respond(refused_commits(error, len(commits), context))
+
+    def commit(guard: object | None) -> Message | Deferred[Message]:
+        written = groups.write(
+            request.group_id,
+            "txn-commit-offset",
+            lambda shard: _commit(shard, request, commits, context),
+            producer=producer,
+            guard=guard,
+        )
+        result: Message | Deferred[Message] = written.then(respond, refuse)
+        return result
+
+    if is_first_preview(config):
+        return commit(None)  # it does not verify: the log refuses what is not in a transaction
+    try:
+        if in_maps:
+            # The group stays when the verification fails.
+            groups.read(request.group_id, lambda shard, _: shard.classic.existing_or_created(request.group_id))
+        partition = TopicPartition(GROUP_METADATA_TOPIC_NAME, groups.partition_for(request.group_id))
+    except CoordinatorError as error:
+        return refuse(error)
+    found = verified(context, request.transactional_id, producer, {partition: NO_SEQUENCE}, _support(context))
+
+    def commit_verified(found: Verified) -> Message | Deferred[Message]:
+        error = found.errors.get(partition)
+        if error is None:
+            return commit(found.guards.get(partition))
+        return refuse(CoordinatorError(error))
+
+    if isinstance(found, Deferred):
+        late: Deferred[Message] = found.addCallback(commit_verified)
+        return late
+    return commit_verified(found)
+
+
+def _support(context: RequestContext) -> Support:
+    if context.api_version >= ADDS_PARTITION_SINCE:
+        return Support.ADDS_PARTITIONS
+    return Support.ABORTABLE if context.api_version >= ABORTABLE_SINCE else Support.DEFAULT
 
 
 def _commit(
     shard: GroupShard, request: TxnOffsetCommitRequest, commits: Commits, context: RequestContext
 ) -> CoordinatorResult[list[ErrorCode]]:
-    if uses_old_coordinator(context.broker.config):
-        shard.classic.existing_or_created(request.group_id)  # it stays when the verification fails
-    is_verified = shard.offsets.has_open_transaction(request.producer_id) or not _verifies(context)
-    appends_unverified = is_first_preview(context.broker.config)
-    if not (is_verified or appends_unverified):
-        _verify(request, context)
-    is_new = shard.groups.get(request.group_id) is None
-    result = shard.offsets.commit_transactional(
+    return shard.offsets.commit_transactional(
         group_id=request.group_id,
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
@@ -98,37 +128,16 @@ def _commit(
         commits=[
             OffsetCommit(
                 topic=name,
-                topic_id=topic_id,
+                topic_id=ZERO_UUID,  # records of transactions have no topic ids
                 partition=partition.partition_index,
                 offset=partition.committed_offset,
                 leader_epoch=partition.committed_leader_epoch,
                 metadata=partition.committed_metadata,
             )
-            for (name, topic_id), partition in commits
+            for (name, _), partition in commits
         ],
         api_version=context.api_version,
     )
-    if appends_unverified and not is_verified and result.records:
-        if is_new:
-            shard.groups.remove(request.group_id)
-        raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)  # the log refuses the batch
-    return result
-
-
-def _verify(request: TxnOffsetCommitRequest, context: RequestContext) -> None:
-    """Raise unless the producer has a transaction. Mirrors AddPartitionsToTxnManager."""
-    if TRANSACTION_STATE_TOPIC_NAME not in context.broker.metadata_cache.image.topics:
-        raise CoordinatorError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if not request.transactional_id:
-        raise CoordinatorError(ErrorCode.INVALID_REQUEST)
-    raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-
-
-def _verifies(context: RequestContext) -> bool:
-    config = context.broker.config
-    if context.api_version >= ADDS_PARTITION_SINCE:
-        return True
-    return bool(config.behaviour.transactions_are_verified and config[VERIFICATION])
 
 
 def _index(partition: TxnOffsetCommitRequestPartition) -> int:

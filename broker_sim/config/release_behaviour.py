@@ -184,6 +184,13 @@ class ReleaseBehaviour:
     offset_fetch_of_no_groups_hangs: bool = _since("3.0", "4.1")
     """OffsetFetch without groups never gets a response (else an empty one)."""
 
+    transactions_are_in_java_sets: bool = _since("4.2")
+    """A transaction lists its partitions in the order of a HashSet, and its start ends with a new epoch (else the
+    orders of Scala's sets, and DescribeTransactions has the start of the last transaction)."""
+    pending_transaction_counts_last: bool = _until("4.0")
+    """AddPartitionsToTxn checks the producer before it refuses because of a pending change (else after)."""
+    unverified_transactions_are_abortable: bool = _since("3.8")
+    """A partition that is not in its transaction is TRANSACTION_ABORTABLE (KIP-1050; else INVALID_TXN_STATE)."""
     transactions_are_verified: bool = _since("3.6")
     """A log takes transactional records only after a verification by the transaction coordinator (KIP-890)."""
     coordinators_transactions_are_verified: bool = _since("3.7")

@@ -427,6 +427,47 @@ class OffsetRemoved(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class TransactionStateChanged(TrafficEvent):
+    """A transactional id has another state, or its transaction other partitions: the record is replicated.
+
+    `partitions` are those of the transaction: `orders-0, orders-3`. `reason` is the cause of its end: EndTxn, a fence,
+    a time-out.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: str
+    previous: str
+    partitions: str
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class TransactionMarkerWritten(TrafficEvent):
+    """The leader of a partition has written the marker that ends a producer's transaction there."""
+
+    producer_id: int
+    producer_epoch: int
+    topic: str
+    partition: int
+    committed: bool
+    coordinator_epoch: int
+    error: str
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class TransactionRequestRefused(Event):
+    """A producer's request is refused by the transaction coordinator: it is fenced, or too early."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    api: str
+    error: str
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ZooKeeperSessionExpired(Event):
     """A broker's session at ZooKeeper has ended, and its registration is gone."""
 

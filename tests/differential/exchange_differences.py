@@ -23,48 +23,26 @@ class Verdict(Enum):
 
 
 NOT_SERVED: Final = "the API is not implemented yet"
-TRANSACTIONS: Final = "transactions are not implemented yet"
-GROUPS: Final = "the logs of groups and transactions are not implemented yet"
-EARLIER_GROUPS: Final = "the recorded cluster had a group before the conversation, and one of a transaction"
-PARTITIONS: Final = "the order of partitions of the offsets topic, whose number the recording does not state"
+EARLIER_GROUPS: Final = "the recorded cluster had a group before the conversation"
+EARLIER_RECORDS: Final = "the recorded cluster had records of a group before the conversation"
+RETENTION: Final = (
+    "the retention of the recorded cluster has removed the records before the marker, whose times are old"
+)
 WAITS: Final = "the recorded conversation waited until the share partition was initialized"
 
 OPEN: Final[dict[tuple[str, str, int], str]] = {
-    **{
-        (release, case, api_key): TRANSACTIONS
-        for release in ("3.7.2", "4.3.1")
-        for case, api_key in (
-            ("init producer id: transactional, second time raises epoch", 22),
-            ("init producer id: wrong pid", 22),
-            ("produce: transactional", 0),
-            ("produce: transactional to a partition not added", 0),
-            ("fetch read committed with an open transaction", 1),
-            ("fetch read committed after abort", 1),
-            ("describe producers", 61),
-        )
-    },
-    ("4.3.1", "produce v12: transactional to a partition not added", 0): TRANSACTIONS,
-    ("4.3.1", "delete records: -1", 21): TRANSACTIONS,
-    ("4.3.1", "produce: for the share group", 0): TRANSACTIONS,
     **{
         (release, case, api_key): reason
         for release in ("3.7.2", "4.3.1")
         for case, api_key, reason in (
             ("list groups", 16, EARLIER_GROUPS),
             ("list groups after that", 16, EARLIER_GROUPS),
-            ("txn offset commit", 28, TRANSACTIONS),
-            ("offset fetch: pending transactional, require stable", 9, TRANSACTIONS),
+            ("describe log dirs: all", 35, EARLIER_RECORDS),
         )
     },
-    ("4.3.1", "describe groups", 15): PARTITIONS,
     ("4.3.1", "share heartbeat: keep alive", 76): WAITS,
     ("4.3.1", "share group describe", 77): WAITS,
-    ("4.3.1", "share fetch: next", 78): TRANSACTIONS,
-    ("4.3.1", "share acknowledge: accept", 79): TRANSACTIONS,
-    ("4.3.1", "share acknowledge: the same again", 79): TRANSACTIONS,
-    ("4.3.1", "share group offsets describe", 90): TRANSACTIONS,
-    ("3.7.2", "describe log dirs: all", 35): GROUPS,
-    ("4.3.1", "describe log dirs: all", 35): GROUPS,
+    ("4.3.1", "produce: for the share group", 0): RETENTION,
 }
 """Release, case and API key -> why our response still differs from the real one."""
 

@@ -57,6 +57,18 @@ class Exchange:
         return self.case, self.api_key, self.version
 
 
+PRODUCER_IDS_BEGIN: Final = "init producer id: no transactional id"
+FIRST_INITIALIZATION: Final = Exchange(
+    release="",
+    listener="broker",
+    case="init producer id: transactional, first time",
+    api_key=ApiKey.INIT_PRODUCER_ID,
+    version=4,
+    request={"transactionalId": "tx1", "transactionTimeoutMs": 10_000, "producerId": -1, "producerEpoch": -1},
+    response=None,
+)
+
+
 @cache
 def exchanges(release: str) -> tuple[Exchange, ...]:
     """Every recorded exchange of a release, in the order in which they happened."""
@@ -94,6 +106,9 @@ class Replay:
 
     def run(self, exchange: Exchange) -> tuple[Any, Any]:
         """Send the request again; return our response and the real broker's, both normalised."""
+        if exchange.case == PRODUCER_IDS_BEGIN:
+            # The recorded cluster had given this transactional id its producer once before: it has id 0.
+            self._exchange(FIRST_INITIALIZATION)
         ours = self._exchange(exchange)
         theirs = exchange.response
         if isinstance(ours, str) or isinstance(theirs, str):

@@ -48,14 +48,18 @@ def write_records(probe: Probe, topic: str, key: str, *, note: str = "", skipped
     probe.write(note=f"records of {topic}{', ' + note if note else ''}", response=steady(records))
 
 
-def write_batches(probe: Probe, topic: str, key: str, *, note: str = "") -> None:
-    """Write down the batches of an internal topic with a record whose key has this text: headers, records in order."""
+def write_batches(probe: Probe, topic: str, key: str, *, note: str = "", spelled: bool = True) -> None:
+    """Write down the batches of an internal topic with a record whose key has this text: headers, records in order.
+
+    Records that are not to be `spelled` are not written down.
+    """
     batches = []
     for data in _read_all(probe, topic):
         for header, view in iterate_any(data):
             found = [_spell_record(probe, record) for record in read_any(bytes(view)) if _is_of(record, key.encode())]
             if found:
-                batches.append({name: getattr(header, name) for name in HEADER_FIELDS} | {"records": found})
+                records = {"records": found} if spelled else {}
+                batches.append({name: getattr(header, name) for name in HEADER_FIELDS} | records)
     probe.write(note=f"batches of {topic}{', ' + note if note else ''}", response=batches)
 
 
@@ -70,10 +74,10 @@ def await_tombstone(probe: Probe, topic: str, key: str) -> None:
             return
 
 
-def find_records(probe: Probe, topic: str, key: str) -> list[str]:
-    """Return the records of an internal topic whose key has this text, by partition in the order of the log."""
+def records_of(probe: Probe, topic: str, key: str) -> list[tuple[bytes, bytes | None]]:
+    """Return keys and values of the records whose key has this text, by partition in the order of the log."""
     return [
-        _spell_record(probe, record)
+        (bytes(record.key), None if record.value is None else bytes(record.value))
         for data in _read_all(probe, topic)
         for record in read_any_record_set(data)
         if _is_of(record, key.encode())
@@ -82,12 +86,12 @@ def find_records(probe: Probe, topic: str, key: str) -> list[str]:
 
 def raw_records(probe: Probe, topic: str, key: str) -> list[tuple[int, bytes | None]]:
     """Return type and value of the records of an internal topic whose key has this text, in the order of the log."""
-    return [
-        (int.from_bytes(bytes(record.key)[:2]), None if record.value is None else bytes(record.value))
-        for data in _read_all(probe, topic)
-        for record in read_any_record_set(data)
-        if _is_of(record, key.encode())
-    ]
+    return [(int.from_bytes(encoded[:2]), value) for encoded, value in records_of(probe, topic, key)]
+
+
+def find_records(probe: Probe, topic: str, key: str) -> list[str]:
+    """Return the records of an internal topic whose key has this text, by partition in the order of the log."""
+    return [_spell(probe, *record) for record in records_of(probe, topic, key)]
 
 
 def steady(records: list[str]) -> list[str]:

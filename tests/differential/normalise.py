@@ -40,7 +40,15 @@ _IDENTITIES = (
     "key",
     "apiKey",
 )
-_TIMES = ("logAppendTimeMs", "timestamp", "lastTimestamp")
+_TIMES = (
+    "logAppendTimeMs",
+    "timestamp",
+    "lastTimestamp",
+    "transactionStartTimeMs",
+    "transactionStartTimestampMs",
+    "transactionLastUpdateTimestampMs",
+)
+_PRODUCER_IDS = ("producerId", "previousProducerId", "nextProducerId")
 _TEXTS = ("errorMessage", "batchIndexErrorMessage")
 _RANDOM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """What a coordinator draws for a member without an id (java.util.UUID)."""
@@ -62,6 +70,11 @@ class Normaliser:
     def __init__(self) -> None:
         self._topics: dict[str, str] = {to_text(ZERO_UUID): "<zero id>", to_text(METADATA_TOPIC_UUID): "<metadata id>"}
         self._random_ids: dict[str, str] = {}
+        self._producers: dict[int, str] = {}
+
+    def know_producer(self, producer_id: int, name: str) -> None:
+        """From now on write `<producer NAME>` for this producer id of a batch."""
+        self._producers[producer_id] = f"<producer {name}>"
 
     def know_topic(self, name: str, topic_id: bytes) -> None:
         """From now on write `<id of NAME>` for this id."""
@@ -80,8 +93,8 @@ class Normaliser:
             return _NAMED[key]
         if key == "topicId":
             return self._topics.get(value, value)
-        if key == "producerId" and isinstance(value, int) and value >= 0:
-            return "<producer id>"
+        if key in _PRODUCER_IDS and isinstance(value, int) and value >= 0:
+            return self._producers.get(value, "<producer id>")
         if key == "sessionId" and value:
             return "<session id>"
         if key == "finalizedFeaturesEpoch" and value >= 0:
@@ -139,7 +152,9 @@ class Normaliser:
             for header, view in iterate_any(data):
                 compressed |= header.is_compressed
                 shape = _batch if isinstance(header, BatchHeader) else _message
-                shown.append(shape(header, bytes(view)))
+                spelled = shape(header, bytes(view))
+                producer = self._producers.get(spelled.get("producer_id", -1))
+                shown.append(spelled if producer is None else spelled | {"producer_id": producer})
                 end += len(view)
         except (CorruptRecordBatch, UnsupportedMagic):
             pass

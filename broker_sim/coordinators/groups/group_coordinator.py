@@ -91,11 +91,12 @@ class GroupCoordinator:
         operation: Callable[[GroupShard], CoordinatorResult[Any]],
         *,
         producer: Producer = NO_PRODUCER,
+        guard: object | None = None,
     ) -> PendingWrite:
         """Run a write operation of a group; it completes with a CoordinatorError if it is refused."""
         partitions = self.partitions
         partition = partition_for(group_id, partitions) if partitions else -1
-        return self.runtime.write(partition, name, operation, producer=producer)
+        return self.runtime.write(partition, name, operation, producer=producer, guard=guard)
 
     def read(self, group_id: str, operation: Callable[[GroupShard, int], Any]) -> Any:
         """Return `operation(shard, committed offset)` of a group.

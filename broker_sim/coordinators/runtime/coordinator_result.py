@@ -30,3 +30,5 @@ class CoordinatorResult(NamedTuple, Generic[T]):
     """All records are in one batch; False for clean-ups, which may span batches."""
     batch_starts: frozenset[int] = frozenset()
     """The places in `records` at which another batch starts, if they are not atomic."""
+    timeout_ms: int | None = None
+    """How long the write waits for its replicas, if not as long as the runtime's writes do."""

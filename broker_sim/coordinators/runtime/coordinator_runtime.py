@@ -64,6 +64,11 @@ class CoordinatorRuntime(Generic[S]):
         """The partitions whose shards are here and not closed, in order."""
         return sorted(self._runners)
 
+    @property
+    def is_loading(self) -> bool:
+        """True while a shard replays its log."""
+        return any(runner.state is ShardState.LOADING for runner in self._runners.values())
+
     def shard(self, partition: int) -> S | None:
         """Return the shard of a partition if it is active, for reports and tests."""
         runner = self._runners.get(partition)
@@ -78,13 +83,14 @@ class CoordinatorRuntime(Generic[S]):
         operation: Callable[[S], CoordinatorResult[Any]],
         *,
         producer: Producer = NO_PRODUCER,
+        guard: object | None = None,
         timeout_ms: int | None = None,
     ) -> PendingWrite:
-        """Run a write operation; `producer` is that of transactional records."""
+        """Run a write operation; `producer` is that of transactional records, `guard` that of their verification."""
         runner = self._runners.get(partition)
         if runner is None:
             return _refused()
-        return runner.write(name, operation, producer, timeout_ms)
+        return runner.write(name, operation, producer, guard, timeout_ms)
 
     def write_everywhere(self, name: str, operation: Callable[[S], CoordinatorResult[Any]]) -> list[Deferred[Any]]:
         """Run a write operation in every shard."""

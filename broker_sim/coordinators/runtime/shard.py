@@ -40,9 +40,17 @@ class ShardContext:
     """The surroundings of one shard: its partition, timers, snapshots and host."""
 
     def __init__(
-        self, *, partition: int, host: CoordinatorHost, timers: CoordinatorTimers, snapshots: SnapshotRegistry
+        self,
+        *,
+        partition: int,
+        leader_epoch: int,
+        host: CoordinatorHost,
+        timers: CoordinatorTimers,
+        snapshots: SnapshotRegistry,
     ) -> None:
         self.partition = partition
+        self.leader_epoch = leader_epoch
+        """The epoch of the leadership for which the shard was loaded: the coordinator epoch."""
         self.host = host
         self.timers = timers
         self.snapshots = snapshots

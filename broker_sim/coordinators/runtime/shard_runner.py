@@ -128,6 +128,8 @@ class ShardRunner(Generic[S]):
         """Replay the log, from the next iteration of the reactor on. An epoch that is not greater is ignored."""
         if leader_epoch <= self.leader_epoch or self.state in (ShardState.LOADING, ShardState.ACTIVE):
             self.leader_epoch = max(self.leader_epoch, leader_epoch)
+            if self._context is not None:
+                self._context.leader_epoch = self.leader_epoch
             return
         self.leader_epoch = leader_epoch
         self._start_loading()
@@ -137,6 +139,7 @@ class ShardRunner(Generic[S]):
         self._snapshots = SnapshotRegistry()
         self._context = ShardContext(
             partition=self.topic_partition.partition,
+            leader_epoch=self.leader_epoch,
             host=self._host,
             timers=self._timers,
             snapshots=self._snapshots,
@@ -260,11 +263,12 @@ class ShardRunner(Generic[S]):
         name: str,
         operation: Callable[[S], CoordinatorResult[Any]],
         producer: Producer = NO_PRODUCER,
+        guard: object | None = None,
         timeout_ms: int | None = None,
     ) -> PendingWrite:
         """Run a write operation; the result completes with its response or a CoordinatorError."""
         write = PendingWrite(self._settings().write_timeout_ms if timeout_ms is None else timeout_ms)
-        self.run(lambda: self._write(name, operation, write, producer))
+        self.run(lambda: self._write(name, operation, write, producer, guard))
         return write
 
     def _write(
@@ -273,6 +277,7 @@ class ShardRunner(Generic[S]):
         operation: Callable[[S], CoordinatorResult[Any]],
         write: PendingWrite,
         producer: Producer,
+        guard: object | None,
     ) -> None:
         try:
             result = operation(self.check_active())
@@ -285,6 +290,8 @@ class ShardRunner(Generic[S]):
             return
         write.response = result.response
         write.on_committed = result.on_committed
+        if result.timeout_ms is not None:
+            write.timeout_ms = result.timeout_ms
         if not result.records:
             self._complete_without_records(write)
             return
@@ -305,7 +312,7 @@ class ShardRunner(Generic[S]):
             return
         linger_ms = self._settings().linger_ms
         if producer != NO_PRODUCER or linger_ms <= 0:
-            self.flush()
+            self.flush(guard)
         elif self._linger_call is None:
             self._linger_call = self._host.reactor.callLater(linger_ms / 1000, self._lingered)
 
@@ -357,26 +364,31 @@ class ShardRunner(Generic[S]):
         self._linger_call = None
         self.run(self.flush)
 
-    def flush(self) -> CoordinatorError | None:
-        """Append the open batch; return the error with which its operations have failed."""
+    def flush(self, guard: object | None = None) -> CoordinatorError | None:
+        """Append the open batch; return the error with which its operations have failed.
+
+        `guard` is that of a batch whose transaction was verified.
+        """
         if self._linger_call is not None:
             self._linger_call.cancel()
             self._linger_call = None
         batch = self._batch
         if batch is None:
             return None
-        error = self._append(batch.build(), batch.records_count, batch.writes)
+        error = self._append(batch.build(), batch.records_count, batch.writes, guard)
         if error is None:
             self._batch = None
         elif self.state is ShardState.ACTIVE:
             self._revert(error)
         return error
 
-    def _append(self, data: bytes, records_count: int, writes: list[PendingWrite]) -> CoordinatorError | None:
+    def _append(
+        self, data: bytes, records_count: int, writes: list[PendingWrite], guard: object | None = None
+    ) -> CoordinatorError | None:
         base_offset = self.last_written_offset
         self._appending = True
         try:
-            appended = self._host.replica_manager.append_as_coordinator(self.topic_partition, data)
+            appended = self._host.replica_manager.append_as_coordinator(self.topic_partition, data, guard=guard)
         finally:
             self._appending = False
         if appended.error_code:

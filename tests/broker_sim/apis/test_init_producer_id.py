@@ -60,7 +60,7 @@ def test_id_that_the_producer_has_is_not_kept(bench: Callable[..., ApiBench]) ->
         (make_request("x", transaction_timeout_ms=0), 50),
         (make_request("x", transaction_timeout_ms=900_001), 50),
         (make_request("x", producer_id=7), 42),
-        (make_request("x"), 35),
+        (make_request("x"), 16),
     ],
 )
 def test_bad_input_is_refused(bench: Callable[..., ApiBench], request_: InitProducerIdRequest, error_code: int) -> None:

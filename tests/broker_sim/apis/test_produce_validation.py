@@ -4,9 +4,9 @@ import pytest
 
 from broker_sim.apis.produce_validation import (
     is_plain_batch,
-    is_transactional,
     partition_error,
     producer_ids_readable,
+    transactional_batch,
     whole_request_error,
 )
 from protocol_specs.error_codes import ErrorCode
@@ -106,10 +106,10 @@ def test_a_transaction_without_its_id_is_not_authorised() -> None:
     assert refusal is not None
     assert refusal.error_code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert whole_request_error(request(batch(), transactional, transactional_id="t")) is None
-    assert is_transactional(transactional)
-    assert not is_transactional(batch())
+    assert transactional_batch(transactional) == ((1, 0), 0)
+    assert transactional_batch(batch()) is None
     # Only producers with an id are verified: Kafka takes this one as a plain batch.
-    assert not is_transactional(batch(is_transactional=True))
+    assert transactional_batch(batch(is_transactional=True)) is None
 
 
 def test_a_batch_too_short_for_a_producer_id_is_found() -> None:

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
-from tests.differential.case import RELEASES, case
+from tests.differential.case import case
 from tests.differential.cases.find_coordinator import TRANSACTION, await_coordinator
 from tests.differential.probe import attempts
 from tests.differential.requests import all_versions
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
-
-
-LATER = dict.fromkeys(RELEASES, "transactional ids need the transaction coordinator, which is not implemented yet")
 
 
 def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields: int) -> InitProducerIdRequest:
@@ -100,7 +97,7 @@ def await_transactions(probe: Probe) -> None:
                 break
 
 
-@case(pending=LATER)
+@case()
 def transactional_ids(probe: Probe) -> None:
     await_transactions(probe)
     for version in range(6):
@@ -116,7 +113,7 @@ def timeouts_of_transactional_ids(probe: Probe) -> None:
             probe.exchange(init(probe.name, timeout_ms), version, note=str(timeout_ms))
 
 
-@case(pending=LATER)
+@case()
 def ids_given_with_a_transactional_id(probe: Probe) -> None:
     await_transactions(probe)
     probe.exchange(init(probe.name, producer_id=5, producer_epoch=0), 4, note="a new transactional id")

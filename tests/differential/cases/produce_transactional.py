@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.differential.case import RELEASES, case
+from tests.differential.case import case
 from tests.differential.cases.init_producer_id import await_transactions, init
 from tests.differential.requests import batch, idempotent, produce, produce_all, read_back
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
-LATER = dict.fromkeys(RELEASES, "transactions are not implemented yet")
 
-
-@case(pending=LATER)
+@case()
 def a_partition_that_is_not_in_the_transaction(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic()
@@ -25,7 +23,7 @@ def a_partition_that_is_not_in_the_transaction(probe: Probe) -> None:
     read_back(probe, topic)
 
 
-@case(pending=LATER)
+@case()
 def ids_without_init_producer_id(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic()
@@ -36,7 +34,7 @@ def ids_without_init_producer_id(probe: Probe) -> None:
     read_back(probe, topic)
 
 
-@case(pending=LATER)
+@case()
 def transactional_and_plain_batches_together(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic(partitions=2)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @case(settings=NO_DELAY)
 def requests_that_are_wrong(probe: Probe) -> None:
+    await_transactions(probe)
     topic = probe.topic()
     group = group_of(probe)
     for version in all_versions(TxnOffsetCommitRequest):
@@ -36,6 +37,7 @@ def requests_that_are_wrong(probe: Probe) -> None:
 
 @case(settings=NO_DELAY)
 def members_that_are_wrong(probe: Probe) -> None:
+    await_transactions(probe)
     topic = probe.topic()
     member = stable_one(probe, group_of(probe))
     for version in (3, 4, 5):

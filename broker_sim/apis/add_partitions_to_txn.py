@@ -1,0 +1,185 @@
+"""AddPartitionsToTxn (api key 24): add partitions to transactions, or verify that they are in them (KIP-98, KIP-890).
+
+Versions: up to v3 a producer adds partitions of one transaction. v2 has PRODUCER_FENCED, where lower versions have
+INVALID_PRODUCER_EPOCH. From v4 on brokers send it, for several transactions at once, to verify what producers write; a
+request without any gets no response. v5 has TRANSACTION_ABORTABLE.
+
+A partition that may not be added fails all others with OPERATION_NOT_ATTEMPTED: one that does not exist (3), one of an
+internal topic for a producer (29). One result for all partitions repeats the partitions of the request. Mirrors
+KafkaApis.handleAddPartitionsToTxnRequest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred, gatherResults, succeed
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.auto_topic_creation import is_internal
+from broker_sim.apis.handler_result import NoResponse
+from broker_sim.apis.transaction_requests import Named, NewFencedError, note_refusal, responded
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.transactions.partition_sets import in_set_order
+from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
+from broker_sim.coordinators.transactions.transaction_metadata import TRANSACTIONS_V2
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
+from protocol_specs.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    ResponseAddPartitionsToTxnPartitionResult,
+    ResponseAddPartitionsToTxnTopicResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Message
+    from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
+
+BATCHES_SINCE: Final = 4
+_FENCED: Final = NewFencedError(since=2)
+
+Results = list[tuple[str, list[tuple[int, ErrorCode]]]]
+"""Topics with their partitions and errors."""
+
+
+def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> HandlerResult:
+    """Add or verify the partitions of each transaction; the response waits for all."""
+    if context.api_version < BATCHES_SINCE:
+        producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+        named = Named(request.v3_and_below_transactional_id, producer)
+        results = _add(named, request.v3_and_below_topics, context, client_version=0)
+        return results.addCallback(_single) if isinstance(results, Deferred) else _single(results)
+    if not request.transactions:
+        return NoResponse.STAY_MUTED  # the response follows the last of them
+    found = [_results_of(transaction, context) for transaction in request.transactions]
+    waiting = [each if isinstance(each, Deferred) else succeed(each) for each in found]
+    return gatherResults(waiting).addCallback(_batched, request)
+
+
+def _results_of(transaction: AddPartitionsToTxnTransaction, context: RequestContext) -> Results | Deferred[Results]:
+    named = Named(transaction.transactional_id, ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch))
+    if transaction.verify_only:
+        return _verify(named, transaction.topics, context)
+    return _add(named, transaction.topics, context, client_version=TRANSACTIONS_V2)
+
+
+def _add(
+    named: Named, topics: Sequence[Any], context: RequestContext, *, client_version: int
+) -> Results | Deferred[Results]:
+    partitions = _partitions(topics)
+    refused = _refused(partitions, context)
+    if refused:
+        return _by_topic(refused)
+    if not named.transactional_id:
+        return _alike(topics, ErrorCode.INVALID_REQUEST)
+    return responded(
+        context.broker.coordinators.transactions.add_partitions(
+            named.transactional_id, named.producer, partitions, client_version
+        ),
+        named,
+        context,
+        lambda _: _alike(topics, ErrorCode.NONE),
+        lambda error_code: _alike(topics, _FENCED.of(error_code, context)),
+    )
+
+
+def _verify(named: Named, topics: Sequence[Any], context: RequestContext) -> Results:
+    partitions = _partitions(topics)
+    refused = _refused(partitions, context)
+    if refused:
+        return _by_topic(refused)
+    if not named.transactional_id:
+        return _by_topic(dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST))
+    broker = context.broker
+    try:
+        found = broker.coordinators.transactions.verify_partitions(named.transactional_id, named.producer, partitions)
+    except CoordinatorError as error:
+        note_refusal(named, context, error.error_code)
+        return _by_topic(dict.fromkeys(partitions, error.error_code))
+    abortable = broker.config.behaviour.unverified_transactions_are_abortable
+    missing = ErrorCode.TRANSACTION_ABORTABLE if abortable else ErrorCode.INVALID_TXN_STATE
+    return _by_topic(
+        {each: ErrorCode.NONE if there else missing for each, there in zip(partitions, found, strict=True)}
+    )
+
+
+def _partitions(topics: Sequence[Any]) -> list[TopicPartition]:
+    return list(dict.fromkeys(TopicPartition(topic.name, index) for topic in topics for index in topic.partitions))
+
+
+def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> dict[TopicPartition, ErrorCode]:
+    """Return the errors of all partitions if one may not be added."""
+    image = context.broker.metadata_cache.image
+    errors = {}
+    for partition in partitions:
+        if context.api_version < BATCHES_SINCE and is_internal(partition.topic, context.broker.config):
+            errors[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif image.partition(*partition) is None:
+            errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    others = {each: ErrorCode.OPERATION_NOT_ATTEMPTED for each in partitions if each not in errors}
+    return errors | others if errors else {}
+
+
+def _alike(topics: Sequence[Any], error_code: ErrorCode) -> Results:
+    return [(topic.name, [(index, error_code) for index in topic.partitions]) for topic in topics]
+
+
+def _by_topic(errors: Mapping[TopicPartition, ErrorCode]) -> Results:
+    topics: dict[str, list[tuple[int, ErrorCode]]] = {}
+    for partition in in_set_order(errors, java=False):
+        topics.setdefault(partition.topic, []).append((partition.partition, errors[partition]))
+    return [(topic, topics[topic]) for topic in hash_order(topics)]
+
+
+def _single(results: Results) -> Message:
+    return AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=[
+            ResponseAddPartitionsToTxnTopicResult(
+                name=topic,
+                results_by_partition=[
+                    ResponseAddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error_code)
+                    for index, error_code in errors
+                ],
+            )
+            for topic, errors in results
+        ]
+    )
+
+
+def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Message:
+    return AddPartitionsToTxnResponse(
+        results_by_transaction=[
+            AddPartitionsToTxnResult(
+                transactional_id=transaction.transactional_id,
+                topic_results=[
+                    AddPartitionsToTxnTopicResult(
+                        name=topic,
+                        results_by_partition=[
+                            AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error_code)
+                            for index, error_code in errors
+                        ],
+                    )
+                    for topic, errors in results
+                ],
+            )
+            for transaction, results in zip(request.transactions, found, strict=True)
+        ]
+    )
+
+
+def error_response(request: AddPartitionsToTxnRequest, context: RequestContext, error_code: ErrorCode) -> Message:
+    """The whole request fails: up to v3 every partition has the error."""
+    if context.api_version < BATCHES_SINCE:
+        return _single(_alike(request.v3_and_below_topics, error_code))
+    return AddPartitionsToTxnResponse(error_code=error_code)
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

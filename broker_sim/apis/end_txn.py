@@ -1,0 +1,72 @@
+"""EndTxn (api key 26): commit or abort the transaction of a producer (KIP-98).
+
+Versions: v2 has PRODUCER_FENCED, where lower versions have INVALID_PRODUCER_EPOCH. v5 is of transactions v2 (KIP-890):
+it increments the epoch, also when it aborts nothing, and the response has the producer of the next transaction. The
+response is sent when the end is decided, before any marker is written.
+
+Mirrors KafkaApis.handleEndTxnRequest and TransactionCoordinator.handleEndTransaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
+from broker_sim.coordinators.transactions.producers import NO_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch
+from broker_sim.coordinators.transactions.transaction_metadata import TRANSACTIONS_V2
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.end_txn import EndTxnResponse
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.coordinators.transactions.producers import ProducerResult
+    from protocol_specs.message import Message
+    from protocol_specs.messages.end_txn import EndTxnRequest
+
+TRANSACTIONS_V2_SINCE: Final = 5
+_FENCED: Final = NewFencedError(since=2)
+
+
+def handle(request: EndTxnRequest, context: RequestContext) -> Message | Deferred[Message]:
+    """Decide the end of the transaction; its markers follow."""
+    if not request.transactional_id:
+        return _refused(ErrorCode.INVALID_REQUEST)
+    producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+    written = context.broker.coordinators.transactions.end(
+        request.transactional_id,
+        producer,
+        commit=request.committed,
+        client_version=TRANSACTIONS_V2 if context.api_version >= TRANSACTIONS_V2_SINCE else 0,
+    )
+    return responded(
+        written,
+        Named(request.transactional_id, producer),
+        context,
+        _response,
+        lambda error_code: _refused(_FENCED.of(error_code, context)),
+    )
+
+
+def _response(result: ProducerResult) -> Message:
+    return EndTxnResponse(
+        error_code=result.error_code, producer_id=result.producer_id, producer_epoch=result.producer_epoch
+    )
+
+
+def _refused(error_code: ErrorCode) -> Message:
+    return EndTxnResponse(error_code=error_code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_EPOCH)
+
+
+def error_response(
+    request: EndTxnRequest,  # noqa: ARG001 - the response has nothing of it
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> Message:
+    """The whole request fails."""
+    return _refused(error_code)
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -1,0 +1,1 @@
+"""The transaction coordinator: transactional ids and the ends of their transactions (KIP-98, KIP-890)."""

@@ -1,0 +1,283 @@
+"""The markers that a coordinator sends to the leaders of a transaction's partitions. Mirrors
+TransactionMarkerChannelManager with its TxnMarkerQueue, and TransactionMarkerRequestCompletionHandler.
+
+Markers wait in a queue per broker. A round takes all of a queue into one WriteTxnMarkers; a broker has at most one in
+flight. Markers of partitions without a live leader wait for a change of the metadata. A marker that fails goes to the
+present leader, for ever; a transaction whose markers are all written is completed by a last record.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from twisted.logger import Logger
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.transactions.transaction_errors import log_error
+from broker_sim.coordinators.transactions.transaction_state import TransactionState
+from broker_sim.links.node_links import LinkFailure
+from protocol_specs.api_key import ApiKey
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from broker_sim.coordinators.runtime.pending_writes import PendingWrite
+    from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata, TransactionTarget
+    from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
+    from broker_sim.links.node_links import NodeLinks
+    from broker_sim.metadata.metadata_cache import MetadataCache
+    from broker_sim.metadata.metadata_image import MetadataImage
+    from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.messages.write_txn_markers import WriteTxnMarkersResponse
+    from protocol_specs.releases import Release
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["MarkerChannel", "MarkerHost"]
+
+RETRY_BACKOFF_MS: Final = 50
+_RETRIED: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+_ABANDONED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
+"""Another producer or coordinator has gone on: the transaction is not completed by this one."""
+_log = Logger()
+
+
+class MarkerHost(Protocol):
+    """The parts of its broker that the channel uses."""
+
+    id: int
+    links: NodeLinks
+    metadata_cache: MetadataCache
+    reactor: IReactor
+    release: Release
+
+    def now_ms(self) -> int:
+        """Return the broker's own wall clock, in milliseconds since the epoch."""
+
+
+class CompleteEnd(Protocol):
+    """Runs the last write of a transaction; returns None if the shard is not the present one of its partition."""
+
+    def __call__(
+        self, partition: int, shard: TransactionShard, operation: Callable[[Any], CoordinatorResult[None]]
+    ) -> PendingWrite | None: ...
+
+
+class _Ending:
+    """A prepared transaction, and the change that completes it."""
+
+    __slots__ = ("epoch", "metadata", "producer_id", "shard", "target")
+
+    def __init__(self, shard: TransactionShard, metadata: TransactionMetadata, target: TransactionTarget) -> None:
+        self.shard = shard
+        self.metadata = metadata
+        self.target = target
+        self.producer_id = metadata.producer_id
+        self.epoch = metadata.producer_epoch
+
+    def marker(self, partitions: Iterable[TopicPartition]) -> WritableTxnMarker:
+        topics: dict[str, list[int]] = {}
+        for topic, index in partitions:
+            topics.setdefault(topic, []).append(index)
+        return WritableTxnMarker(
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
+            coordinator_epoch=self.shard.coordinator_epoch,
+            transaction_result=self.target.state is TransactionState.COMPLETE_COMMIT,
+            transaction_version=self.metadata.client_version,
+            topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=indexes) for topic, indexes in topics.items()],
+        )
+
+
+class MarkerChannel:
+    """The endings of one broker's transactions, by their transactional id."""
+
+    def __init__(self, host: MarkerHost, complete: CompleteEnd) -> None:
+        self._host = host
+        self._complete = complete
+        self._endings: dict[str, _Ending] = {}
+        self._queues: dict[int, list[tuple[_Ending, list[TopicPartition]]]] = {}
+        self._without_leader: list[tuple[_Ending, list[TopicPartition]]] = []
+        self._in_flight: dict[int, None] = {}
+        self._calls: dict[IDelayedCall, None] = {}
+        self._stopped = False
+
+    def send_markers(self, shard: TransactionShard, metadata: TransactionMetadata) -> None:
+        """Send a marker to each partition of a prepared transaction, and complete it when all are written."""
+        ending = _Ending(shard, metadata, metadata.prepare_complete(self._host.now_ms()))
+        self._endings[metadata.transactional_id] = ending
+        self._enqueue(ending, list(metadata.partitions))
+        self._complete_if_written(ending)
+
+    def drop(self, partition: int) -> None:
+        """Forget the endings of a partition of the transaction log; its next coordinator sends their markers."""
+        for transactional_id, ending in list(self._endings.items()):
+            if ending.shard.context.partition == partition:
+                del self._endings[transactional_id]
+
+    def apply_image(self, image: MetadataImage) -> None:
+        """Send markers whose partitions had no leader."""
+        del image
+        waiting, self._without_leader = self._without_leader, []
+        for ending, partitions in waiting:
+            self._enqueue(ending, partitions)
+
+    def stop(self) -> None:
+        """End with the process: nothing is sent any more."""
+        self._stopped = True
+        for call in self._calls:
+            call.cancel()
+        self._calls.clear()
+
+    # Queues.
+
+    def _is_current(self, ending: _Ending) -> bool:
+        return self._endings.get(ending.metadata.transactional_id) is ending
+
+    def _enqueue(self, ending: _Ending, partitions: list[TopicPartition]) -> None:
+        if not self._is_current(ending):
+            return
+        image = self._host.metadata_cache.image
+        leaders: dict[int, list[TopicPartition]] = {}
+        for partition in partitions:
+            registration = image.partition(*partition)
+            if registration is None:
+                ending.metadata.partitions.pop(partition, None)  # deleted: its records are not read any more
+            else:
+                leader = registration.leader if image.is_active(registration.leader) else -1
+                leaders.setdefault(leader, []).append(partition)
+        for leader, led in leaders.items():
+            if leader < 0:
+                self._without_leader.append((ending, led))
+            else:
+                self._queues.setdefault(leader, []).append((ending, led))
+                self._plan(leader, 0)
+        self._complete_if_written(ending)
+
+    def _plan(self, broker_id: int, delay_ms: float) -> None:
+        if broker_id not in self._in_flight and not self._stopped:
+            self._in_flight[broker_id] = None
+            self._later(delay_ms, lambda: self._send(broker_id))
+
+    def _later(self, delay_ms: float, function: Callable[[], None]) -> None:
+        def run() -> None:
+            del self._calls[call]
+            function()
+
+        call = self._host.reactor.callLater(delay_ms / 1000, run)
+        self._calls[call] = None
+
+    # Requests.
+
+    def _send(self, broker_id: int) -> None:
+        entries = [entry for entry in self._queues.pop(broker_id, []) if self._is_current(entry[0])]
+        if not entries:
+            del self._in_flight[broker_id]
+            return
+        request = WriteTxnMarkersRequest(markers=[ending.marker(partitions) for ending, partitions in entries])
+        host = self._host
+        version = host.release.api_versions[ApiKey.WRITE_TXN_MARKERS].highest
+        sent = host.links.send(host.id, broker_id, request, version=version)
+        sent.addCallbacks(
+            lambda response: self._responded(broker_id, entries, response),
+            lambda failure: self._failed(broker_id, entries, failure),
+        )
+
+    def _responded(
+        self, broker_id: int, entries: list[tuple[_Ending, list[TopicPartition]]], response: WriteTxnMarkersResponse
+    ) -> None:
+        self._sent(broker_id)
+        # Results of one producer are in one element, also those of several markers.
+        errors = {
+            (marker.producer_id, topic.name, result.partition_index): ErrorCode(result.error_code)
+            for marker in response.markers
+            for topic in marker.topics
+            for result in topic.partitions
+        }
+        for ending, partitions in entries:
+            if self._is_current(ending):
+                results = {each: errors[ending.producer_id, each.topic, each.partition] for each in partitions}
+                self._take_results(ending, results)
+
+    def _take_results(self, ending: _Ending, results: dict[TopicPartition, ErrorCode]) -> None:
+        failed: list[TopicPartition] = []
+        for partition, error_code in results.items():
+            if error_code in _RETRIED:
+                failed.append(partition)
+            elif error_code in _ABANDONED:
+                _log.info(
+                    "broker {broker_id}: marker of {transactional_id} refused partition={partition} error={error}",
+                    broker_id=self._host.id,
+                    transactional_id=ending.metadata.transactional_id,
+                    partition=partition,
+                    error=error_code.name,
+                )
+                del self._endings[ending.metadata.transactional_id]
+                return
+            else:
+                # Also a log whose format has no markers: it is not waited for.
+                ending.metadata.partitions.pop(partition, None)
+        if failed:
+            self._later(RETRY_BACKOFF_MS, lambda: self._enqueue(ending, failed))
+        self._complete_if_written(ending)
+
+    def _failed(self, broker_id: int, entries: list[tuple[_Ending, list[TopicPartition]]], failure: Failure) -> None:
+        failure.trap(LinkFailure)
+
+        def again() -> None:
+            for ending, partitions in entries:
+                self._enqueue(ending, partitions)
+
+        self._sent(broker_id)
+        if not self._stopped:
+            self._later(RETRY_BACKOFF_MS, again)
+
+    def _sent(self, broker_id: int) -> None:
+        del self._in_flight[broker_id]
+        if broker_id in self._queues:
+            self._plan(broker_id, 0)
+
+    # Completion.
+
+    def _complete_if_written(self, ending: _Ending) -> None:
+        if self._is_current(ending) and not ending.metadata.partitions:
+            del self._endings[ending.metadata.transactional_id]
+            self._write_completion(ending)
+
+    def _write_completion(self, ending: _Ending) -> None:
+        shard, metadata, target = ending.shard, ending.metadata, ending.target
+        written = self._complete(shard.context.partition, shard, lambda shard: shard.complete_end(metadata, target))
+        if written is not None:
+            written.deferred.addErrback(lambda failure: self._not_completed(ending, failure))
+
+    def _not_completed(self, ending: _Ending, failure: Failure) -> None:
+        error = failure.value
+        assert isinstance(error, CoordinatorError), error
+        error_code = log_error(error.error_code)
+        if error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE and not self._stopped:
+            self._later(RETRY_BACKOFF_MS, lambda: self._write_completion(ending))
+        else:
+            _log.warn(
+                "broker {broker_id}: {transactional_id} is not completed: {error}",
+                broker_id=self._host.id,
+                transactional_id=ending.metadata.transactional_id,
+                error=error_code.name,
+            )

@@ -1,0 +1,199 @@
+"""A broker's requests to transaction coordinators, to verify that partitions are in a transaction, or to add them
+(KIP-890). Mirrors AddPartitionsToTxnManager.
+
+A broker has one request per coordinator in flight. Meanwhile others wait, at most one per transactional id: of two with
+the same epoch the earlier one fails with NETWORK_EXCEPTION, which its producer repeats; an older epoch is fenced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.coordinators.runtime.coordinator_record import Log
+from broker_sim.links.node_links import LinkFailure
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
+    from broker_sim.links.node_links import NodeLinks
+    from broker_sim.metadata.metadata_cache import MetadataCache
+    from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
+    from protocol_specs.releases import Release
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["PartitionErrors", "PartitionVerifier", "VerifierHost"]
+
+BATCHES_SINCE: Final = 4
+_TOPIC: Final = Log.TRANSACTION_STATE.value
+
+PartitionErrors = dict[TopicPartition, ErrorCode]
+"""The partitions that are not in the transaction, each with the reason."""
+
+
+class VerifierHost(Protocol):
+    """The parts of its broker that the verifier uses."""
+
+    id: int
+    links: NodeLinks
+    metadata_cache: MetadataCache
+    reactor: IReactor
+    release: Release
+
+
+class _Verification:
+    __slots__ = ("adds", "partitions", "producer", "transactional_id", "verified")
+
+    def __init__(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Sequence[TopicPartition], *, adds: bool
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer = producer
+        self.partitions = partitions
+        self.adds = adds
+        self.verified: Deferred[PartitionErrors] = Deferred()
+
+    def fail(self, error_code: ErrorCode) -> None:
+        self.verified.callback(dict.fromkeys(self.partitions, error_code))
+
+    def transaction(self) -> AddPartitionsToTxnTransaction:
+        topics: dict[str, list[int]] = {}
+        for topic, index in self.partitions:
+            topics.setdefault(topic, []).append(index)
+        return AddPartitionsToTxnTransaction(
+            transactional_id=self.transactional_id,
+            producer_id=self.producer.producer_id,
+            producer_epoch=self.producer.producer_epoch,
+            verify_only=not self.adds,
+            topics=[AddPartitionsToTxnTopic(name=topic, partitions=indexes) for topic, indexes in topics.items()],
+        )
+
+
+class PartitionVerifier:
+    """The verifications of one broker, by coordinator."""
+
+    def __init__(self, host: VerifierHost, partition_for: Callable[[str], int]) -> None:
+        self._host = host
+        self._partition_for = partition_for
+        self._waiting: dict[int, dict[str, _Verification]] = {}
+        self._in_flight: dict[int, None] = {}
+        self._calls: dict[IDelayedCall, None] = {}
+        self._stopped = False
+
+    def verify(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Sequence[TopicPartition], *, adds: bool
+    ) -> Deferred[PartitionErrors]:
+        """Verify that partitions are in a transaction, or add them: `adds`, for transactions v2."""
+        verification = _Verification(transactional_id, producer, partitions, adds=adds)
+        coordinator = self._coordinator_of(transactional_id)
+        if coordinator is None:
+            verification.fail(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return verification.verified
+        waiting = self._waiting.setdefault(coordinator, {})
+        earlier = waiting.get(transactional_id)
+        if earlier is not None:
+            if earlier.producer.producer_epoch > producer.producer_epoch:
+                verification.fail(ErrorCode.INVALID_PRODUCER_EPOCH)
+                return verification.verified
+            same = earlier.producer.producer_epoch == producer.producer_epoch
+            del waiting[transactional_id]
+            earlier.fail(ErrorCode.NETWORK_EXCEPTION if same else ErrorCode.INVALID_PRODUCER_EPOCH)
+        waiting[transactional_id] = verification
+        self._plan(coordinator)
+        return verification.verified
+
+    def stop(self) -> None:
+        """End with the process: no Deferred fires any more."""
+        self._stopped = True
+        for call in self._calls:
+            call.cancel()
+        self._calls.clear()
+        self._waiting.clear()
+
+    def _coordinator_of(self, transactional_id: str) -> int | None:
+        image = self._host.metadata_cache.image
+        registration = image.partition(_TOPIC, self._partition_for(transactional_id))
+        if registration is None or not image.is_active(registration.leader):
+            return None
+        return registration.leader
+
+    def _plan(self, coordinator: int) -> None:
+        if coordinator in self._in_flight or self._stopped:
+            return
+        self._in_flight[coordinator] = None
+
+        def run() -> None:
+            del self._calls[call]
+            self._send(coordinator)
+
+        call = self._host.reactor.callLater(0, run)
+        self._calls[call] = None
+
+    def _send(self, coordinator: int) -> None:
+        verifications = list(self._waiting.pop(coordinator, {}).values())
+        if not verifications:
+            del self._in_flight[coordinator]
+            return
+        host = self._host
+        served = host.release.api_versions.get(ApiKey.ADD_PARTITIONS_TO_TXN)
+        if served is None or served.highest < BATCHES_SINCE:
+            self._sent(coordinator)
+            for verification in verifications:
+                verification.verified.callback({})  # the coordinator cannot verify: everything is allowed
+            return
+        request = AddPartitionsToTxnRequest(transactions=[verification.transaction() for verification in verifications])
+        host.links.send(host.id, coordinator, request, version=served.highest).addCallbacks(
+            lambda response: self._responded(coordinator, verifications, response),
+            lambda failure: self._failed(coordinator, verifications, failure),
+        )
+
+    def _responded(
+        self, coordinator: int, verifications: list[_Verification], response: AddPartitionsToTxnResponse
+    ) -> None:
+        self._sent(coordinator)
+        if response.error_code:
+            refused = ErrorCode(response.error_code)
+            not_allowed = refused is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            for verification in verifications:
+                verification.fail(ErrorCode.INVALID_TXN_STATE if not_allowed else refused)
+            return
+        results = {
+            transaction.transactional_id: {
+                TopicPartition(topic.name, result.partition_index): ErrorCode(result.partition_error_code)
+                for topic in transaction.topic_results
+                for result in topic.results_by_partition
+            }
+            for transaction in response.results_by_transaction
+        }
+        for verification in verifications:
+            errors = results[verification.transactional_id]
+            verification.verified.callback({each: _for_log(error) for each, error in errors.items() if error})
+
+    def _failed(self, coordinator: int, verifications: list[_Verification], failure: Failure) -> None:
+        failure.trap(LinkFailure)
+        self._sent(coordinator)
+        for verification in verifications:
+            verification.fail(ErrorCode.NETWORK_EXCEPTION)
+
+    def _sent(self, coordinator: int) -> None:
+        del self._in_flight[coordinator]
+        if self._waiting.get(coordinator):
+            self._plan(coordinator)
+
+
+def _for_log(error_code: ErrorCode) -> ErrorCode:
+    """A producer that writes knows a fenced epoch by the error of logs."""
+    return ErrorCode.INVALID_PRODUCER_EPOCH if error_code is ErrorCode.PRODUCER_FENCED else error_code

@@ -1,0 +1,405 @@
+"""The transactional ids of one partition of `__transaction_state`. Mirrors TransactionCoordinator and the part of
+TransactionStateManager that holds the ids of a partition.
+
+An operation checks the request, marks the change as pending, and writes one record. When the record is committed the
+change is applied; a failed write only clears the mark. The response to the end of a transaction is sent when its record
+is committed; then the markers go to the leaders of its partitions, and a last record completes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from broker_sim.control.events import TransactionStateChanged
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from broker_sim.coordinators.transactions.producers import NO_EPOCH, NO_PRODUCER_ID, ProducerResult
+from broker_sim.coordinators.transactions.transaction_errors import log_error
+from broker_sim.coordinators.transactions.transaction_metadata import (
+    TRANSACTIONS_V2,
+    TransactionMetadata,
+    is_exhausted,
+)
+from broker_sim.coordinators.transactions.transaction_state import COMPLETE, PREPARE, TransactionState
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import NO_SEQUENCE
+from protocol_specs.schemas.coordinator.transaction_log import TransactionLogKey, TransactionLogValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from broker_sim.coordinators.runtime.shard import ShardContext
+    from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
+    from broker_sim.coordinators.transactions.transaction_metadata import TransactionTarget
+    from broker_sim.topic_partition import TopicPartition
+
+__all__ = ["MarkerSender", "TransactionShard"]
+
+T = TypeVar("T")
+
+ENDED: Final = "EndTxn"
+EXPIRED: Final = "the transactional id has expired"
+FENCED: Final = "InitProducerId fences the producer"
+TIMED_OUT: Final = "the transaction has timed out"
+_COMMITTED: Final = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
+_ABORTED: Final = (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
+_EXPIRES: Final = (TransactionState.EMPTY, *COMPLETE)
+
+
+class MarkerSender(Protocol):
+    """Writes the markers of prepared transactions."""
+
+    def send_markers(self, shard: TransactionShard, metadata: TransactionMetadata) -> None:
+        """Send a marker to each partition of a prepared transaction, and complete it when all are written."""
+
+
+class TransactionShard:
+    """`transactions` has the state of each id, in the order in which they became known."""
+
+    def __init__(
+        self,
+        context: ShardContext,
+        markers: MarkerSender,
+        *,
+        record_version: Callable[[], int],
+    ) -> None:
+        self.transactions: dict[str, TransactionMetadata] = {}
+        self.context = context
+        self._markers = markers
+        self._record_version = record_version
+        self._behaviour = context.config.behaviour
+
+    @property
+    def coordinator_epoch(self) -> int:
+        """The leader epoch of the partition, which markers have."""
+        return self.context.leader_epoch
+
+    # Replay.
+
+    def replay(self, offset: int, producer_id: int, producer_epoch: int, record: CoordinatorRecord) -> None:
+        """Take the last record of each id."""
+        del offset, producer_id, producer_epoch
+        assert isinstance(record.key, TransactionLogKey)
+        transactional_id = record.key.transactional_id
+        if record.value is None:
+            self.transactions.pop(transactional_id, None)
+        else:
+            assert isinstance(record.value, TransactionLogValue)
+            self.transactions[transactional_id] = TransactionMetadata.of_record(transactional_id, record.value)
+
+    def base_sequence(self, record: CoordinatorRecord) -> int:  # noqa: ARG002
+        """Batches of this coordinator have no sequence."""
+        return NO_SEQUENCE
+
+    def replay_end_of_transaction(self, producer_id: int, producer_epoch: int, *, committed: bool) -> None:
+        """The topic has no transactions of its own."""
+
+    def loaded(self) -> None:
+        """Continue with the markers of every prepared transaction."""
+        for metadata in list(self.transactions.values()):
+            if metadata.state in PREPARE:
+                self._markers.send_markers(self, metadata)
+
+    def unloaded(self) -> None:
+        """No requests are parked."""
+
+    def written(self) -> None:
+        """Do nothing: changes are journaled when they are applied."""
+
+    def image_changed(self, changed_topics: frozenset[str], deleted_topics: frozenset[str]) -> None:
+        """The sender of the markers follows the leaders."""
+
+    # Operations.
+
+    def init_producer_id(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        expected: ProducerIdAndEpoch | None,
+        *,
+        next_id: Callable[[], int],
+        server_version: int,
+    ) -> CoordinatorResult[ProducerResult]:
+        """Fence former producers of the id, and give the next epoch. Mirrors handleInitProducerId.
+
+        An open transaction is aborted first: the result is CONCURRENT_TRANSACTIONS, and the producer repeats the
+        request. `expected` is the id and epoch that the producer has already (KIP-360).
+
+        Raises:
+            CoordinatorError: another change is pending, or `expected` is fenced, or `next_id` has no producer id.
+        """
+        metadata = self.transactions.get(transactional_id)
+        if metadata is None:
+            metadata = self.transactions[transactional_id] = TransactionMetadata(
+                transactional_id=transactional_id,
+                producer_id=next_id(),
+                timeout_ms=timeout_ms,
+                last_update_ms=self.context.now_ms(),
+            )
+        _refuse_if_pending(metadata)
+        if expected is not None and not (
+            metadata.producer_epoch == NO_EPOCH
+            or expected.producer_id == metadata.producer_id
+            or (expected.producer_id == metadata.previous_producer_id and is_exhausted(expected.producer_epoch))
+        ):
+            raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
+        if metadata.state in PREPARE:
+            raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if metadata.state is TransactionState.ONGOING:
+            fenced = self.abort_fenced(metadata, server_version=server_version, reason=FENCED)
+            return fenced._replace(response=ProducerResult(ErrorCode.CONCURRENT_TRANSACTIONS))
+        now_ms = self.context.now_ms()
+        epoch = None if expected is None else expected.producer_epoch
+        if is_exhausted(metadata.producer_epoch) and epoch in (None, metadata.producer_epoch):
+            target = metadata.prepare_rotation(next_id(), timeout_ms, now_ms, keeps_last_epoch=epoch is not None)
+        else:
+            target = metadata.prepare_increment(timeout_ms, epoch, now_ms)
+        return self._write(metadata, target, ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch))
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Sequence[TopicPartition],
+        client_version: int,
+    ) -> CoordinatorResult[None]:
+        """Add partitions to the transaction, which the first ones start. Mirrors handleAddPartitionsToTransaction.
+
+        Raises:
+            CoordinatorError: the producer is unknown or fenced, or a change is pending.
+        """
+        metadata = self._known(transactional_id)
+        if not self._behaviour.pending_transaction_counts_last:
+            _refuse_if_pending(metadata)
+        _check_producer(metadata, producer)
+        _refuse_if_pending(metadata)
+        if metadata.state in PREPARE:
+            raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if metadata.state is TransactionState.ONGOING and all(each in metadata.partitions for each in partitions):
+            return CoordinatorResult((), None)
+        return self._write(metadata, metadata.prepare_add(partitions, self.context.now_ms(), client_version), None)
+
+    def verify_partitions(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
+    ) -> list[bool]:
+        """Return for each partition whether it is in the transaction. Mirrors handleVerifyPartitionsInTransaction.
+
+        Raises:
+            CoordinatorError: the producer is unknown or fenced, or the transaction is about to end.
+        """
+        metadata = self._known(transactional_id)
+        _check_producer(metadata, producer)
+        if metadata.state in PREPARE:
+            raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        return [partition in metadata.partitions for partition in partitions]
+
+    def end(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        *,
+        commit: bool,
+        client_version: int,
+        next_id: Callable[[], int],
+    ) -> CoordinatorResult[ProducerResult]:
+        """Commit or abort. With transactions v2 the result has the producer of the next transaction.
+
+        Mirrors endTransaction, with endTransactionWithTV1 for older clients.
+
+        Raises:
+            CoordinatorError: the producer is unknown or fenced, a change is pending, or there is nothing to end.
+        """
+        metadata = self._known(transactional_id)
+        state = metadata.state
+        prepared, completed = _COMMITTED if commit else _ABORTED
+        if client_version < TRANSACTIONS_V2:
+            _check_producer(metadata, producer)
+            _refuse_if_pending(metadata)
+            is_retry = True
+        else:
+            _refuse_if_pending(metadata)
+            is_retry = _check_end_of_v2(metadata, producer)
+        if state in PREPARE:
+            raise CoordinatorError(
+                ErrorCode.CONCURRENT_TRANSACTIONS if state is prepared else ErrorCode.INVALID_TXN_STATE
+            )
+        if state in COMPLETE and is_retry:
+            if state is completed:
+                return CoordinatorResult((), _producer_of(metadata))
+            raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)
+        is_open = state is TransactionState.ONGOING
+        if not is_open and (commit or client_version < TRANSACTIONS_V2):
+            raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)
+        rotates = client_version >= TRANSACTIONS_V2 and is_exhausted(metadata.producer_epoch)
+        next_producer_id = next_id() if rotates else NO_PRODUCER_ID
+        target = metadata.prepare_end(
+            prepared,
+            self.context.now_ms(),
+            client_version=client_version,
+            next_producer_id=next_producer_id,
+            starts_now=not is_open,
+        )
+        if rotates:
+            response = ProducerResult(ErrorCode.NONE, next_producer_id, 0)
+        else:
+            response = ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch)
+        return self._write(metadata, target, response, reason=ENDED)
+
+    def abort_fenced(
+        self, metadata: TransactionMetadata, *, server_version: int, reason: str
+    ) -> CoordinatorResult[ProducerResult]:
+        """Abort the open transaction with an epoch that its producer does not have."""
+        fenced_epoch = metadata.prepare_fence()
+        if server_version < TRANSACTIONS_V2:
+            metadata.begin_fenced_end(fenced_epoch)
+        else:
+            metadata.pending_state = None  # the end itself increments the epoch
+        target = metadata.prepare_end(
+            TransactionState.PREPARE_ABORT, self.context.now_ms(), client_version=server_version
+        )
+        return self._write(metadata, target, _producer_of(metadata), reason=reason, is_fence=True)
+
+    def complete_end(self, metadata: TransactionMetadata, target: TransactionTarget) -> CoordinatorResult[None]:
+        """Write that all markers are written; the caller has prepared the change."""
+        return self._write(metadata, target, None, keeps_pending=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def timed_out(self) -> list[TransactionMetadata]:
+        """Return the open transactions whose time is up. Mirrors timedOutTransactions."""
+        now_ms = self.context.now_ms()
+        return [
+            metadata
+            for metadata in self.transactions.values()
+            if metadata.state is TransactionState.ONGOING
+            and metadata.pending_state is None
+            and metadata.start_ms + metadata.timeout_ms < now_ms
+        ]
+
+    def abort_timed_out(
+        self, metadata: TransactionMetadata, *, server_version: int
+    ) -> CoordinatorResult[ProducerResult]:
+        """Abort a transaction whose time is up. Mirrors abortTimedOutTransactions."""
+        return self.abort_fenced(metadata, server_version=server_version, reason=TIMED_OUT)
+
+    def remove_expired(self, expiration_ms: int) -> CoordinatorResult[None]:
+        """Remove ids whose last change is too long ago. Mirrors removeExpiredTransactionalIds."""
+        until_ms = self.context.now_ms() - expiration_ms
+        expired = [
+            metadata
+            for metadata in self.transactions.values()
+            if metadata.pending_state is None and metadata.state in _EXPIRES and metadata.last_update_ms <= until_ms
+        ]
+        for metadata in expired:
+            metadata.prepare_dead()
+
+        def committed(error: CoordinatorError | None) -> None:
+            for metadata in expired:
+                metadata.pending_state = None
+                if error is None:
+                    del self.transactions[metadata.transactional_id]
+                    self._journal(metadata, TransactionState.DEAD, EXPIRED)
+
+        tombstones = [
+            CoordinatorRecord(TransactionLogKey(transactional_id=metadata.transactional_id), None)
+            for metadata in expired
+        ]
+        return CoordinatorResult(tombstones, None, on_committed=committed, replay=False, atomic=False)
+
+    # Parts of operations.
+
+    def _known(self, transactional_id: str) -> TransactionMetadata:
+        metadata = self.transactions.get(transactional_id)
+        if metadata is None:
+            raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        return metadata
+
+    def _write(
+        self,
+        metadata: TransactionMetadata,
+        target: TransactionTarget,
+        response: T,
+        *,
+        reason: str = "",
+        is_fence: bool = False,
+        keeps_pending: ErrorCode | None = None,
+    ) -> CoordinatorResult[T]:
+        """Write a target; apply it when it is committed. With the error `keeps_pending` the caller writes it again."""
+
+        def committed(error: CoordinatorError | None) -> None:
+            if error is None:
+                previous = metadata.state
+                metadata.complete(target, keeps_start=not self._behaviour.transactions_are_in_java_sets)
+                self._journal(metadata, previous, reason)
+                if metadata.state in PREPARE:
+                    self._markers.send_markers(self, metadata)
+            elif keeps_pending is None or log_error(error.error_code) is not keeps_pending:
+                metadata.pending_state = None
+                metadata.has_failed_epoch_fence |= is_fence
+
+        return CoordinatorResult(
+            [
+                target.record(
+                    metadata.transactional_id,
+                    self._record_version(),
+                    java_sets=self._behaviour.transactions_are_in_java_sets,
+                )
+            ],
+            response,
+            on_committed=committed,
+            replay=False,
+            timeout_ms=target.timeout_ms,
+        )
+
+    def _journal(self, metadata: TransactionMetadata, previous: TransactionState, reason: str) -> None:
+        journal = self.context.host.journal
+        if journal.full:
+            journal.append(
+                TransactionStateChanged(
+                    time_us=journal.now_us(),
+                    broker_id=self.context.host.id,
+                    transactional_id=metadata.transactional_id,
+                    producer_id=metadata.producer_id,
+                    producer_epoch=metadata.producer_epoch,
+                    state=metadata.state.label,
+                    previous=previous.label,
+                    partitions=", ".join(map(str, metadata.partitions)),
+                    reason=reason,
+                )
+            )
+
+
+def _refuse_if_pending(metadata: TransactionMetadata) -> None:
+    if metadata.pending_state is not None:
+        raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+
+def _check_producer(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> None:
+    if producer.producer_id != metadata.producer_id:
+        raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if producer.producer_epoch != metadata.producer_epoch:
+        raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
+
+
+def _check_end_of_v2(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
+    """Return True for a repeated request, whose epoch is the one before the present. Raises CoordinatorError."""
+    state, epoch = metadata.state, metadata.producer_epoch
+    incremented = metadata.client_version >= TRANSACTIONS_V2 and epoch == producer.producer_epoch + 1
+    rotated = (
+        state in COMPLETE
+        and epoch == 0
+        and producer.producer_id == metadata.previous_producer_id
+        and is_exhausted(producer.producer_epoch)
+    )
+    if producer.producer_id != metadata.producer_id and not rotated:
+        raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if state in PREPARE:
+        valid = incremented
+    else:
+        valid = epoch == producer.producer_epoch or (state in COMPLETE and (incremented or rotated))
+    if not valid:
+        raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
+    return incremented or rotated
+
+
+def _producer_of(metadata: TransactionMetadata) -> ProducerResult:
+    return ProducerResult(ErrorCode.NONE, metadata.producer_id, metadata.producer_epoch)

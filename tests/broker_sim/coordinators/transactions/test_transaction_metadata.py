@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata, is_exhausted
+from broker_sim.coordinators.transactions.transaction_state import TransactionState
+from broker_sim.errors import BrokerSimError
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.schemas.coordinator.transaction_log import TransactionLogValue
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def known(**fields: int) -> TransactionMetadata:
+    usual = {"producer_id": 7, "producer_epoch": 3, "timeout_ms": 1000, "last_update_ms": 50}
+    return TransactionMetadata(transactional_id="t", **(usual | fields))  # type: ignore[arg-type]
+
+
+def test_a_pending_change_allows_no_other_one() -> None:
+    metadata = known()
+    metadata.prepare_add([ORDERS], 60, 0)
+    assert metadata.pending_state is TransactionState.ONGOING
+    with pytest.raises(BrokerSimError, match="cannot become Empty"):
+        metadata.prepare_increment(1000, None, 60)
+
+
+def test_the_start_is_that_of_the_first_partition() -> None:
+    metadata = known()
+    for number, now_ms in ((0, 60), (1, 70)):
+        metadata.complete(metadata.prepare_add([TopicPartition("orders", number)], now_ms, 0), keeps_start=False)
+    assert (metadata.start_ms, metadata.last_update_ms, len(metadata.partitions)) == (60, 70, 2)
+
+
+def test_a_producer_that_continues_may_repeat_its_request() -> None:
+    metadata = known()
+    metadata.complete(metadata.prepare_increment(1000, 3, 60), keeps_start=False)
+    assert (metadata.producer_epoch, metadata.last_producer_epoch) == (4, 3)
+    metadata.complete(metadata.prepare_increment(1000, 3, 60), keeps_start=False)
+    assert metadata.producer_epoch == 4
+    with pytest.raises(CoordinatorError) as refused:
+        metadata.prepare_increment(1000, 2, 60)
+    assert refused.value.error_code is ErrorCode.PRODUCER_FENCED
+
+
+def test_a_fence_that_was_not_written_keeps_its_epoch() -> None:
+    metadata = known()
+    metadata.complete(metadata.prepare_add([ORDERS], 60, 0), keeps_start=False)
+    epoch = metadata.prepare_fence()
+    metadata.begin_fenced_end(epoch)
+    metadata.has_failed_epoch_fence = True
+    assert (epoch, metadata.prepare_fence()) == (4, 4)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_record_restores_the_state(version: int) -> None:
+    metadata = known()
+    target = metadata.prepare_add([ORDERS], 60, 2)
+    record = target.record("t", version, java_sets=True)
+    assert record.value is not None
+    decoded = TransactionLogValue.decode(version, record.value.encode(version))
+    restored = TransactionMetadata.of_record("t", decoded)
+    metadata.complete(target, keeps_start=False)
+    assert (restored.state, restored.partitions, restored.start_ms) == (metadata.state, metadata.partitions, 60)
+    assert restored.client_version == (2 if version else 0)
+
+
+def test_the_last_epoch_of_a_producer_is_below_the_largest_one() -> None:
+    assert [is_exhausted(epoch) for epoch in (32_765, 32_766, 32_767)] == [False, True, True]

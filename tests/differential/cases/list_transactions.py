@@ -1,0 +1,37 @@
+"""ListTransactions, as raw probes see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.differential.case import case
+from tests.differential.transaction_requests import list_own, of_every_state
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+
+@case()
+def transactions_that_pass_filters(probe: Probe) -> None:
+    _, opened, committed, _ = of_every_state(probe)
+    newest = 2 if probe.release == "4.3.1" else 0
+    for version in range(newest + 1):
+        list_own(probe, version, "all")
+        for states in (
+            ["Ongoing"],
+            ["Empty", "CompleteCommit"],
+            ["ongoing"],
+            ["Ongoing", "nonsense", ""],
+            ["nonsense"],
+            ["PrepareEpochFence", "Dead", "PrepareCommit", "PrepareAbort"],
+        ):
+            list_own(probe, version, str(states), state_filters=states)
+        # Producer ids differ between clusters: the request is not compared.
+        list_own(probe, version, "ids", producer_id_filters=[opened.producer_id, committed.producer_id])
+        list_own(probe, version, "ids and states", producer_id_filters=[opened.producer_id], state_filters=["Empty"])
+        list_own(probe, version, "unknown ids", producer_id_filters=[-1, 987_654_321])
+    if newest:
+        for duration in (-2, -1, 0, 3_600_000, 10**15):
+            list_own(probe, 1, f"{duration} ms", duration_filter=duration)
+        for pattern in ("", ".*open", "open", ".*", "(", f"{probe.name}-(open|done)", "[a-"):
+            list_own(probe, 2, f"pattern {pattern}", transactional_id_pattern=pattern)

@@ -1,0 +1,95 @@
+"""WriteTxnMarkers, as raw probes see it: the markers of an administrator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.differential.case import case
+from tests.differential.cases.describe_producers import describe
+from tests.differential.requests import produce, read_back
+from tests.differential.transaction_requests import Transactions, markers, read
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+
+def _versions(probe: Probe) -> range:
+    return range(1, 3) if probe.release == "4.3.1" else range(2)
+
+
+@case()
+def markers_of_an_open_transaction(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    transactions = Transactions(probe)
+    transactions.started((topic, 0), (topic, 1))
+    producer_id, epoch = transactions.producer_id, transactions.epoch
+    for version in _versions(probe):
+        for commit in (False, True):
+            probe.exchange(markers((producer_id, epoch, commit, {topic: [0, 1]}, 0)), version, note=f"commit {commit}")
+            read(probe, topic, note=f"commit {commit}")
+        probe.exchange(describe((topic, (0, 1))), 0)
+    request = produce(topic, transactions.records(topic), transactional_id=transactions.id)
+    probe.exchange(request, 9, note="the coordinator has it open still")
+    probe.exchange(transactions.end(commit=True), 3)
+    transactions.await_state("CompleteCommit")
+    read_back(probe, topic)
+
+
+@case()
+def markers_that_are_wrong(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    transactions = Transactions(probe)
+    transactions.started((topic, 0))
+    producer_id, epoch = transactions.producer_id, transactions.epoch
+    for version in _versions(probe):
+        for entry, note in (
+            ((producer_id, epoch - 1, False, {topic: [0]}, 0), "an older epoch"),
+            ((producer_id, epoch, False, {topic: [7]}, 0), "an unknown partition"),
+            ((producer_id, epoch, False, {"unknown": [0], topic: [1]}, 0), "an unknown topic and a partition"),
+            ((producer_id, epoch, False, {}, 0), "no topics"),
+            ((producer_id, epoch, False, {topic: []}, 0), "no partitions"),
+            ((987_654, 0, False, {topic: [0]}, 0), "an unknown producer"),
+            ((-1, -1, False, {topic: [0]}, 0), "no producer"),
+            ((987_655, -1, True, {topic: [0]}, -1), "no epoch"),
+        ):
+            probe.exchange(markers(entry), version, note=note)
+        probe.exchange(markers(), version, note="none")
+    read(probe, topic, committed=False)
+
+
+@case()
+def coordinator_epochs(probe: Probe) -> None:
+    topic = probe.topic()
+    for coordinator_epoch in (5, 4, 5, 6, 0, -1):
+        probe.exchange(markers((45_000, 0, False, {topic: [0]}, coordinator_epoch)), 1, note=str(coordinator_epoch))
+    probe.exchange(markers((45_000, 1, True, {topic: [0]}, 2)), 1, note="an older one with a newer epoch")
+    probe.exchange(describe((topic, (0,))), 0)
+    read_back(probe, topic)
+
+
+@case()
+def several_markers(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    entries = (
+        (46_000, 0, False, {topic: [0]}, 1),
+        (46_001, 0, True, {topic: [0, 1]}, 1),
+        (46_000, 1, True, {topic: [1]}, 1),
+        (46_000, 0, True, {topic: [0], "unknown": [3]}, 0),
+    )
+    probe.exchange(markers(*entries), 1)
+    for partition in (0, 1):
+        read_back(probe, topic, partition=partition)
+    probe.exchange(describe((topic, (0, 1))), 0)
+
+
+@case(releases=("4.3.1",))
+def versions_of_the_transaction(probe: Probe) -> None:
+    topic = probe.topic(partitions=3)
+    transactions = Transactions(probe)
+    transactions.started((topic, 0), (topic, 1), (topic, 2))
+    producer_id, epoch = transactions.producer_id, transactions.epoch
+    for version in (2, 1, 0):
+        for step in (0, 1, 1, 0, 2):
+            request = markers((producer_id, epoch + step, False, {topic: [version]}, 0), version=version)
+            probe.exchange(request, 2, note=f"transactions v{version}, epoch +{step}")
+    probe.exchange(describe((topic, (0, 1, 2))), 0)
