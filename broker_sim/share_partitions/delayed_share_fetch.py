@@ -4,8 +4,9 @@ It completes by the first of:
   A. a partition cannot be read: its log has lost the fetch offset, or the broker does not lead it;
   B. `min_bytes` are readable in all partitions together that have records to acquire;
   C. the deadline `max_wait_ms`.
-Completing acquires the records. While a partition reads its stored state, or as many of its records are in delivery as
-may be, it has nothing to acquire.
+Completing acquires the records, first those of the partitions whose fetch offset an earlier try has located in the log.
+While a partition reads its stored state, or as many of its records are in delivery as may be, it has nothing to
+acquire.
 """
 
 from __future__ import annotations
@@ -69,7 +70,13 @@ class DelayedShareFetch:
         acquirable = self._acquirable()
         if not acquirable:
             return False
-        results = self._read(acquirable)
+        located = {key: offset for key, offset in acquirable.items() if self.partitions[key].located_offset == offset}
+        located_now = self._read({key: offset for key, offset in acquirable.items() if key not in located})
+        for key, result in located_now.items():
+            if not result.error_code:
+                self.partitions[key].located_offset = acquirable[key]
+        # Kafka has read the others to learn where their offsets are: these results come last.
+        results = {**self._read(located), **located_now}
         limits = self._byte_limits(acquirable)
         readable = sum(min(result.size_in_bytes, limits[key]) for key, result in results.items())
         if not any(result.error_code for result in results.values()) and readable < self._fetch.params.min_bytes:
@@ -80,7 +87,7 @@ class DelayedShareFetch:
     def expire(self) -> None:
         """Complete by case C."""
         acquirable = self._acquirable()
-        self._complete(acquirable, self._read(acquirable) if acquirable else {})
+        self._complete(acquirable, self._read(acquirable))
 
     def _acquirable(self) -> Acquirable:
         return {
@@ -97,6 +104,8 @@ class DelayedShareFetch:
         return {key: each + (0 if index else rest) for index, key in enumerate(acquirable)}
 
     def _read(self, acquirable: Acquirable) -> dict[TopicIdPartition, PartitionFetchResult]:
+        if not acquirable:
+            return {}
         params = self._fetch.params
         if params.max_bytes < 0:
             # Kafka refuses to divide a negative number of bytes, which fails every partition that it would read.

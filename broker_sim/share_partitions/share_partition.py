@@ -110,6 +110,8 @@ class SharePartition:
         self.read_gap: ReadGap | None = None
         self.search_available = False
         """True if a record in delivery may be available; else the next fetch is after the end offset."""
+        self.located_offset = -1
+        """The fetch offset whose place in the log a ShareFetch has found last. Mirrors fetchOffsetMetadata."""
         self.locks = AcquisitionLocks(host.reactor, expirations, self._lock_expired)
         self._host = host
         self._persister = persister

@@ -149,7 +149,8 @@ class SharePartitionManager:
 
         initialized = partition.initialize()
         initialized.addErrback(share_error).addCallback(lambda error: None if error is None else failed(error))
-        initialized.addCallback(lambda _: self._changed(partition.key))
+        # At once: a fetch that waits for several partitions gets the records of the first that is initialized.
+        initialized.addCallback(lambda _: self._check_waiting(key))
 
     def _changed(self, key: SharePartitionKey) -> None:
         self._wake(key.topic_id, key.partition)
@@ -161,6 +162,16 @@ class SharePartitionManager:
         self._woken[topic_id, partition] = None
         if self._flush_call is None:
             self._flush_call = self._host.reactor.callLater(0, self._flush)
+
+    def _check_waiting(self, key: TopicIdPartition) -> None:
+        """Check the fetches that wait for a partition.
+
+        Kafka checks them before an acknowledgement or a release is stored, and again only if the start offset moves:
+        released records wait for the next fetch, or for the deadline of the waiting one.
+        """
+        for operation in list(self._waiting):
+            if key in operation.partitions:
+                operation.try_complete()
 
     def _flush(self) -> None:
         self._flush_call = None
@@ -187,6 +198,7 @@ class SharePartitionManager:
             if partition is None:
                 results[key] = succeed(ShareError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
+                self._check_waiting(key)
                 stored = partition.acknowledge(session.member_id, batches)
                 results[key] = stored.addErrback(share_error).addCallback(self._stored, partition)
         return results
@@ -194,7 +206,6 @@ class SharePartitionManager:
     def _stored(self, error: ShareError | None, partition: SharePartition) -> ShareError | None:
         if error is not None and error.error_code in _GONE:
             self._remove(partition)
-        self._changed(partition.key)
         return error
 
     def release_session(self, key: SessionKey) -> None:
@@ -205,6 +216,7 @@ class SharePartitionManager:
         for topic_partition in session.partitions:
             partition = self.partitions.get(SharePartitionKey(key.group_id, *topic_partition))
             if partition is not None:
+                self._check_waiting(topic_partition)
                 released = partition.release(key.member_id)
                 released.addErrback(share_error).addCallback(self._stored, partition)
 

@@ -21,14 +21,18 @@ def test_a_fetch_waits_for_records(share_group: Callable[..., ShareGroupBench]) 
     assert [(each.first_offset, each.last_offset) for each in data.acquired_records] == [(0, 2)]
 
 
-def test_the_end_of_a_session_releases_its_records(share_group: Callable[..., ShareGroupBench]) -> None:
+def test_the_end_of_a_session_releases_its_records_for_the_next_fetch(
+    share_group: Callable[..., ShareGroupBench],
+) -> None:
     share = share_group()
     share.produce(3)
     assert share.acquired("one") == [(0, 2, 1)]
     waiting = share.send(share.fetch_request("two", max_wait_ms=5000), 2)
     share.run(500)
     assert share.fetch("one", epoch=-1).error_code == 0
-    response = share.reactor.run_until(waiting, deadline_ms=100)
+    share.run(4000)
+    assert not waiting.called  # as in Kafka: nothing checks it before its deadline
+    response = share.reactor.run_until(waiting, deadline_ms=600)
     [data] = response.responses[0].partitions
     assert [(each.first_offset, each.delivery_count) for each in data.acquired_records] == [(0, 2)]
 
@@ -68,3 +72,15 @@ def test_a_partition_that_moves_away_is_forgotten(share_group: Callable[..., Sha
     share.cluster.delete_topic("orders")
     share.run(100)
     assert share.cluster.brokers[1].share_partitions.partitions == {}
+
+
+def test_a_fetch_gets_the_records_of_the_partition_that_is_initialized_first(
+    share_group: Callable[..., ShareGroupBench],
+) -> None:
+    share = share_group(partitions=2)
+    for partition in (0, 1):
+        share.produce(3, partition)
+    response = share.fetch(partitions=(0, 1), max_wait_ms=5000)
+    assert [len(data.acquired_records) for topic in response.responses for data in topic.partitions] == [1]
+    response = share.fetch(max_wait_ms=5000)
+    assert sum(len(data.acquired_records) for topic in response.responses for data in topic.partitions) == 1

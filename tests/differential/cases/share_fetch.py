@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 UNKNOWN_ID = b"an unknown topic"
 ACKNOWLEDGED = 2
 HOUR_MS: Final = 3_600_000
+SILENCE_SECONDS: Final = 0.2
 LONGER_LOCKS: Final = (
     *SHARE,
     ("group.share.min.record.lock.duration.ms", "1000"),
@@ -297,6 +298,45 @@ def states_with_a_gap_that_is_deleted(probe: Probe) -> None:
     probe.exchange(before(member.topics[0], (0, 9)), 2, note="the second batch")
     for _ in range(2):
         member.fetch({}, max_wait_ms=300, note="all that is left")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def partitions_that_take_turns(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=2)
+    topic_id = probe.topic_id(topic)
+    member = ShareConsumer(probe, share_group_of(probe), "m1", [topic])
+    member.join()
+    member.await_assignment(2)
+    for index in (0, 1):
+        probe.quiet(fetch_shared(member.group, "first", 0, {topic_id: {index: []}}, max_wait_ms=400), 1)
+        probe.quiet(fetch_shared(member.group, "first", -1), 1)
+    fill(probe, topic, batch(b"a"), batch(b"b"), batch(b"c"), partition=1)
+    member.fetch({topic_id: {0: [], 1: []}}, max_records=1, note="one partition is empty")
+    fill(probe, topic, batch(b"d"), batch(b"e"), batch(b"f"), partition=0)
+    for _ in range(6):
+        member.fetch({}, max_records=1, max_wait_ms=300, note="both have records")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def released_records_wait_for_the_next_fetch(probe: Probe) -> None:
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(1, 1, 1))
+    for note in ("releases", "accepts", "closes its session"):
+        member.fetch({topic_id: {0: []}}, note="all records")
+        waiting = fetch_shared(other.group, "m2", other.session, {topic_id: {0: []}}, max_wait_ms=800)
+        parked = probe.start(waiting, 2, on=other.connection, note=f"the first {note}")
+        probe.finish(parked, seconds=SILENCE_SECONDS)
+        if note == "releases":
+            member.acknowledge({topic_id: {0: [(0, 0, [RELEASE])]}})
+        elif note == "accepts":
+            member.acknowledge({topic_id: {0: [(0, 0, [ACCEPT])]}})
+        else:
+            member.session = -1
+            member.acknowledge({})
+        probe.finish(parked, seconds=SILENCE_SECONDS)
+        probe.finish(parked)
+        other.session = -1
+        other.fetch({}, note="releases them")
+        member.session = other.session = 0
 
 
 @case(settings=LONGER_LOCKS, releases=ONLY_NEW)
