@@ -18,18 +18,20 @@ from unittest import mock
 
 from broker_sim.controller import topics as controller_topics
 from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.json_form import to_json
 from tests.differential.case import RELEASES
 from tests.differential.cases.streams_group_heartbeat import STREAMS
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
-from tests.differential.group_records import write_records
+from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, group_of
 from tests.differential.group_sequences import GroupSequence
-from tests.differential.group_steps import ADMIN_SLOT, ChangeStep, GroupStep, Side
+from tests.differential.group_steps import ADMIN_SLOT, ChangeStep, GroupStep, Known, Side
 from tests.differential.modern_requests import AT_ONCE, NEW_COORDINATOR
 from tests.differential.probe import SILENT, Connection, Parked, Probe
 from tests.differential.record import SETTINGS
+from tests.differential.share_record_sequences import LOCK_MS, ShareRecordSequence
 from tests.differential.share_requests import SHARE, share_group_of
 from tests.differential.steady_ids import topics_in_hash_order
 from tests.interop.real_kafka import real_kafka
@@ -42,11 +44,17 @@ SHORT_SESSIONS: Final = {f"group.{kind}.min.session.timeout.ms": "500" for kind 
 }
 """What a group may configure."""
 
+SHORT_LOCKS: Final = {"group.share.min.record.lock.duration.ms": str(LOCK_MS)}
+
 TURNS: Final = ("x", "y")
 QUIET_SECONDS: Final = 0.08
 """After so long without a response, the pending requests are taken for parked."""
 
+RECORDS_QUIET_SECONDS: Final = 0.3
+"""So much when the broker may read the state of a share partition first."""
+
 PATIENT_SECONDS: Final = 0.7
+SESSION_ERRORS: Final = (ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH)
 SHOWN_STEPS: Final = 30
 SHOWN_CHARACTERS: Final = 400
 
@@ -68,6 +76,7 @@ class GroupTalker(Side):
         self._connections: dict[int, Connection] = {}
         self._pending: dict[int, tuple[Parked, GroupStep]] = {}
         self.sent: list[str] = []
+        self.quiet_seconds = QUIET_SECONDS
         if topic_ids is not None:
             for topic, count in topics.items():
                 with mock.patch.object(controller_topics, "random_topic_id", return_value=topic_ids[topic]):
@@ -81,13 +90,14 @@ class GroupTalker(Side):
                 self.probe, **{topic.removeprefix(f"{name}-"): count for topic, count in topics.items()}
             )
         self.topic_ids = {topic: self.probe.topic_id(topic) for topic in topics}
-        group_of(self.probe) if classic_only or release.startswith("3") else share_group_of(self.probe, reset="latest")
+        self._has_share_state = not (classic_only or release.startswith("3"))
+        share_group_of(self.probe, reset="latest") if self._has_share_state else group_of(self.probe)
 
     def exchange(self, step: GroupStep | ChangeStep) -> list[Any]:
         """Take one step unless its member waits; return the responses that come until it is quiet."""
         if isinstance(step, ChangeStep):
             self.sent.append(step.note)
-            return [[ADMIN_SLOT, step.note, step.apply(self)], *self.collect()]
+            return [[ADMIN_SLOT, step.note, step.apply(self)], *self.collect(self.quiet_seconds)]
         if step.slot not in self._pending:
             request = step.build(self)
             shown = json.dumps(to_json(request, step.version))[:SHOWN_CHARACTERS]
@@ -95,9 +105,9 @@ class GroupTalker(Side):
             connection = self._connection(step.slot)
             parked = self.probe.start(request, step.version, on=connection, note=step.note)
             self._pending[step.slot] = parked, step
-        return self.collect()
+        return self.collect(self.quiet_seconds)
 
-    def collect(self, quiet_seconds: float = QUIET_SECONDS) -> list[Any]:
+    def collect(self, quiet_seconds: float) -> list[Any]:
         """Return the responses that come until nothing has come for a while, by slot."""
         found = []
         came = True
@@ -118,9 +128,22 @@ class GroupTalker(Side):
 
     def records(self, group: str) -> Any:
         """Return the records of the group; lists in some are in the order of random ids."""
-        write_records(self.probe, OFFSETS_TOPIC, group)
-        records = self.probe.transcript.pop()["response"]
-        return ["".join(sorted(each)) if each.startswith("2: ") else each for each in records]
+        found = []
+        topics = (OFFSETS_TOPIC, SHARE_STATE_TOPIC) if self._has_share_state else (OFFSETS_TOPIC,)
+        for topic in topics:
+            write_records(self.probe, topic, group)
+            records = self.probe.transcript.pop()["response"]
+            found += ["".join(sorted(each)) if each.startswith("2: ") else each for each in records]
+        return found
+
+    def disconnect(self, slot: int) -> None:
+        """Close the connection of a member, whose session ends, unless it waits for a response."""
+        if slot in self._pending:
+            return
+        self.members[slot].session = 0
+        known = self._connections.pop(slot, None)
+        if known is not None:
+            known.close()
 
     def _connection(self, slot: int) -> Connection:
         known = self._connections.get(slot)
@@ -141,22 +164,43 @@ class GroupTalker(Side):
                 member.assigned = {each.topic_id: each.partitions for each in response.assignment.topic_partitions}
         if response.NAME == "ShareGroupHeartbeat" and response.error_code == 0:
             member.generation = response.member_epoch
+        if response.NAME in {"ShareFetch", "ShareAcknowledge"}:
+            self._learn_session(member, response)
         if response.NAME == "StreamsGroupHeartbeat" and response.error_code == 0:
             member.generation = response.member_epoch
             if response.active_tasks is not None:
                 member.tasks = {each.subtopology_id: each.partitions for each in response.active_tasks}
+
+    def _learn_session(self, member: Known, response: Any) -> None:
+        if response.error_code:
+            member.session = 0 if response.error_code in SESSION_ERRORS else member.session
+            return
+        member.session += 1
+        if response.NAME == "ShareFetch":
+            member.acquired = [
+                (topic.topic_id, partition.partition_index, each.first_offset, each.last_offset)
+                for topic in response.responses
+                for partition in topic.partitions
+                for each in partition.acquired_records or ()
+            ]
 
 
 def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn: str) -> tuple[str, list[str]] | None:
     """Hold one conversation; return where the sides part and what was sent, or None."""
     random = Random(f"{arguments.seed} {number} {arguments.release}")
     name = f"gs{arguments.seed}{turn}-{number}"
-    sequence = GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
+    sequence = (
+        ShareRecordSequence(random, name)
+        if arguments.records
+        else GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
+    )
     steps = sequence.steps(arguments.steps)
     about = (arguments.release, name, sequence.topics)
     real_talker = GroupTalker(sides[0], *about, classic_only=arguments.classic)
     ids = None if arguments.classic else real_talker.topic_ids
     talkers = [real_talker, GroupTalker(sides[1], *about, classic_only=arguments.classic, topic_ids=ids)]
+    for talker in talkers if arguments.records else ():
+        talker.quiet_seconds = RECORDS_QUIET_SECONDS
     try:
         for step in steps:
             real, our = [talker.exchange(step) for talker in talkers]
@@ -195,7 +239,7 @@ def _settings(*, old: bool, preview: bool) -> dict[str, str]:
         return dict((*NO_DELAY, *NEW_COORDINATOR))
     if old:
         return dict(NO_DELAY)
-    found = dict((*AT_ONCE, *SHARE, *STREAMS)) | SHORT_SESSIONS
+    found = dict((*AT_ONCE, *SHARE, *STREAMS)) | SHORT_SESSIONS | SHORT_LOCKS
     del found["group.coordinator.new.enable"]
     return found
 
@@ -209,6 +253,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=30, help="of each, besides those that read the result")
     parser.add_argument("--classic", action="store_true", help="only APIs of classic groups and offsets")
     parser.add_argument("--preview", action="store_true", help="3.7's new coordinator, which has consumer groups")
+    parser.add_argument("--records", action="store_true", help="conversations about the records of share groups")
     parser.add_argument("--only", type=int, help="the number of a single sequence")
     arguments = parser.parse_args()
     old = arguments.release.startswith("3")

@@ -29,6 +29,10 @@ class Known:
     assigned: dict[bytes, list[int]] = field(default_factory=dict)
     tasks: dict[str, list[int]] = field(default_factory=dict)
     """Subtopology -> the partitions of active tasks."""
+    session: int = 0
+    """The next epoch of its share session, 0 without one."""
+    acquired: list[tuple[bytes, int, int, int]] = field(default_factory=list)
+    """Topic id, partition, and the first and last offset of the records that it was given last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +67,7 @@ class Side:
         """The ids that topics get; None where the broker draws them."""
         self.members = {slot: Known() for slot in range(ADMIN_SLOT + 1)}
         self.topic_ids: dict[str, bytes] = {}
+
+    def disconnect(self, slot: int) -> None:
+        """Close the connection of a member."""
+        raise NotImplementedError
