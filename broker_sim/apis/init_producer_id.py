@@ -42,6 +42,7 @@ def handle(request: InitProducerIdRequest, context: RequestContext) -> Message |
         request.transactional_id,
         request.transaction_timeout_ms,
         None if request.producer_id == NO_PRODUCER_ID else expected,
+        context.client_id or "",
     )
     return responded(
         written,

@@ -82,5 +82,6 @@ def note_refusal(named: Named, context: RequestContext, error_code: ErrorCode) -
             producer_epoch=named.producer.producer_epoch,
             api=context.request.NAME,
             error=error_code.name,
+            client_id=context.client_id or "",
         )
     )

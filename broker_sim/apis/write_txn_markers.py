@@ -131,6 +131,7 @@ def _journaled(marker: WritableTxnMarker, errors: Errors, context: RequestContex
                     committed=marker.transaction_result,
                     coordinator_epoch=marker.coordinator_epoch,
                     error=error_code.name,
+                    client_id=context.client_id or "",
                 )
             )
     return errors

@@ -163,12 +163,14 @@ class ProduceCompleted(TrafficEvent):
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class HighWatermarkAdvanced(TrafficEvent):
-    """A leader's high watermark has moved."""
+    """A leader's high watermark has moved, and with it the end of the log for read_committed consumers."""
 
     topic: str
     partition: int
     high_watermark: int
     leader_epoch: int
+    last_stable_offset: int = -1
+    """Below the high watermark: the first offset of the transaction that holds it back."""
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
@@ -441,6 +443,8 @@ class TransactionStateChanged(TrafficEvent):
     previous: str
     partitions: str
     reason: str = ""
+    client_id: str = ""
+    """The client id of the InitProducerId that is the reason."""
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
@@ -454,6 +458,8 @@ class TransactionMarkerWritten(TrafficEvent):
     committed: bool
     coordinator_epoch: int
     error: str
+    client_id: str = ""
+    """The sender: `broker-2` for a transaction coordinator, else the client id of an administrator (KIP-664)."""
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
@@ -465,6 +471,7 @@ class TransactionRequestRefused(Event):
     producer_epoch: int
     api: str
     error: str
+    client_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)

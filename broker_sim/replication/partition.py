@@ -386,6 +386,7 @@ class Partition:
                     partition=self.topic_partition.partition,
                     high_watermark=new,
                     leader_epoch=self.leader_epoch,
+                    last_stable_offset=log.last_stable_offset,
                 )
             )
         if self.sessions:

@@ -16,7 +16,9 @@ CASES: Final = ROOT / "tests" / "differential" / "cases"
 TESTS_OF_SEVERAL_MODULES: Final = {
     "apis/test_cluster_apis.py": "the handlers of the cluster and its quorum, on several brokers",
     "apis/test_log_dirs.py": "DescribeLogDirs and AlterReplicaLogDirs",
+    "apis/test_marker_rules.py": "fault rules on the markers that brokers send",
     "apis/test_partition_apis.py": "the handlers of partitions, with a controller out of reach",
+    "apis/test_transaction_events.py": "the journal of transactional requests",
     "apis/test_transactional_reads.py": "transactions as Fetch, ListOffsets and DescribeProducers show them",
     "config/test_release_formats.py": "the record formats of each release",
     "config/test_release_serve.py": "`broker-sim serve --release`",

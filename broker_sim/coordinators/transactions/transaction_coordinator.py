@@ -100,7 +100,7 @@ class TransactionCoordinator:
     # Operations.
 
     def init_producer_id(
-        self, transactional_id: str, timeout_ms: int, expected: ProducerIdAndEpoch | None
+        self, transactional_id: str, timeout_ms: int, expected: ProducerIdAndEpoch | None, client_id: str
     ) -> PendingWrite | Deferred[Any]:
         """Give a producer its id and epoch; see `TransactionShard.init_producer_id`."""
 
@@ -109,7 +109,12 @@ class TransactionCoordinator:
                 transactional_id,
                 "init-producer-id",
                 lambda shard: shard.init_producer_id(
-                    transactional_id, timeout_ms, expected, next_id=next_id, server_version=self.version
+                    transactional_id,
+                    timeout_ms,
+                    expected,
+                    client_id=client_id,
+                    next_id=next_id,
+                    server_version=self.version,
                 ),
             )
 

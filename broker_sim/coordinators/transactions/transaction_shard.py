@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from broker_sim.control.events import TransactionStateChanged
+from broker_sim.control.transaction_events import BEGUN, CONTINUED, ENDED, EXPIRED, FENCED, TIMED_OUT
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
@@ -38,10 +39,6 @@ __all__ = ["MarkerSender", "TransactionShard"]
 
 T = TypeVar("T")
 
-ENDED: Final = "EndTxn"
-EXPIRED: Final = "the transactional id has expired"
-FENCED: Final = "InitProducerId fences the producer"
-TIMED_OUT: Final = "the transaction has timed out"
 _COMMITTED: Final = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
 _ABORTED: Final = (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
 _EXPIRES: Final = (TransactionState.EMPTY, *COMPLETE)
@@ -118,6 +115,7 @@ class TransactionShard:
         timeout_ms: int,
         expected: ProducerIdAndEpoch | None,
         *,
+        client_id: str,
         next_id: Callable[[], int],
         server_version: int,
     ) -> CoordinatorResult[ProducerResult]:
@@ -147,7 +145,8 @@ class TransactionShard:
         if metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
         if metadata.state is TransactionState.ONGOING:
-            fenced = self.abort_fenced(metadata, server_version=server_version, reason=FENCED)
+            reason = FENCED if expected is None else CONTINUED
+            fenced = self.abort_fenced(metadata, server_version=server_version, reason=reason, client_id=client_id)
             return fenced._replace(response=ProducerResult(ErrorCode.CONCURRENT_TRANSACTIONS))
         now_ms = self.context.now_ms()
         epoch = None if expected is None else expected.producer_epoch
@@ -155,7 +154,13 @@ class TransactionShard:
             target = metadata.prepare_rotation(next_id(), timeout_ms, now_ms, keeps_last_epoch=epoch is not None)
         else:
             target = metadata.prepare_increment(timeout_ms, epoch, now_ms)
-        return self._write(metadata, target, ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch))
+        return self._write(
+            metadata,
+            target,
+            ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch),
+            reason=BEGUN if expected is None else CONTINUED,
+            client_id=client_id,
+        )
 
     def add_partitions(
         self,
@@ -247,7 +252,7 @@ class TransactionShard:
         return self._write(metadata, target, response, reason=ENDED)
 
     def abort_fenced(
-        self, metadata: TransactionMetadata, *, server_version: int, reason: str
+        self, metadata: TransactionMetadata, *, server_version: int, reason: str, client_id: str = ""
     ) -> CoordinatorResult[ProducerResult]:
         """Abort the open transaction with an epoch that its producer does not have."""
         fenced_epoch = metadata.prepare_fence()
@@ -258,7 +263,7 @@ class TransactionShard:
         target = metadata.prepare_end(
             TransactionState.PREPARE_ABORT, self.context.now_ms(), client_version=server_version
         )
-        return self._write(metadata, target, _producer_of(metadata), reason=reason, is_fence=True)
+        return self._write(metadata, target, _producer_of(metadata), reason=reason, client_id=client_id, is_fence=True)
 
     def complete_end(self, metadata: TransactionMetadata, target: TransactionTarget) -> CoordinatorResult[None]:
         """Write that all markers are written; the caller has prepared the change."""
@@ -320,6 +325,7 @@ class TransactionShard:
         response: T,
         *,
         reason: str = "",
+        client_id: str = "",
         is_fence: bool = False,
         keeps_pending: ErrorCode | None = None,
     ) -> CoordinatorResult[T]:
@@ -329,7 +335,7 @@ class TransactionShard:
             if error is None:
                 previous = metadata.state
                 metadata.complete(target, keeps_start=not self._behaviour.transactions_are_in_java_sets)
-                self._journal(metadata, previous, reason)
+                self._journal(metadata, previous, reason, client_id)
                 if metadata.state in PREPARE:
                     self._markers.send_markers(self, metadata)
             elif keeps_pending is None or log_error(error.error_code) is not keeps_pending:
@@ -350,7 +356,9 @@ class TransactionShard:
             timeout_ms=target.timeout_ms,
         )
 
-    def _journal(self, metadata: TransactionMetadata, previous: TransactionState, reason: str) -> None:
+    def _journal(
+        self, metadata: TransactionMetadata, previous: TransactionState, reason: str, client_id: str = ""
+    ) -> None:
         journal = self.context.host.journal
         if journal.full:
             journal.append(
@@ -364,6 +372,7 @@ class TransactionShard:
                     previous=previous.label,
                     partitions=", ".join(map(str, metadata.partitions)),
                     reason=reason,
+                    client_id=client_id,
                 )
             )
 
