@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from broker_sim.control.events import Event
 
-__all__ = ["GROUP_EVENTS", "GroupEvent", "group_event_text", "member_names"]
+__all__ = ["GROUP_EVENTS", "GroupEvent", "group_event_text", "member_names", "numbered"]
 
 GroupEvent: TypeAlias = (
     GroupStateChanged
@@ -51,9 +51,14 @@ def member_names(events: Iterable[Event]) -> dict[str, str]:
     for event in events:
         if isinstance(event, GroupMemberJoined) and event.member_id not in names:
             wanted = event.group_instance_id or event.client_id or event.member_id
-            taken = sum(name == wanted or name.startswith(f"{wanted} #") for name in names.values())
-            names[event.member_id] = wanted if not taken else f"{wanted} #{taken + 1}"
+            names[event.member_id] = numbered(wanted, names.values())
     return names
+
+
+def numbered(wanted: str, names: Iterable[str]) -> str:
+    """Return a name that none of `names` is: `wanted`, then `wanted #2`, `wanted #3`."""
+    taken = sum(name == wanted or name.startswith(f"{wanted} #") for name in names)
+    return wanted if not taken else f"{wanted} #{taken + 1}"
 
 
 def group_event_text(event: GroupEvent, names: Mapping[str, str]) -> str:

@@ -1,4 +1,6 @@
-"""`broker-sim trace`: follow a request, a batch, a record, a partition or a group, as a timeline in text and HTML."""
+"""`broker-sim trace`: follow a request, a batch, a record, a partition, a group or a transactional id, as a timeline in
+text and HTML.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,20 @@ LISTED: Final = 20
 PARTITION_BATCHES: Final = 40
 SLOWEST: Final = ""
 """--batch without a value."""
-ALL_GROUPS: Final = ""
-"""--group without a value."""
+ALL_IDS: Final = ""
+"""--group or --transaction without a value."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "trace",
-        help="follow a request, a batch, a record or a group",
+        help="follow a request, a batch, a record, a group or a transaction",
         description="Follow one request through a broker (Acceptor, Processor, queue, handler, append, purgatory, "
         "response), or one batch or record through the producer as well (RecordAccumulator, BufferPool, Sender, "
-        "Selector, in flight, acknowledged), or the life of one group (members, rebalances, offsets). Without a choice "
-        "it is the request that took longest.",
+        "Selector, in flight, acknowledged), or the life of one group (members, rebalances, offsets) or of one "
+        "transactional id (producers, states, markers, last stable offset). Without a choice it is the request that "
+        "took longest.",
     )
     parser.add_argument(
         "source",
@@ -56,9 +59,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     what.add_argument(
         "--group",
         nargs="?",
-        const=ALL_GROUPS,
+        const=ALL_IDS,
         metavar="ID",
         help="the group of that id: who joined, why it rebalanced, who was refused (without an id a list of groups)",
+    )
+    what.add_argument(
+        "--transaction",
+        nargs="?",
+        const=ALL_IDS,
+        metavar="ID",
+        help="the transactional id: who fenced whom, which partition waits for its marker, what holds back the last "
+        "stable offset (without an id a list of transactional ids)",
     )
     parser.add_argument("--api", help="only requests of this API")
     parser.add_argument("--broker", type=whole, metavar="ID", help="only requests to this broker")
@@ -96,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
     about_batches = wants_batches or (options.request is None and not source.journal and bool(source.batches))
     if options.group is not None:
         chosen = _of_groups(source, options)
+    elif options.transaction is not None:
+        chosen = _of_transactions(source, options)
     else:
         chosen = _of_batches(source, options) if about_batches else _of_requests(source, options)
     if isinstance(chosen, list):
@@ -171,9 +184,17 @@ def _of_requests(source: TraceSource, options: argparse.Namespace) -> Timeline |
 def _of_groups(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:
     from broker_scenarios.tracing.group_trace import group_list, trace_group
 
-    if options.group == ALL_GROUPS:
+    if options.group == ALL_IDS:
         return group_list(source.journal)
     return trace_group(source.journal, options.group)
+
+
+def _of_transactions(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:
+    from broker_scenarios.tracing.transaction_trace import trace_transaction, transaction_list
+
+    if options.transaction == ALL_IDS:
+        return transaction_list(source.journal)
+    return trace_transaction(source.journal, options.transaction)
 
 
 def _of_batches(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:

@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.errors import ScenarioError
+from broker_scenarios.tracing.coordinated_lives import Coordination, add_moments, check_known, counted, state_stages
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
-from broker_sim.control.events import (
-    BrokerKilled,
-    BrokerStarted,
-    CoordinatorLoaded,
-    CoordinatorUnloaded,
-    GroupMemberAssigned,
-    GroupMemberJoined,
-    GroupMemberRemoved,
-    GroupStateChanged,
-)
+from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved, GroupStateChanged
 from broker_sim.control.group_events import GROUP_EVENTS, group_event_text, member_names
-from broker_sim.errors import nearest
+from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from broker_sim.control.events import Event
+    from broker_sim.control.group_events import GroupEvent
 
 __all__ = ["group_list", "trace_group"]
 
-MOMENTS_MAX: Final = 300
 GROUP_LANE: Final = "group"
-_MEANWHILE: Final = (BrokerKilled, BrokerStarted, CoordinatorLoaded, CoordinatorUnloaded)
+NONE: Final = "no group has members or offsets"
 
 
-def groups_of(journal: Sequence[tuple[int, Event]]) -> dict[str, int]:
-    """Return the number of events per group id, in the order of their first events."""
-    found: dict[str, int] = {}
+def groups_of(journal: Sequence[tuple[int, Event]]) -> dict[str, list[GroupEvent]]:
+    """Return the events per group id, in the order of their first events."""
+    found: dict[str, list[GroupEvent]] = {}
     for _, event in journal:
         if isinstance(event, GROUP_EVENTS):
-            found[event.group_id] = found.get(event.group_id, 0) + 1
+            found.setdefault(event.group_id, []).append(event)
     return found
 
 
 def group_list(journal: Sequence[tuple[int, Event]]) -> list[str]:
     """Return one line per group: its id and its number of events."""
     groups = groups_of(journal)
-    if not groups:
-        return ["no group has members or offsets"]
-    width = max(map(len, groups))
-    return [f"{group_id:<{width}}  {events:,} events" for group_id, events in groups.items()]
+    return counted(groups) if groups else [NONE]
 
 
 def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline:
@@ -57,11 +44,8 @@ def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline
         ScenarioError: The journal has no event of that group.
     """
     groups = groups_of(journal)
-    if group_id not in groups:
-        known = f" (there are {', '.join(groups)})" if groups else ": no group has members or offsets"
-        raise ScenarioError(f"no group is {group_id!r} (--group){nearest(group_id, groups)}{known}")
-    own = [event for _, event in journal if isinstance(event, GROUP_EVENTS) and event.group_id == group_id]
-    of_the_group = set(map(id, own))
+    check_known(group_id, groups, "group", "--group", NONE)
+    own = groups[group_id]
     start_us, end_us = own[0].time_us, max(own[-1].time_us, journal[-1][1].time_us)
     states = [event for event in own if isinstance(event, GroupStateChanged)]
     joined = sum(isinstance(event, GroupMemberJoined) for event in own)
@@ -73,20 +57,28 @@ def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline
         unended="no end",
         rows_are_lanes=True,
     )
-    timeline.stages = [*_state_stages(states, start_us, end_us)]
+    changes = [(state.time_us, state.state) for state in states]
+    timeline.stages = [*state_stages(GROUP_LANE, changes, start_us, end_us)]
     lanes = member_names(own)
     timeline.stages += _member_stages(own, lanes, start_us, end_us)
     timeline.lane_notes = _notes(own, lanes)
     if states:
         timeline.lane_notes[GROUP_LANE] = states[-1].state
-    moments = [
-        Moment(at_us=event.time_us - start_us, text=_text(event, lanes), own=isinstance(event, GROUP_EVENTS))
-        for _, event in journal
-        if start_us <= event.time_us and (isinstance(event, _MEANWHILE) or id(event) in of_the_group)
-    ]
-    timeline.moments = moments[:MOMENTS_MAX]
-    timeline.left_out = len(moments) - len(timeline.moments)
+    add_moments(timeline, [*_moments(journal, group_id, start_us, lanes)])
     return timeline
+
+
+def _moments(
+    journal: Sequence[tuple[int, Event]], group_id: str, start_us: int, lanes: dict[str, str]
+) -> Iterator[Moment]:
+    coordination = Coordination.of(journal, GROUP_METADATA_TOPIC_NAME, group_id)
+    for _, event in journal:
+        at_us = event.time_us - start_us
+        if isinstance(event, GROUP_EVENTS):
+            if event.group_id == group_id:
+                yield Moment(at_us=at_us, text=group_event_text(event, lanes))
+        elif at_us >= 0 and (text := coordination.meanwhile(event)) is not None:
+            yield Moment(at_us=at_us, text=text, own=False)
 
 
 def _generations(states: Sequence[GroupStateChanged]) -> str:
@@ -95,18 +87,6 @@ def _generations(states: Sequence[GroupStateChanged]) -> str:
         return "no generation"
     first, last = min(generations), max(generations)
     return f"generation {first}" if first == last else f"generations {first} to {last}"
-
-
-def _state_stages(states: Sequence[GroupStateChanged], start_us: int, end_us: int) -> Iterator[Stage]:
-    for state, following in zip_longest(states, states[1:]):
-        until_us = end_us if following is None else following.time_us
-        if until_us > state.time_us:
-            yield Stage(
-                lane=GROUP_LANE,
-                name=state.state,
-                start_us=state.time_us - start_us,
-                duration_us=until_us - state.time_us,
-            )
 
 
 def _member_stages(own: Sequence[Event], lanes: dict[str, str], start_us: int, end_us: int) -> Iterator[Stage]:
@@ -133,19 +113,3 @@ def _notes(own: Sequence[Event], lanes: dict[str, str]) -> dict[str, str]:
         elif isinstance(event, GroupMemberRemoved) and event.member_id in lanes:
             notes[lanes[event.member_id]] = event.reason
     return notes
-
-
-def _text(event: Event, lanes: dict[str, str]) -> str:
-    match event:
-        case CoordinatorLoaded():
-            where = f"{event.topic}-{event.partition}"
-            return f"broker {event.broker_id} coordinates {where} after a replay of {event.records} records"
-        case CoordinatorUnloaded():
-            return f"broker {event.broker_id} coordinates {event.topic}-{event.partition} no longer"
-        case BrokerKilled():
-            return f"broker {event.broker_id} is killed"
-        case BrokerStarted():
-            return f"broker {event.broker_id} starts"
-        case _:
-            assert isinstance(event, GROUP_EVENTS)
-            return group_event_text(event, lanes)

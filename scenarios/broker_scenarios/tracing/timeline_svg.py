@@ -49,6 +49,15 @@ _COLOURS: Final = {
     "Stable": 4,
     "Dead": 2,
     "member": 5,
+    "Ongoing": 1,
+    "PrepareCommit": 3,
+    "PrepareAbort": 6,
+    "CompleteCommit": 4,
+    "CompleteAbort": 2,
+    "producer": 5,
+    "in transaction": 1,
+    "without marker": 3,
+    "LSO held back": 7,
 }
 _OTHER_COLOUR: Final = 1
 _TEXT_ON: Final = {

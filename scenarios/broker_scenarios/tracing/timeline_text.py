@@ -20,6 +20,13 @@ _SHADES: Final = {"filling": "░", "ready": "▒", "in flight": "█", "back-of
     "Assigning": "▒",
     "Reconciling": "░",
     "member": "━",
+    "PrepareCommit": "▒",
+    "PrepareAbort": "▒",
+    "CompleteCommit": "░",
+    "CompleteAbort": "┄",
+    "producer": "━",
+    "without marker": "▒",
+    "LSO held back": "┈",
 }
 
 
