@@ -1,4 +1,4 @@
-"""The state of a cluster as text, for a failed test: rules, nodes, refused requests, groups, last requests."""
+"""The state of a cluster as text, for a failed test: rules, nodes, groups, transactions, last requests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ from broker_sim.control.events import (
     ProduceCompleted,
     RequestReceived,
     TailLost,
+    TransactionStateChanged,
 )
 from broker_sim.control.group_events import group_event_text, member_names
+from broker_sim.control.transaction_events import transaction_event_text, transactions_of
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from broker_sim.cluster import Cluster
@@ -46,8 +48,8 @@ __all__ = ["cluster_report"]
 EVENTS_MAX: Final = 20
 REQUESTS_MAX: Final = 20
 REFUSED_MAX: Final = 10
-GROUPS_MAX: Final = 10
-GROUP_EVENTS_MAX: Final = 20
+IDS_MAX: Final = 10
+EVENTS_OF_AN_ID_MAX: Final = 20
 PEER_CLOSED: Final = "the peer closed it"
 NODE_EVENTS: Final = (
     BrokerFenced,
@@ -86,6 +88,7 @@ def cluster_report(cluster: Cluster, journal: Path | None = None) -> str:
         ("nodes and leaders", _event_lines(events, start_us)),
         ("refused requests", _refused_lines(events, start_us)),
         ("groups", list(_group_lines(events, start_us, journal))),
+        ("transactions", list(_transaction_lines(events, start_us, journal))),
         (f"last {REQUESTS_MAX} requests of clients", _request_lines(events, start_us, cluster.journal.detail)),
     )
     for heading, section in sections:
@@ -139,17 +142,41 @@ def _group_lines(events: Iterable[Event], start_us: int, journal: Path | None) -
     for event in events:
         if isinstance(event, MEMBERSHIP_EVENTS):
             groups.setdefault(event.group_id, []).append(event)
-    for group_id, own in list(groups.items())[-GROUPS_MAX:]:
+    for group_id, own in list(groups.items())[-IDS_MAX:]:
         names = member_names(own)
         states = [event.state for event in own if isinstance(event, GroupStateChanged)]
-        yield f"{group_id}: {states[-1] if states else 'no state'}"
         lines = [f"{_seconds(event, start_us)} {group_event_text(event, names)}" for event in own]
-        for line in _last(lines, GROUP_EVENTS_MAX, len(lines)):
-            yield f"  {line}"
-        if journal is not None:
-            yield f"  broker-sim trace {shlex.quote(str(journal))} --group {shlex.quote(group_id)}"
-    if len(groups) > GROUPS_MAX:
-        yield f"({len(groups) - GROUPS_MAX} earlier groups are in the journal)"
+        yield from _life_lines(
+            group_id, states, lines, None if journal is None else _command(journal, "group", group_id)
+        )
+    yield from _left_out(len(groups), "groups")
+
+
+def _transaction_lines(events: Iterable[Event], start_us: int, journal: Path | None) -> Iterator[str]:
+    """Return the states, markers and refused requests of each transactional id, then the command for the rest."""
+    found = transactions_of(events)
+    for name, own in list(found.items())[-IDS_MAX:]:
+        states = [event.state for event in own if isinstance(event, TransactionStateChanged)]
+        lines = [f"{_seconds(event, start_us)} {transaction_event_text(event)}" for event in own]
+        yield from _life_lines(name, states, lines, None if journal is None else _command(journal, "transaction", name))
+    yield from _left_out(len(found), "transactional ids")
+
+
+def _life_lines(name: str, states: Sequence[str], lines: Sequence[str], command: str | None) -> Iterator[str]:
+    yield f"{name}: {states[-1] if states else 'no state'}"
+    for line in _last(lines, EVENTS_OF_AN_ID_MAX, len(lines)):
+        yield f"  {line}"
+    if command is not None:
+        yield f"  {command}"
+
+
+def _command(journal: Path, option: str, name: str) -> str:
+    return f"broker-sim trace {shlex.quote(str(journal))} --{option} {shlex.quote(name)}"
+
+
+def _left_out(count: int, kind: str) -> Iterator[str]:
+    if count > IDS_MAX:
+        yield f"({count - IDS_MAX} earlier {kind} are in the journal)"
 
 
 def _request_lines(events: Iterable[Event], start_us: int, detail: Detail) -> list[str]:

@@ -152,6 +152,42 @@ def test_it(kafka_cluster_factory):
         assert expected in groups, (expected, output)
 
 
+def test_the_transactions_of_a_failed_test_are_in_its_report(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+def test_it(kafka_cluster_factory):
+    cluster = kafka_cluster_factory(brokers=1, topics=["orders:2:1"])
+    options = {"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": "the bill"}
+    first, second = (Producer({**options, "client.id": name}) for name in ("shop-a", "shop-b"))
+    first.init_transactions(20)
+    first.begin_transaction()
+    first.produce("orders", b"paid", partition=1)
+    first.flush(20)
+    second.init_transactions(20)
+    with pytest.raises(KafkaException):
+        first.commit_transaction(20)
+    assert 1 == 2
+""",
+        f"--kafka-journal-dir={tmp_path / 'journals'}",
+    )
+    assert "1 failed" in output, output
+    transactions = output.partition("transactions:\n")[2].partition("last 20 requests")[0]
+    [journal] = (tmp_path / "journals").iterdir()
+    for expected in (
+        "the bill: Empty\n",
+        "Empty > Ongoing, producer 0 epoch 0, partitions: orders-1\n",
+        "partitions: orders-1; InitProducerId fences the producer (client shop-b)\n",
+        "orders-1 has the abort marker of producer 0 epoch 1\n",
+        "EndTxn of shop-a, which has producer 0 epoch 0, is refused: PRODUCER_FENCED\n",
+        f"broker-sim trace {journal} --transaction 'the bill'\n",
+    ):
+        assert expected in transactions, (expected, output)
+
+
 def test_a_rule_problem_shows_the_cluster_of_its_test(tmp_path: Path) -> None:
     output = run_pytest(
         tmp_path,
