@@ -18,6 +18,7 @@ from benchmarks import (
     replication_factor,
     scale,
     start_times,
+    transactions,
 )
 from benchmarks.result import table
 
@@ -36,6 +37,7 @@ def main() -> None:
         *consumer.run(record_bytes=100, records=200_000),
         *consumer.run(record_bytes=1000, records=60_000),
         *groups.run(),
+        *transactions.run(options.pairs),
         *producer.run(options.pairs),
         *codec.run(rounds=12 * options.pairs + 1),
     ]

@@ -28,6 +28,8 @@ def in_set_order(partitions: Iterable[TopicPartition], *, java: bool, copied: in
     `copied` is the number of partitions from which a set of Scala was made at once, 0 for one that has grown.
     """
     given = list(partitions)
+    if len(given) < 2:
+        return given
     if java:
         return hash_order_by(given, _hash)
     return [given[place] for place in hash_set_order(map(_hash, given), copied=copied)]
@@ -43,6 +45,8 @@ def by_topic(partitions: Iterable[TopicPartition], *, java: bool, copied: int = 
     ordered = in_set_order(partitions, java=java, copied=copied)
     for topic, index in ordered:
         topics.setdefault(topic, []).append(index)
+    if len(topics) < 2 and len(ordered) < SMALLEST_TRIE:
+        return list(topics.items())
     if java:
         return [(topic, topics[topic]) for topic in hash_order(topics)]
     if len(ordered) >= SMALLEST_TRIE:

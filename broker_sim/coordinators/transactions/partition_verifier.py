@@ -25,7 +25,6 @@ from protocol_specs.messages.add_partitions_to_txn import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
     from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_cache import MetadataCache
     from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
     from protocol_specs.releases import Release
-    from sim_runtime.interfaces import IReactor
 
 __all__ = ["PartitionErrors", "PartitionVerifier", "VerifierHost"]
 
@@ -50,7 +48,6 @@ class VerifierHost(Protocol):
     id: int
     links: NodeLinks
     metadata_cache: MetadataCache
-    reactor: IReactor
     release: Release
 
 
@@ -90,7 +87,6 @@ class PartitionVerifier:
         self._partition_for = partition_for
         self._waiting: dict[int, dict[str, _Verification]] = {}
         self._in_flight: dict[int, None] = {}
-        self._calls: dict[IDelayedCall, None] = {}
         self._stopped = False
 
     def verify(
@@ -112,15 +108,12 @@ class PartitionVerifier:
             del waiting[transactional_id]
             earlier.fail(ErrorCode.NETWORK_EXCEPTION if same else ErrorCode.INVALID_PRODUCER_EPOCH)
         waiting[transactional_id] = verification
-        self._plan(coordinator)
+        self._send(coordinator)
         return verification.verified
 
     def stop(self) -> None:
         """End with the process: no Deferred fires any more."""
         self._stopped = True
-        for call in self._calls:
-            call.cancel()
-        self._calls.clear()
         self._waiting.clear()
 
     def _coordinator_of(self, transactional_id: str) -> int | None:
@@ -130,30 +123,17 @@ class PartitionVerifier:
             return None
         return registration.leader
 
-    def _plan(self, coordinator: int) -> None:
-        if coordinator in self._in_flight or self._stopped:
-            return
-        self._in_flight[coordinator] = None
-
-        def run() -> None:
-            del self._calls[call]
-            self._send(coordinator)
-
-        call = self._host.reactor.callLater(0, run)
-        self._calls[call] = None
-
     def _send(self, coordinator: int) -> None:
-        verifications = list(self._waiting.pop(coordinator, {}).values())
-        if not verifications:
-            del self._in_flight[coordinator]
+        if coordinator in self._in_flight or self._stopped or not self._waiting.get(coordinator):
             return
+        verifications = list(self._waiting.pop(coordinator).values())
         host = self._host
         served = host.release.api_versions.get(ApiKey.ADD_PARTITIONS_TO_TXN)
         if served is None or served.highest < BATCHES_SINCE:
-            self._sent(coordinator)
             for verification in verifications:
                 verification.verified.callback({})  # the coordinator cannot verify: everything is allowed
             return
+        self._in_flight[coordinator] = None
         request = AddPartitionsToTxnRequest(transactions=[verification.transaction() for verification in verifications])
         host.links.send(host.id, coordinator, request, version=served.highest).addCallbacks(
             lambda response: self._responded(coordinator, verifications, response),
@@ -163,37 +143,35 @@ class PartitionVerifier:
     def _responded(
         self, coordinator: int, verifications: list[_Verification], response: AddPartitionsToTxnResponse
     ) -> None:
-        self._sent(coordinator)
         if response.error_code:
             refused = ErrorCode(response.error_code)
             not_allowed = refused is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
             for verification in verifications:
                 verification.fail(ErrorCode.INVALID_TXN_STATE if not_allowed else refused)
-            return
-        results = {
-            transaction.transactional_id: {
-                TopicPartition(topic.name, result.partition_index): ErrorCode(result.partition_error_code)
-                for topic in transaction.topic_results
-                for result in topic.results_by_partition
-            }
-            for transaction in response.results_by_transaction
-        }
-        for verification in verifications:
-            errors = results[verification.transactional_id]
-            verification.verified.callback({each: _for_log(error) for each, error in errors.items() if error})
+        else:
+            results = {each.transactional_id: each.topic_results for each in response.results_by_transaction}
+            for verification in verifications:
+                verification.verified.callback(
+                    {
+                        TopicPartition(topic.name, result.partition_index): _for_log(result.partition_error_code)
+                        for topic in results[verification.transactional_id]
+                        for result in topic.results_by_partition
+                        if result.partition_error_code
+                    }
+                )
+        self._send_next(coordinator)
 
     def _failed(self, coordinator: int, verifications: list[_Verification], failure: Failure) -> None:
         failure.trap(LinkFailure)
-        self._sent(coordinator)
         for verification in verifications:
             verification.fail(ErrorCode.NETWORK_EXCEPTION)
+        self._send_next(coordinator)
 
-    def _sent(self, coordinator: int) -> None:
+    def _send_next(self, coordinator: int) -> None:
         del self._in_flight[coordinator]
-        if self._waiting.get(coordinator):
-            self._plan(coordinator)
+        self._send(coordinator)
 
 
-def _for_log(error_code: ErrorCode) -> ErrorCode:
+def _for_log(error_code: int) -> ErrorCode:
     """A producer that writes knows a fenced epoch by the error of logs."""
-    return ErrorCode.INVALID_PRODUCER_EPOCH if error_code is ErrorCode.PRODUCER_FENCED else error_code
+    return ErrorCode.INVALID_PRODUCER_EPOCH if error_code == ErrorCode.PRODUCER_FENCED else ErrorCode(error_code)

@@ -18,7 +18,6 @@ from protocol_specs.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
-from sim_runtime.virtual_reactor import VirtualReactor
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -27,7 +26,6 @@ class Coordinator:
     """A coordinator whose requests are kept until the test responds."""
 
     def __init__(self, *, leader: int | None = 2, release: str = "4.3.1") -> None:
-        self.reactor = VirtualReactor()
         self.requests: list[tuple[Any, Deferred[Any]]] = []
         registration = None if leader is None else SimpleNamespace(leader=leader)
         image = SimpleNamespace(partition=lambda *_: registration, is_active=lambda _: True)
@@ -35,7 +33,6 @@ class Coordinator:
             id=1,
             links=SimpleNamespace(send=self._send),
             metadata_cache=SimpleNamespace(image=image),
-            reactor=self.reactor,
             release=releases.get(release),
         )
         self.verifier = PartitionVerifier(host, lambda _: 0)
@@ -51,9 +48,6 @@ class Coordinator:
         producer = ProducerIdAndEpoch(7, epoch)
         self.verifier.verify(transactional_id, producer, [ORDERS], adds=False).addCallback(found.append)
         return found
-
-    def run(self) -> None:
-        self.reactor.run_for(ms=1)
 
     def respond(self, error_code: ErrorCode = ErrorCode.NONE, *, top_level: ErrorCode = ErrorCode.NONE) -> None:
         request, responded = self.requests[-1]
@@ -81,7 +75,6 @@ class Coordinator:
 def test_the_partitions_that_are_not_in_the_transaction_are_returned(error_code: ErrorCode, expected: Any) -> None:
     coordinator = Coordinator()
     found = coordinator.verify()
-    coordinator.run()
     coordinator.respond(error_code)
     assert found == [expected]
 
@@ -89,7 +82,6 @@ def test_the_partitions_that_are_not_in_the_transaction_are_returned(error_code:
 def test_a_refused_broker_writes_nothing() -> None:
     coordinator = Coordinator()
     found = coordinator.verify()
-    coordinator.run()
     coordinator.respond(top_level=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     assert found == [{ORDERS: ErrorCode.INVALID_TXN_STATE}]
 
@@ -101,7 +93,6 @@ def test_without_a_coordinator_the_producer_tries_again() -> None:
 def test_a_lost_connection_is_a_network_error() -> None:
     coordinator = Coordinator()
     found = coordinator.verify()
-    coordinator.run()
     coordinator.requests[0][1].errback(LinkFailure("gone"))
     assert found == [{ORDERS: ErrorCode.NETWORK_EXCEPTION}]
 
@@ -109,12 +100,9 @@ def test_a_lost_connection_is_a_network_error() -> None:
 def test_transactions_wait_while_a_request_is_in_flight_and_are_sent_together() -> None:
     coordinator = Coordinator()
     coordinator.verify()
-    coordinator.run()
     waiting = [coordinator.verify("a"), coordinator.verify("b")]
-    coordinator.run()
     assert len(coordinator.requests) == 1
     coordinator.respond()
-    coordinator.run()
     assert [each.transactional_id for each in coordinator.requests[1][0].transactions] == ["a", "b"]
     coordinator.respond()
     assert waiting == [[{}], [{}]]
@@ -122,11 +110,12 @@ def test_transactions_wait_while_a_request_is_in_flight_and_are_sent_together() 
 
 def test_of_one_transactional_id_the_newest_epoch_waits() -> None:
     coordinator = Coordinator()
+    coordinator.verify("in flight")
     first, second, third, late = (coordinator.verify(epoch=epoch) for epoch in (1, 1, 2, 0))
     assert first == [{ORDERS: ErrorCode.NETWORK_EXCEPTION}]
     assert second == [{ORDERS: ErrorCode.INVALID_PRODUCER_EPOCH}]
     assert late == [{ORDERS: ErrorCode.INVALID_PRODUCER_EPOCH}]
-    coordinator.run()
+    coordinator.respond()
     coordinator.respond()
     assert third == [{}]
 
@@ -134,13 +123,10 @@ def test_of_one_transactional_id_the_newest_epoch_waits() -> None:
 def test_a_coordinator_that_cannot_verify_allows_everything() -> None:
     coordinator = Coordinator(release="3.5.2")
     found = coordinator.verify()
-    coordinator.run()
     assert (found, coordinator.requests) == ([{}], [])
 
 
 def test_a_stopped_broker_sends_nothing() -> None:
     coordinator = Coordinator()
-    coordinator.verify()
     coordinator.verifier.stop()
-    coordinator.run()
-    assert coordinator.requests == []
+    assert (coordinator.verify(), coordinator.requests) == ([], [])
