@@ -261,17 +261,18 @@ class ShareMachine(FaultyGroupMachine[ShareClient]):
         self.start_offsets_only_grow()
 
     def _pass_deleted_gap(self, partition: int) -> None:
-        """Delete the finished records after a gap in the stored state, if the records of the gap are deleted.
+        """Delete the records that follow a gap in the stored state, if those of the gap are deleted.
 
         Otherwise Kafka delivers no record any more: the recorded case share-fetch-states-with-a-gap-that-is-deleted
         shows that.
         """
         source = self.cluster.share_partition(partition)
-        if source is None or source.read_gap is None or not source.has_read_gap or not len(source.batches):
+        if source is None or source.read_gap is None or not source.has_read_gap:
             return
-        first, log_start_offset = next(iter(source.batches)), self.cluster.log_start_offset(partition)
-        if source.read_gap.start_offset < min(first.first_offset, log_start_offset):
-            self._delete(partition, first.last_offset + 1)
+        gap_start = source.read_gap.start_offset
+        following = next((batch for batch in source.batches if batch.first_offset > gap_start), None)
+        if following is not None and gap_start < self.cluster.log_start_offset(partition):
+            self._delete(partition, following.last_offset + 1)
 
     def _is_finished(self, partition: int) -> bool:
         end_offset = self.cluster.high_watermark(partition)
