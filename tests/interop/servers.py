@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -13,20 +14,26 @@ from tests.interop.real_kafka import real_kafka
 from tests.interop.served_cluster import served_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 BROKER_SIM = "broker-sim"
 TOPIC_SECONDS_MAX = 30
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @contextlib.contextmanager
-def serving(server: str, topic: str, partitions: int) -> Iterator[str]:
-    """Start `broker-sim` (three brokers) or `kafka-RELEASE` (one) with a topic; its bootstrap servers."""
+def serving(server: str, topic: str, partitions: int, *, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[str]:
+    """Start `broker-sim` (three brokers) or `kafka-RELEASE` (one) with a topic; its bootstrap servers.
+
+    `settings` are broker configurations.
+    """
     if server == BROKER_SIM:
-        with served_cluster("--brokers", "3", "--port", "0", "--topic", f"{topic}:{partitions}:3") as cluster:
+        options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+        topics = ("--topic", f"{topic}:{partitions}:3")
+        with served_cluster("--brokers", "3", "--port", "0", *topics, *options) as cluster:
             yield cluster.bootstrap_servers
         return
-    with real_kafka(server.removeprefix("kafka-")) as oracle:
+    with real_kafka(server.removeprefix("kafka-"), settings=settings) as oracle:
         create_topic(oracle.bootstrap_servers, topic, partitions)
         yield oracle.bootstrap_servers
 
