@@ -30,6 +30,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "faults/test_disk_actions.py": "fault actions on disks",
     "faults/test_mutate.py": "the mutate action on each transport",
     "coordinators/groups/consumer/test_consumer_group_machine.py": "Hypothesis: members of a consumer group",
+    "coordinators/transactions/test_late_requests.py": "the anomalies of transactions v1 (KAFKA-17754, KIP-890)",
     "coordinators/groups/streams/test_streams_machine.py": "Hypothesis: members of a streams group",
     "log/files/test_formats.py": "the small files, byte for byte",
     "log/files/test_recovery_machine.py": "Hypothesis: crashes of a log on disk",
