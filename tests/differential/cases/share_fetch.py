@@ -339,6 +339,17 @@ def released_records_wait_for_the_next_fetch(probe: Probe) -> None:
         member.session = other.session = 0
 
 
+@case(settings=SHARE, releases=ONLY_NEW)
+def states_that_start_earlier_again(probe: Probe) -> None:
+    """A leader repeats a write that has failed after it has made later ones, with the start offset that it had."""
+    topic_id, (member,) = joined(probe, "m1", batches=(1, 1, 1, 1))
+    group = member.group
+    for start, batches in ((1, (2, 2, ACKNOWLEDGED, 1)), (2, (1, 1, ACKNOWLEDGED, 1)), (0, (0, 0, ACKNOWLEDGED, 1))):
+        probe.exchange(write(group, topic_id, batches, state_epoch=9, start=start, complete=1), 1, note=f"from {start}")
+        probe.exchange(read(group, topic_id), 0, note=f"from {start}")
+    member.fetch({topic_id: {0: []}}, max_wait_ms=300, note="records that were finished before the earlier start")
+
+
 @case(settings=LONGER_LOCKS, releases=ONLY_NEW)
 def locks_of_a_group_that_is_forgotten(probe: Probe) -> None:
     topic_id, (member, other) = joined(probe, "m1", "m2", batches=(1, 1, 1))
