@@ -553,13 +553,19 @@ class ReplicaLog:
         self.log_start_offset = min(offset, self.log_start_offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.epochs.truncate_from_end(offset)
-        last = self._segments[-1]
-        self.producers.reload(last.producer_snapshot, last.batches)
+        self._reload_producers()
         self.producers.log_start_moved(self.log_start_offset)
         if self.high_watermark == offset:
             self.producers.transactions.high_watermark_moved(offset)
         self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
+
+    def _reload_producers(self) -> None:
+        """Rebuild the producers' state; no snapshot is above the log start if that is in the last segment."""
+        last = self._segments[-1]
+        start = self.log_start_offset
+        snapshot = last.producer_snapshot if last.base_offset > start else {}
+        self.producers.reload(snapshot, [batch for batch in last.batches if batch.last_offset >= start])
 
     def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
         """Remove everything and continue at another offset, which may be beyond the old end."""

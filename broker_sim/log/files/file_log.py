@@ -296,6 +296,17 @@ class FileReplicaLog(ReplicaLog):
         data = snapshot_to_bytes(self.producers.active_producers)
         self._disk.replace(segment_file(self.path, offset, SNAPSHOT_SUFFIX), data)
 
+    def write_snapshot_after_load(self, *, clean: bool) -> None:
+        """Write a snapshot at the log's end unless the newest one is there. Mirrors UnifiedLog.rebuildProducerState.
+
+        After an unclean end an empty log at its start offset gets none.
+        """
+        offsets = [
+            int(name[:OFFSET_DIGITS]) for name in self._disk.list_directory(self.path) if name.endswith(SNAPSHOT_SUFFIX)
+        ]
+        if self.log_end_offset > max(offsets, default=0 if clean else self.log_start_offset):
+            self._write_snapshot(self.log_end_offset)
+
     def delete_segments(self, count: int, now_ms: int) -> int:
         """Delete the oldest segments and move the log start offset up; their files go a while later."""
         before = self._files()

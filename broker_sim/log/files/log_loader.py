@@ -124,6 +124,7 @@ class _Loader:
             # All records up to there are deleted, and no others are left: begin at the log start offset.
             log.truncate_fully_and_start_at(log.log_start_offset)
         self._load_producers()
+        log.write_snapshot_after_load(clean=self._wanted.clean)
         if self._epochs.entries != tuple(epochs) and log.epochs.entries == self._epochs.entries:
             log.epochs.write()  # type: ignore[attr-defined]
         return log
@@ -215,13 +216,13 @@ class _Loader:
         return segment, size == len(data)
 
     def _load_producers(self) -> None:
-        """The newest snapshot, and what came after it. Mirrors UnifiedLog.rebuildProducerState."""
+        """The newest snapshot above the log start, and what came after it. Mirrors UnifiedLog.rebuildProducerState."""
         log = self._log
+        start = log.log_start_offset
         snapshots = self._snapshots()
         running: dict[int, ProducerStateEntry] = {}
         for segment in cast("Sequence[FileLogSegment]", log.segments):
-            found = snapshots.pop(segment.base_offset, None)
-            running = running if found is None else found
+            running = {} if segment.base_offset <= start else snapshots.pop(segment.base_offset, running)
             segment.producer_snapshot = running
             if segment in self._without_aborted:
                 segment.rebuild_aborted(log.producers.reload(running, segment.batches))
@@ -230,7 +231,8 @@ class _Loader:
             if is_last and newest is not None:
                 running = snapshots[newest]
             after = newest if is_last and newest is not None else segment.base_offset
-            log.producers.reload(running, [batch for batch in segment.batches if batch.base_offset >= after])
+            kept = [batch for batch in segment.batches if batch.base_offset >= after and batch.last_offset >= start]
+            log.producers.reload(running, kept)
             running = log.producers.snapshot()
 
     def _snapshots(self) -> dict[int, dict[int, ProducerStateEntry]]:
@@ -238,7 +240,7 @@ class _Loader:
         for name in self._names(SNAPSHOT_SUFFIX):
             path = f"{self._path}/{name}"
             offset = int(name[:OFFSET_DIGITS])
-            if offset > self._log.log_end_offset:
+            if not self._log.log_start_offset < offset <= self._log.log_end_offset:
                 self._disk.remove(path)
                 continue
             try:

@@ -101,5 +101,6 @@ def test_producers_outlive_the_segments_of_their_batches() -> None:
     builder = RecordBatchBuilder()
     builder.append(NOW_MS, None, bytes(10))
     log.append_as_leader(builder.build(), leader_epoch=0, now_ms=NOW_MS)
-    log.truncate_to(3)
     assert log.producers.active_producers[7].last_sequence == 0
+    log.truncate_to(3)
+    assert not log.producers.active_producers, "no snapshot is above the log start"

@@ -99,3 +99,26 @@ def test_truncation_cuts_the_file_and_deletion_removes_it(machine: Machine) -> N
     log.log.truncate_fully_and_start_at(0)
     machine.reactor.run_for(ms=61_000)
     assert not [name for name in machine.files() if "txnindex" in name]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_restart_leaves_a_snapshot_at_the_end_of_the_log(machine: Machine, end: str) -> None:
+    fill(machine)
+    getattr(machine, end)()
+    machine.start()
+    snapshots = [name for name in machine.files() if name.endswith(".snapshot")]
+    assert snapshots == ["00000000000000000005.snapshot", "00000000000000000007.snapshot"]
+
+
+def test_no_snapshot_at_or_below_the_log_start_is_read_again(machine: Machine) -> None:
+    log = fill(machine)
+    log.log.maybe_increment_log_start_offset(6)
+    machine.stop()
+    machine.start()
+    assert machine.log().producers.active_producers.keys() == {7, 8}, "the snapshot at the end has both"
+    log = TransactionalLog(machine.log())
+    log.log.maybe_increment_log_start_offset(7)
+    machine.stop()
+    machine.start()
+    assert not machine.log().producers.active_producers, "the log start is the end"
+    assert machine.log().last_stable_offset == 7

@@ -9,6 +9,7 @@ from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from broker_sim.log.append_results import AppendOrigin
+from broker_sim.log.transaction_index import AbortedTransaction
 from tests.broker_sim.log.files.conftest import Machine
 from tests.broker_sim.log.transactional_log import ABORT, COMMIT, marker, records, without_verification
 
@@ -28,9 +29,10 @@ class Appended(NamedTuple):
 
 
 class TransactionsMachine(RuleBasedStateMachine):
-    """`history` has every batch that the log has, or had before its start was deleted.
+    """`history` has every batch that the state is made of, `aborted` what markers have aborted.
 
-    As in Kafka a producer snapshot has no completed transactions: those below `reloaded_from` count as replicated.
+    As in Kafka a producer snapshot has no completed transactions: those below `reloaded_from` count as replicated. No
+    snapshot at or below the log start is read again, so that with it goes what began before the log start.
     """
 
     @initialize(
@@ -41,6 +43,7 @@ class TransactionsMachine(RuleBasedStateMachine):
         self.machine = Machine(topic_config=topic_config, config=without_verification("4.3.1"))
         self.machine.random.seed(seed)
         self.history: list[Appended] = []
+        self.aborted: list[AbortedTransaction] = []
         self.reloaded_from = 0
 
     @property
@@ -63,7 +66,13 @@ class TransactionsMachine(RuleBasedStateMachine):
     def _append(self, data: bytes, producer: int, aborts: bool | None) -> None:
         origin = AppendOrigin.CLIENT if aborts is None else AppendOrigin.COORDINATOR
         result = self.log.append_as_leader(data, leader_epoch=0, now_ms=self.machine.now_ms(), origin=origin)
-        self.history.append(Appended(result.base_offset, result.last_offset, producer, aborts))
+        open_since, _ = self._replayed()
+        start = open_since.pop(producer, None)
+        offset = result.base_offset
+        self.history.append(Appended(offset, result.last_offset, producer, aborts))
+        if aborts and start is not None:
+            stable = min(open_since.values(), default=offset + 1)
+            self.aborted.append(AbortedTransaction(producer, start, offset, stable))
 
     @rule(part=strategies.floats(0, 1))
     def replicate(self, part: float) -> None:
@@ -76,13 +85,14 @@ class TransactionsMachine(RuleBasedStateMachine):
         starts = [log.log_end_offset]
         starts += [batch.base_offset for batch in log.batches() if batch.base_offset >= log.log_start_offset]
         if log.truncate_to(starts[round(part * (len(starts) - 1))]).truncated:
-            self._reloaded(log.segments[-1].base_offset)
+            self._reloaded(log.segments[-1].base_offset, log.segments[-1].base_offset)
 
     @rule()
     def start_elsewhere(self) -> None:
         self.log.truncate_fully_and_start_at(self.log.log_end_offset + 1)
         self.history.clear()
-        self._reloaded(self.log.log_end_offset)
+        self.aborted.clear()
+        self._reloaded(self.log.log_end_offset, self.log.log_end_offset)
 
     @rule(part=strategies.floats(0, 1))
     def delete_records(self, part: float) -> None:
@@ -104,37 +114,42 @@ class TransactionsMachine(RuleBasedStateMachine):
     def restart(self, end: str) -> None:
         first = self.log.segments[0].base_offset
         self.machine.storage.checkpoint()
+        path = self.machine.log().path
         getattr(self.machine, end)()
+        names_before = self.machine.disk.list_directory(path)
         self.machine.start()
         if self.log.segments[0].base_offset > first:
-            self.history.clear()  # nothing was left at or after the log start, at which the log begins again
+            # Nothing was left at or after the log start, at which the log begins again.
+            self.history.clear()
+            self.aborted.clear()
         self.log.update_high_watermark(self.log.log_end_offset)
-        self._reloaded(self.log.log_end_offset)
+        names = self.machine.disk.list_directory(self.machine.log().path)
+        before = [int(name[:20]) for name in names_before if name.endswith(".snapshot") and name in names]
+        newest = max((offset for offset in before if offset <= self.log.log_end_offset), default=0)
+        self._reloaded(self.log.log_end_offset, newest)
 
-    def _reloaded(self, snapshot_offset: int) -> None:
+    def _reloaded(self, reloaded_from: int, snapshot_offset: int) -> None:
         log = self.log
-        self.reloaded_from = snapshot_offset
-        self.history = [each for each in self.history if each.last_offset < log.log_end_offset]
+        self.reloaded_from = reloaded_from
+        start = log.log_start_offset if snapshot_offset <= log.log_start_offset else 0
+        self.history = [each for each in self.history if start <= each.last_offset < log.log_end_offset]
+        self.aborted = [each for each in self.aborted if each.last_offset < log.log_end_offset]
         log.update_high_watermark(log.high_watermark)  # the next news of the leader
 
-    def _replayed(self) -> tuple[dict[int, int], list[tuple[int, int, int, int]], list[tuple[int, int]]]:
-        """Return the open transactions by producer, the aborted ones, and start and marker of all that ended."""
+    def _replayed(self) -> tuple[dict[int, int], list[tuple[int, int]]]:
+        """Return the open transactions by producer, and start and marker of those that have ended."""
         open_since: dict[int, int] = {}
-        aborted, ended = [], []
+        ended = []
         for each in self.history:
             if each.aborts is None:
                 open_since.setdefault(each.producer_id, each.base_offset)
             elif each.producer_id in open_since:
-                start = open_since.pop(each.producer_id)
-                ended.append((start, each.base_offset))
-                if each.aborts:
-                    stable = min(open_since.values(), default=each.base_offset + 1)
-                    aborted.append((each.producer_id, start, each.base_offset, stable))
-        return open_since, aborted, ended
+                ended.append((open_since.pop(each.producer_id), each.base_offset))
+        return open_since, ended
 
     @invariant()
     def open_transactions_are_known(self) -> None:
-        open_since, _, _ = self._replayed()
+        open_since, _ = self._replayed()
         entries = self.log.producers.active_producers
         known = {key: entry.transaction_start for key, entry in entries.items() if entry.transaction_start >= 0}
         assert known == open_since
@@ -142,9 +157,14 @@ class TransactionsMachine(RuleBasedStateMachine):
     @invariant()
     def the_index_has_the_aborted_transactions_of_each_segment(self) -> None:
         log = self.log
-        _, aborted, _ = self._replayed()
-        indexed = [tuple(entry) for segment in log.segments for entry in segment.aborted_transactions]
-        assert indexed == [entry for entry in aborted if entry[2] >= log.segments[0].base_offset]
+        first = log.segments[0].base_offset
+        indexed = [entry for segment in log.segments for entry in segment.aborted_transactions]
+        # A recovery knows nothing of transactions that began in deleted segments.
+        assert [entry[:3] for entry in indexed if entry.first_offset >= first] == [
+            entry[:3] for entry in self.aborted if entry.first_offset >= first
+        ]
+        if not first:
+            assert indexed == self.aborted
         for segment in log.segments:
             path = f"{self.machine.log().path}/{segment.base_offset:020d}.txnindex"
             assert self.machine.disk.is_file(path) >= bool(segment.aborted_transactions)
@@ -155,7 +175,7 @@ class TransactionsMachine(RuleBasedStateMachine):
     @invariant()
     def the_last_stable_offset_is_the_first_undecided_or_unreplicated_record(self) -> None:
         log = self.log
-        open_since, _, ended = self._replayed()
+        open_since, ended = self._replayed()
         replicated_before = max(log.high_watermark, self.reloaded_from)
         unstable = [*open_since.values(), *(start for start, end in ended if end >= replicated_before)]
         stable = min([*unstable, log.high_watermark])
