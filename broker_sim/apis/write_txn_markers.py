@@ -9,9 +9,9 @@ Mirrors KafkaApis.handleWriteTxnMarkersRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.control.events import TransactionMarkerWritten
@@ -33,12 +33,16 @@ from protocol_specs.records.control_records import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from twisted.python.failure import Failure
 
-    from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _NOT_READY: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -50,7 +54,7 @@ _NOT_READY: Final = (
 Errors = dict[TopicPartition, ErrorCode]
 
 
-def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> HandlerResult:
+def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> Message | Deferred[Message]:
     """Append the markers; the response waits for all of them.
 
     A marker without a producer id or epoch fails the whole request: Kafka cannot make its batch.
@@ -60,14 +64,22 @@ def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> HandlerR
         if marker.producer_id < 0 or marker.producer_epoch < 0:
             return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
         results.append(_write(marker, context))
-    return gatherResults(results).addCallback(_response, request)
+    return _when_all(results, lambda errors: _response(errors, request))
 
 
-def _write(marker: WritableTxnMarker, context: RequestContext) -> Deferred[Errors]:
+def _when_all(results: Sequence[T | Deferred[T]], respond: Callable[[list[T]], R]) -> R | Deferred[R]:
+    """Return `respond(results)`, a Deferred of it if one of the results is not there yet."""
+    if not any(isinstance(result, Deferred) for result in results):
+        return respond(cast("list[T]", results))
+    waiting = [result if isinstance(result, Deferred) else succeed(result) for result in results]
+    return gatherResults(waiting).addCallback(respond)
+
+
+def _write(marker: WritableTxnMarker, context: RequestContext) -> Errors | Deferred[Errors]:
     broker = context.broker
     errors: Errors = {}
     data: dict[TopicPartition, bytes] = {}
-    waiting: list[Deferred[None]] = []
+    waiting: list[Deferred[None] | None] = []
     batch = _marker_batch(marker, context)
     for topic in marker.topics:
         for index in topic.partition_indexes:
@@ -92,7 +104,7 @@ def _write(marker: WritableTxnMarker, context: RequestContext) -> Deferred[Error
         waiting.append(appended.addCallback(errors.update))
     else:
         errors.update(appended)
-    return gatherResults(waiting).addCallback(lambda _: _journaled(marker, errors, context))
+    return _when_all(waiting, lambda _: _journaled(marker, errors, context))
 
 
 def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> bytes:
