@@ -27,6 +27,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "config/test_start_configs.py": "configurations with which no broker starts, as in Java",
     "controller/group/test_served_controllers.py": "controllers on TCP",
     "coordinators/groups/classic/test_group_machine.py": "Hypothesis: members of a group, and coordinators that move",
+    "coordinators/transactions/test_transaction_machine.py": "Hypothesis: transactional producers",
     "faults/test_disk_actions.py": "fault actions on disks",
     "faults/test_mutate.py": "the mutate action on each transport",
     "coordinators/groups/consumer/test_consumer_group_machine.py": "Hypothesis: members of a consumer group",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.topic_spec import TopicSpec
@@ -17,8 +17,11 @@ from protocol_specs.records.batch_peek import iterate_batches
 from protocol_specs.records.record_set import read_any_record_set
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.cluster import Cluster
     from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata
-    from tests.broker_sim.apis.conftest import ApiBench
+    from sim_runtime.virtual_reactor import VirtualReactor
 
 ORDERS = TopicPartition("orders", 0)
 BILLS = TopicPartition("bills", 0)
@@ -27,10 +30,29 @@ RETRIED = (14, 15, 16, 51)
 TRIES_MAX = 100
 
 
+class Api(Protocol):
+    """A cluster on virtual time, and requests to its brokers."""
+
+    cluster: Cluster
+    reactor: VirtualReactor
+
+    def exchange(self, request: Any, version: int, *, broker_id: int) -> Any:
+        """Return the response of a broker."""
+
+
+def error_of(response: Any) -> int:
+    """Return the error of a response that has one for the whole request."""
+    return int(response.error_code)
+
+
+def _error_of_added(response: Any) -> int:
+    return int(response.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
+
+
 class TransactionalProducer:
     """The requests of one producer; errors that Kafka's producers repeat are repeated."""
 
-    def __init__(self, api: ApiBench, transactional_id: str = "t") -> None:
+    def __init__(self, api: Api, transactional_id: str = "t") -> None:
         self.api = api
         self.id = transactional_id
         self.producer_id = -1
@@ -48,10 +70,10 @@ class TransactionalProducer:
             self.api.reactor.run_for(ms=50)
         raise AssertionError(f"no coordinator of {self.id}: {response}")
 
-    def _until_served(self, request: Any, version: int) -> Any:
+    def _until_served(self, request: Any, version: int, error_of: Callable[[Any], int] = error_of) -> Any:
         for _ in range(TRIES_MAX):
             response = self.api.exchange(request, version, broker_id=self.coordinator)
-            if response.error_code not in RETRIED:
+            if error_of(response) not in RETRIED:
                 return response
             self.api.reactor.run_for(ms=50)
         raise AssertionError(f"{request} is not served: {response}")
@@ -89,13 +111,7 @@ class TransactionalProducer:
             v3_and_below_producer_epoch=self.epoch,
             v3_and_below_topics=topics,
         )
-        for _ in range(TRIES_MAX):
-            response = self.api.exchange(request, self._version(request, 3), broker_id=self.coordinator)
-            error = response.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
-            if error not in RETRIED:
-                break
-            self.api.reactor.run_for(ms=50)
-        return int(error)
+        return _error_of_added(self._until_served(request, self._version(request, 3), _error_of_added))
 
     def send(self, partition: TopicPartition, value: bytes = b"v", *, version: int = 9, again: bool = False) -> int:
         """Write one record; return the error. A batch that is sent `again` is the one before."""
