@@ -1,9 +1,11 @@
 """Hold drawn conversations of groups with a real broker and with ours, and report where they part.
 
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 30
+    python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 20 --records
 
 Our topics have the ids that the real broker gave: the tables of assignors, and so assignments, depend on them. A
-conversation that parts is held again under another name; only what parts twice is reported.
+conversation that parts is held again under another name; only what parts twice is reported. The ids of classic members
+are random on both sides: what an assignor makes of their order in a consumer group may differ.
 """
 
 from __future__ import annotations
@@ -170,6 +172,8 @@ class GroupTalker(Side):
             member.generation = response.member_epoch
             if response.active_tasks is not None:
                 member.tasks = {each.subtopology_id: each.partitions for each in response.active_tasks}
+            if response.standby_tasks is not None:
+                member.standby = {each.subtopology_id: each.partitions for each in response.standby_tasks}
 
     def _learn_session(self, member: Known, response: Any) -> None:
         if response.error_code:

@@ -299,7 +299,14 @@ class GroupSequence:
     def _regex(self) -> str:
         prefix = self.group.removesuffix("-g")
         return self._pick(
-            f"{prefix}-[ab]", f"{prefix}-[ab]", f"{prefix}-.*", f"{prefix}-[bc]", f"{prefix}-c", "none", "(", ".*-c|x"
+            f"{prefix}-[ab]",
+            f"{prefix}-[ab]",
+            f"{prefix}-.*",
+            f"{prefix}-[bc]",
+            f"{prefix}-c",
+            "none",
+            "(",
+            f"{prefix}-c|x",
         )
 
     def _consumer_step(

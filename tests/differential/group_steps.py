@@ -29,6 +29,8 @@ class Known:
     assigned: dict[bytes, list[int]] = field(default_factory=dict)
     tasks: dict[str, list[int]] = field(default_factory=dict)
     """Subtopology -> the partitions of active tasks."""
+    standby: dict[str, list[int]] = field(default_factory=dict)
+    """Subtopology -> the partitions of standby tasks."""
     session: int = 0
     """The next epoch of its share session, 0 without one."""
     acquired: list[tuple[bytes, int, int, int]] = field(default_factory=list)
