@@ -204,7 +204,17 @@ class SharePersister:
         request = FindCoordinatorRequest(key_type=SHARE_KEY_TYPE, coordinator_keys=[operation.key.text])
         host = self._host
         sent = host.links.send(host.id, host.id, request, version=FIND_COORDINATOR_VERSION)
-        sent.addBoth(lambda _: self._retry(operation, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        sent.addCallbacks(
+            lambda response: self._found(operation, response),
+            lambda _: self._retry(operation, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        )
+
+    def _found(self, operation: _Operation, response: Any) -> None:
+        error_code = ErrorCode(response.coordinators[0].error_code)
+        if error_code and error_code not in _RETRIED:
+            self._complete(operation, error_code, f"Error in find coordinator. {default_message(error_code)}")
+            return
+        self._retry(operation, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def _retry(self, operation: _Operation, error_code: ErrorCode) -> None:
         if self._stopped:
@@ -217,7 +227,9 @@ class SharePersister:
         self._fail(operation, error_code, f"Exhausted max retries to complete {name} RPC without success.")
 
     def _fail(self, operation: _Operation, error_code: ErrorCode, reason: str) -> None:
-        message = f"Error in {operation.kind.name} RPC. {reason}"
+        self._complete(operation, error_code, f"Error in {operation.kind.name} RPC. {reason}")
+
+    def _complete(self, operation: _Operation, error_code: ErrorCode, message: str) -> None:
         operation.deferred.callback(
             operation.kind.result(partition=operation.key.partition, error_code=error_code, error_message=message)
         )

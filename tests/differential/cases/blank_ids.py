@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tests.differential.case import case
+from tests.differential.cases.share_state import alter_offsets, describe_offsets
 from tests.differential.cases.streams_group_heartbeat import STREAMS, streams_heartbeat
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_requests import NO_DELAY, commit, group_of, heartbeat, join, list_own_groups
 from tests.differential.modern_requests import consumer_heartbeat
-from tests.differential.share_requests import share_heartbeat
+from tests.differential.share_requests import SHARE, share_heartbeat
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -54,3 +55,14 @@ def ids_of_members_and_groups(probe: Probe) -> None:
             streams_heartbeat(group, "m", 5, rack_id=blank),
         ):
             probe.exchange(streams, 0, note=note)
+
+
+@case(
+    settings=(*SHARE, ("share.coordinator.state.topic.num.partitions", "2")),
+    releases=("4.3.1",),
+)
+def share_groups_before_the_state_topic_exists(probe: Probe) -> None:
+    """No coordinator can be found for a blank group; later it is not searched for."""
+    topic = known_topic(probe)
+    probe.exchange(alter_offsets("\0", {topic: {0: 1}}), 0)
+    probe.exchange(describe_offsets(("\0", {topic: [0]})), 1)
