@@ -30,6 +30,10 @@ class MessageDecodeError(ProtocolError):
         return f"{_place(self.message, self.version, self.path)}, byte {self.position}: {self.reason}"
 
 
+class MessageEndsInNumber(MessageDecodeError):
+    """A message's bytes end before or within a number, which is a BufferUnderflowException in Java."""
+
+
 class MessageEncodeError(ProtocolError):
     """A message's values cannot be encoded in the requested version."""
 

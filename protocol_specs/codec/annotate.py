@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.runtime import INT32_MAX
-from protocol_specs.errors import MessageDecodeError, UnsupportedVersion
+from protocol_specs.errors import MessageDecodeError, MessageEndsInNumber, UnsupportedVersion
 from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String
 from protocol_specs.utf8 import REPLACE
 
@@ -128,6 +128,11 @@ class _Walk:
     def fail(self, path: str, position: int, reason: str) -> MessageDecodeError:
         return MessageDecodeError(self.cls.__name__, self.version, path, position, reason)
 
+    def ends(self, path: str, needed: int) -> MessageDecodeError:
+        """The bytes end at this position, within a number of so many bytes."""
+        reason = f"{needed} bytes needed, {self.left()} bytes left"
+        return MessageEndsInNumber(self.cls.__name__, self.version, path, self.position, reason)
+
     def left(self) -> int:
         return max(0, self.end - self.position)
 
@@ -169,7 +174,7 @@ class _Walk:
         unpacker = _unpacker(format_code)
         stop = self.position + unpacker.size
         if stop > self.end:
-            raise self.fail(path, self.position, f"{unpacker.size} bytes needed, {self.left()} bytes left")
+            raise self.ends(path, unpacker.size)
         values = unpacker.unpack_from(self.data, self.position)
         self.position = stop
         return values
@@ -183,7 +188,7 @@ class _Walk:
         start, value, shift = self.position, 0, 0
         while True:
             if self.position >= self.end:
-                raise self.fail(path, self.position, "1 bytes needed, 0 bytes left")
+                raise self.ends(path, 1)
             byte = self.data[self.position]
             self.position += 1
             value |= (byte & 0x7F) << shift

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from protocol_specs import registry
 from protocol_specs.codec.runtime import CodecFault, uvarint, uvarint_bytes
-from protocol_specs.errors import MessageDecodeError, UnknownRecordType, UnsupportedVersion
+from protocol_specs.errors import MessageDecodeError, MessageEndsInNumber, UnknownRecordType, UnsupportedVersion
 from protocol_specs.message import Kind
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def encode_versioned(message: Message, version: int) -> bytes:
 
 def _leading_int16(name: str, data: Buffer) -> int:
     if len(data) < _INT16.size:
-        raise MessageDecodeError(name, 0, "", 0, f"{_INT16.size} bytes needed, {len(data)} bytes left")
+        raise MessageEndsInNumber(name, 0, "", 0, f"{_INT16.size} bytes needed, {len(data)} bytes left")
     return int(_INT16.unpack_from(data)[0])
 
 

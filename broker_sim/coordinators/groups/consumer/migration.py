@@ -21,7 +21,7 @@ from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProto
 from broker_sim.coordinators.groups.consumer.member_update import epoch_records
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.errors import ProtocolError
+from protocol_specs.errors import MessageEndsInNumber, ProtocolError, UnsupportedVersion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,20 +47,23 @@ class Migration:
     # From classic to consumer.
 
     def upgrade(self, old: ClassicGroup, new: ConsumerGroup, records: list[CoordinatorRecord]) -> None:
-        """Give a new consumer group the members of a classic one; parked requests must be repeated.
+        """Give a new consumer group the members of a classic one; parked requests must be repeated, whatever follows.
 
         Raises:
-            CoordinatorError: GROUP_ID_NOT_FOUND: the group cannot be converted.
+            CoordinatorError: GROUP_ID_NOT_FOUND: the group cannot be converted. UNKNOWN_SERVER_ERROR: a subscription or
+                an assignment is malformed in a way that Kafka does not expect, or the group has no protocol yet.
         """
         self._check_upgrade(old)
-        try:
-            members = self._upgraded_members(old)
-        except (ProtocolError, LookupError) as error:
-            reason = "the embedded consumer protocol is malformed."
-            raise _refused_upgrade(old.group_id, reason) from error
         for parked in list(old.members.values()):
             old.complete_join(parked, join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, parked.member_id))
             old.complete_sync(parked, sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
+        try:
+            members = self._upgraded_members(old)
+        except (MessageEndsInNumber, UnsupportedVersion) as error:
+            reason = "the embedded consumer protocol is malformed."
+            raise _refused_upgrade(old.group_id, reason) from error
+        except (ProtocolError, LookupError) as error:
+            raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
         records += old.tombstones()
         new.group_epoch.set(old.generation_id)
         new.assignment_epoch.set(old.generation_id)

@@ -1,0 +1,70 @@
+"""The first consumer of a classic group whose subscriptions and assignments are odd (KIP-848's online upgrade)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.differential.case import case
+from tests.differential.coordinator_barriers import known_topic
+from tests.differential.group_requests import Member, await_state, describe_groups, group_of, subscription
+from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe, consumer_heartbeat
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+ONLY_NEW: Final = ("4.3.1",)
+NO_USER_DATA: Final = b"\xff\xff\xff\xff"
+
+
+def assignment(topic: str, user_data: bytes = NO_USER_DATA) -> bytes:
+    """An assignment of partition 0 in version 0 (ConsumerProtocolAssignment)."""
+    return b"\0\0\0\0\0\1" + len(topic).to_bytes(2, "big") + topic.encode() + b"\0\0\0\1\0\0\0\0" + user_data
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def assignments_that_are_malformed(probe: Probe) -> None:
+    """Kafka expects bytes that end within a number; any other error is no error that it expects."""
+    topic = known_topic(probe)
+    usual, right = subscription(topic), assignment(topic)
+    for number, (metadata, data) in enumerate(
+        (
+            (usual, b""),
+            (usual, right),
+            (usual, b"\0"),
+            (usual, right[:-1]),
+            (usual, b"\xff\xff" + right[2:]),
+            (usual, b"\0\x63" + right[2:]),
+            (usual, b"\0\0\x7f\xff\xff\xff"),
+            (usual, b"\0\0\xff\xff\xff\xff"),
+            (usual, b"\0\0\0\0\0\1\x7f\xff"),
+            (usual, b"\0\0\0\0\0\1\xff\xff"),
+            (usual, assignment(topic, b"\0\0\0\2a")),
+            (usual, assignment(topic, b"\0\0\0\2ab")),
+            (b"\xff\xff" + usual[2:], right),
+            (b"\0\3" + usual[2:], right),
+        )
+    ):
+        group = group_of(probe, f"g{number}")
+        member = Member(probe, group, protocols=(("range", metadata),))
+        member.join(note=metadata[:2].hex())
+        member.sync({member.id: data}, note=data.hex()[-12:])
+        joining = consumer_heartbeat(group, "c", 0, topics=[topic], owned={}, rebalance_ms=1_000)
+        probe.exchange(joining, 1, note=f"{metadata[:2].hex()} {data.hex()[-12:]}")
+        probe.exchange(consumer_describe(group), 1)
+        probe.exchange(describe_groups(group), 6)
+        member.heartbeat()
+
+
+@case(settings=(*AT_ONCE, ("group.initial.rebalance.delay.ms", "1500")), releases=ONLY_NEW)
+def a_group_that_waits_for_its_first_members(probe: Probe) -> None:
+    """It has no protocol yet: the upgrade fails, and the parked request must be repeated all the same."""
+    topic = known_topic(probe)
+    group = group_of(probe)
+    member = Member(probe, group, protocols=(("range", subscription(topic)),))
+    member.learn_id()
+    parked = member.start_join()
+    await_state(probe, group, "PreparingRebalance")
+    Consumer(probe, group, "c", [topic], version=1).join()
+    member.finish_join(parked)
+    probe.exchange(describe_groups(group), 6)
+    probe.exchange(consumer_describe(group), 1)
