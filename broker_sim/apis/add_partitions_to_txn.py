@@ -59,35 +59,50 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
         return results.addCallback(_single) if isinstance(results, Deferred) else _single(results)
     if not request.transactions:
         return NoResponse.STAY_MUTED  # the response follows the last of them
-    found = [_results_of(transaction, context) for transaction in request.transactions]
+    # A repeated id has the partitions of its last entry, while its uniform results have those of its first.
+    first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
+    last = {each.transactional_id: each.topics for each in request.transactions}
+    found = [
+        _results_of(each, last[each.transactional_id], first[each.transactional_id], context)
+        for each in request.transactions
+    ]
     waiting = [each if isinstance(each, Deferred) else succeed(each) for each in found]
     return gatherResults(waiting).addCallback(_batched, request)
 
 
-def _results_of(transaction: AddPartitionsToTxnTransaction, context: RequestContext) -> Results | Deferred[Results]:
+def _results_of(
+    transaction: AddPartitionsToTxnTransaction, topics: Sequence[Any], shown: Sequence[Any], context: RequestContext
+) -> Results | Deferred[Results]:
     named = Named(transaction.transactional_id, ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch))
     if transaction.verify_only:
-        return _verify(named, transaction.topics, context)
-    return _add(named, transaction.topics, context, client_version=TRANSACTIONS_V2)
+        return _verify(named, topics, context)
+    return _add(named, topics, context, client_version=TRANSACTIONS_V2, shown=shown)
 
 
 def _add(
-    named: Named, topics: Sequence[Any], context: RequestContext, *, client_version: int
+    named: Named,
+    topics: Sequence[Any],
+    context: RequestContext,
+    *,
+    client_version: int,
+    shown: Sequence[Any] | None = None,
 ) -> Results | Deferred[Results]:
+    """Add partitions; a result that all have alike is that of `shown`, by default the same."""
+    shown = topics if shown is None else shown
     partitions = _partitions(topics)
     refused = _refused(partitions, context)
     if refused:
         return _by_topic(refused)
     if not named.transactional_id:
-        return _alike(topics, ErrorCode.INVALID_REQUEST)
+        return _alike(shown, ErrorCode.INVALID_REQUEST)
     return responded(
         context.broker.coordinators.transactions.add_partitions(
             named.transactional_id, named.producer, partitions, client_version
         ),
         named,
         context,
-        lambda _: _alike(topics, ErrorCode.NONE),
-        lambda error_code: _alike(topics, _FENCED.of(error_code, context)),
+        lambda _: _alike(shown, ErrorCode.NONE),
+        lambda error_code: _alike(shown, _FENCED.of(error_code, context)),
     )
 
 

@@ -194,10 +194,10 @@ class ProducePartitions:
         entries = self.entries
         if not entries:
             return []
-        if self.request.acks not in VALID_ACKS:
-            error = ErrorCode.INVALID_REQUIRED_ACKS
-            return [PartitionAppend(key, error_code=error) for key in entries]
-        if self.needs_checks:
+        acks_are_valid = self.request.acks in VALID_ACKS
+        if not acks_are_valid and not self._verifies:
+            return self._with_invalid_acks()
+        if self.needs_checks and acks_are_valid:
             self._refuse_internal_topics()
             if not entries:
                 return []
@@ -237,6 +237,8 @@ class ProducePartitions:
         guards: Mapping[TopicPartition, object],
         on_local_append: Callable[[list[PartitionAppend]], None] | None,
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        if self.request.acks not in VALID_ACKS:
+            return self._with_invalid_acks()
         return self.context.broker.replica_manager.append_records(
             self.context.request_id,
             self.request.timeout_ms,
@@ -245,6 +247,9 @@ class ProducePartitions:
             on_local_append,
             guards=guards,
         )
+
+    def _with_invalid_acks(self) -> list[PartitionAppend]:
+        return [PartitionAppend(key, error_code=ErrorCode.INVALID_REQUIRED_ACKS) for key in self.entries]
 
     def _refuse_internal_topics(self) -> None:
         """Refuse internal topics to every client but an admin client. Mirrors ReplicaManager.appendToLocalLog."""

@@ -79,6 +79,7 @@ class TransactionCoordinator:
             host=host,
             make_shard=self._make_shard,
             settings=lambda: settings,
+            follows_foreign_appends=True,  # such as the markers of an administrator
         )
 
     def _make_shard(self, context: ShardContext) -> TransactionShard:
