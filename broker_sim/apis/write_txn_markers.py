@@ -91,7 +91,11 @@ def _write(marker: WritableTxnMarker, context: RequestContext) -> Errors | Defer
                 errors[partition] = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
             elif topic.name == GROUP_METADATA_TOPIC_NAME:
                 ended = broker.coordinators.groups.runtime.end_transaction(
-                    index, (marker.producer_id, marker.producer_epoch), batch, committed=marker.transaction_result
+                    index,
+                    (marker.producer_id, marker.producer_epoch),
+                    batch,
+                    committed=marker.transaction_result,
+                    transaction_version=marker.transaction_version,
                 )
                 noted = (partition, errors)
                 waiting.append(ended.addCallbacks(_note, _note_failure, callbackArgs=noted, errbackArgs=noted))

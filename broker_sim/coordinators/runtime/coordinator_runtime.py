@@ -96,12 +96,16 @@ class CoordinatorRuntime(Generic[S]):
         """Run a write operation in every shard."""
         return [self._runners[partition].write(name, operation).deferred for partition in self.active_partitions]
 
-    def end_transaction(self, partition: int, producer: Producer, data: bytes, *, committed: bool) -> Deferred[Any]:
+    def end_transaction(
+        self, partition: int, producer: Producer, data: bytes, *, committed: bool, transaction_version: int = 0
+    ) -> Deferred[Any]:
         """Replay the end of a transaction and append `data`, its control batch."""
         runner = self._runners.get(partition)
         if runner is None:
             return _refused().deferred
-        return runner.end_transaction(producer, data, committed=committed).deferred
+        return runner.end_transaction(
+            producer, data, committed=committed, transaction_version=transaction_version
+        ).deferred
 
     def read(self, partition: int, operation: Callable[[S, int], Any]) -> Any:
         """Return `operation(shard, committed offset)`.

@@ -383,12 +383,20 @@ class ShardRunner(Generic[S]):
         return error
 
     def _append(
-        self, data: bytes, records_count: int, writes: list[PendingWrite], guard: object | None = None
+        self,
+        data: bytes,
+        records_count: int,
+        writes: list[PendingWrite],
+        guard: object | None = None,
+        *,
+        transaction_version: int = 0,
     ) -> CoordinatorError | None:
         base_offset = self.last_written_offset
         self._appending = True
         try:
-            appended = self._host.replica_manager.append_as_coordinator(self.topic_partition, data, guard=guard)
+            appended = self._host.replica_manager.append_as_coordinator(
+                self.topic_partition, data, transaction_version=transaction_version, guard=guard
+            )
         finally:
             self._appending = False
         if appended.error_code:
@@ -417,13 +425,21 @@ class ShardRunner(Generic[S]):
         for write in [] if batch is None else batch.writes:
             write.complete(error)
 
-    def end_transaction(self, producer: Producer, data: bytes, *, committed: bool) -> PendingWrite:
+    def end_transaction(
+        self, producer: Producer, data: bytes, *, committed: bool, transaction_version: int
+    ) -> PendingWrite:
         """Replay the end of a transaction, and append its control batch. Mirrors completeTransaction."""
         write = PendingWrite(self._settings().write_timeout_ms)
-        self.run(lambda: self._end_transaction(producer, data, write, committed=committed))
+        self.run(
+            lambda: self._end_transaction(
+                producer, data, write, committed=committed, transaction_version=transaction_version
+            )
+        )
         return write
 
-    def _end_transaction(self, producer: Producer, data: bytes, write: PendingWrite, *, committed: bool) -> None:
+    def _end_transaction(
+        self, producer: Producer, data: bytes, write: PendingWrite, *, committed: bool, transaction_version: int
+    ) -> None:
         try:
             shard = self.check_active()
         except CoordinatorError as error:
@@ -432,7 +448,7 @@ class ShardRunner(Generic[S]):
         failed = self.flush()
         if failed is None:
             shard.replay_end_of_transaction(*producer, committed=committed)
-            failed = self._append(data, 1, [write])
+            failed = self._append(data, 1, [write], transaction_version=transaction_version)
             if failed is not None and self.state is ShardState.ACTIVE:
                 self._revert(failed)
         if failed is not None:

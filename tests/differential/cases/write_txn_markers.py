@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.differential.case import case
 from tests.differential.cases.describe_producers import describe
+from tests.differential.cases.group_coordinator import txn_commit
+from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, fetch_offsets, group_of
 from tests.differential.requests import produce, read_back
 from tests.differential.transaction_requests import Transactions, markers, read
+from tests.differential.transaction_requests import describe as describe_transactions
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -93,3 +96,24 @@ def versions_of_the_transaction(probe: Probe) -> None:
             request = markers((producer_id, epoch + step, False, {topic: [version]}, 0), version=version)
             probe.exchange(request, 2, note=f"transactions v{version}, epoch +{step}")
     probe.exchange(describe((topic, (0, 1, 2))), 0)
+
+
+@case(settings=NO_DELAY, releases=("4.3.1",))
+def versions_of_transactional_offsets(probe: Probe) -> None:
+    topic = probe.topic()
+    group = group_of(probe)
+    transactions = Transactions(probe)
+    transactions.begin()
+    probe.exchange(transactions.add_offsets(group), 3)
+    named = {
+        "transactional_id": transactions.id,
+        "producer_id": transactions.producer_id,
+        "producer_epoch": transactions.epoch,
+    }
+    probe.exchange(txn_commit(group, topic, **named), 3)
+    described: Any = probe.quiet(describe_transactions(transactions.id), 0)
+    [[partition]] = [each.partitions for each in described.transaction_states[0].topics]
+    for version, step in ((2, 0), (2, 1), (2, 1), (0, 0), (0, 1)):
+        entry = (transactions.producer_id, transactions.epoch + step, False, {OFFSETS_TOPIC: [partition]}, 0)
+        probe.exchange(markers(entry, version=version), 2, note=f"transactions v{version}, epoch +{step}")
+        probe.exchange(fetch_offsets(group, (topic, [0]), require_stable=True), 7)
