@@ -11,7 +11,8 @@ import org.apache.kafka.streams.state.Stores;
 
 /**
  * A Kafka Streams application of the streams protocol (KIP-1071): counts the words of a topic, prints each new count, and
- * ends after a number of them. Arguments: bootstrap servers, application id, topic, state directory, number of counts.
+ * ends after a number of them. Arguments: bootstrap servers, application id, topic, state directory, number of counts,
+ * processing guarantee.
  */
 public class CountWords {
     public static void main(String[] arguments) throws Exception {
@@ -22,6 +23,7 @@ public class CountWords {
         config.put("state.dir", arguments[3]);
         config.put("group.protocol", "streams");
         config.put("num.stream.threads", "2");
+        config.put("processing.guarantee", arguments[5]);
         config.put("statestore.cache.max.bytes", "0");
         config.put("default.key.serde", Serdes.StringSerde.class.getName());
         config.put("default.value.serde", Serdes.StringSerde.class.getName());
