@@ -47,7 +47,7 @@ class Migration:
     # From classic to consumer.
 
     def upgrade(self, old: ClassicGroup, new: ConsumerGroup, records: list[CoordinatorRecord]) -> None:
-        """Give a new consumer group the members of a classic one; parked requests must be repeated, whatever follows.
+        """Give a new consumer group the members of a classic one; parked requests must be repeated, also if that fails.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND: the group cannot be converted. UNKNOWN_SERVER_ERROR: a subscription or
