@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from broker_sim.threaded_cluster import ThreadedCluster
+from broker_sim.topic_partition import TopicPartition as TopicPartitionName
+from tests.broker_sim.log.transactional_log import records, without_verification
 from tests.interop.kafka_release import RELEASES
 from tests.interop.kafka_tools import Tools
 from tests.interop.prepared_release import java_command
@@ -149,13 +152,34 @@ def test_kafka_transactions_lists_describes_and_aborts(used: Used) -> None:
     [producer] = run("describe-producers", *where)
     assert (producer["ProducerId"], producer["LastSequence"]) == (described["ProducerId"], "0")
     assert producer["CurrentTransactionStartOffset"] == "0"
-    # The coordinator knows this one: it is not a hanging transaction.
-    assert run("find-hanging", "--broker-id", "1", "--max-transaction-timeout", "0") == []
     used.tools.run("TransactionsCommand", "abort", *where, "--start-offset", "0")
     [producer] = run("describe-producers", *where)
     assert producer["CurrentTransactionStartOffset"] == "None"
     assert values(used, "held", "read_committed") == []
     assert values(used, "held", "read_uncommitted") == [b"open"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_kafka_transactions_finds_and_aborts_what_the_coordinator_does_not_know(release: str) -> None:
+    an_hour_ago_ms = int(time.time() * 1000) - 3_600_000
+    with ThreadedCluster(
+        brokers=1, release=release, topics=["held:1:1", "hanging:1:1"], config=without_verification(release)
+    ) as cluster:
+        known = transactional_producer(cluster.bootstrap_servers, "holder")
+        known.begin_transaction()
+        known.produce("held", b"open", timestamp=an_hour_ago_ms)
+        assert known.flush(SECONDS_MAX) == 0
+        unknown = (TopicPartitionName("hanging", 0), records(0, producer=4_000, epoch=3, time_ms=an_hour_ago_ms))
+        cluster.call(cluster.cluster.broker(1).replica_manager.append_records, 1, 1_000, 1, [unknown])
+        tools = Tools(release, cluster.bootstrap_servers)
+
+        def hanging() -> list[tuple[str, str, str]]:
+            rows = table(tools.run("TransactionsCommand", "find-hanging", "--broker-id", "1"))
+            return [(row["Topic"], row["ProducerId"], row["StartOffset"]) for row in rows]
+
+        assert hanging() == [("hanging", "4000", "0")]
+        tools.run("TransactionsCommand", "abort", "--topic", "hanging", "--partition", "0", "--start-offset", "0")
+        assert hanging() == []
 
 
 def test_kafka_dump_log_decodes_the_transaction_state(used: Used) -> None:
