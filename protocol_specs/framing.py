@@ -9,7 +9,6 @@ not copy large ones.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -123,12 +122,14 @@ def _end_of_header(header_version: int, client_id: str | None) -> bytes:
     return header.encode(header_version)[8:]
 
 
-@dataclass(frozen=True, slots=True)
 class LargeFrame:
     """A frame of `size` bytes in parts, whose record batches are not copied: they are the log's own bytes."""
 
-    parts: list[bytes]
-    size: int
+    __slots__ = ("parts", "size")
+
+    def __init__(self, parts: list[bytes], size: int) -> None:
+        self.parts = parts
+        self.size = size
 
     def __len__(self) -> int:
         return self.size

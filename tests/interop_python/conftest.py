@@ -18,8 +18,10 @@ CONTROL = pytest.param("kafka-4.3.1", marks=pytest.mark.interop)
 
 @pytest.fixture(scope="module", params=[BROKER_SIM, CONTROL])
 def bootstrap_servers(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The servers, with the configurations `SETTINGS` of the module, if it has any."""
+    settings = getattr(request.module, "SETTINGS", {})
     try:
-        with serving(request.param, TOPIC, PARTITIONS) as servers:
+        with serving(request.param, TOPIC, PARTITIONS, settings=settings) as servers:
             yield servers
     except ToolMissingError as missing:
         pytest.skip(str(missing))

@@ -18,9 +18,7 @@ import kafka.errors
 import pytest
 
 from tests.differential.probe import attempts
-from tests.interop.kafka_release import ToolMissingError
-from tests.interop.servers import BROKER_SIM, create_topic, serving
-from tests.interop_python.conftest import CONTROL
+from tests.interop.servers import create_topic
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -379,13 +377,9 @@ def no_sockets_left() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(scope="module", params=[BROKER_SIM, CONTROL])
-def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    try:
-        with serving(request.param, "unused", 1, settings=SETTINGS) as bootstrap_servers:
-            yield bootstrap_servers
-    except ToolMissingError as missing:
-        pytest.skip(str(missing))
+@pytest.fixture
+def servers(bootstrap_servers: str) -> str:
+    return bootstrap_servers
 
 
 @pytest.fixture(params=CLIENTS)

@@ -1,4 +1,4 @@
-"""A transactional producer on a faulty cluster, and the outcome of each of its transactions as far as it was told."""
+"""A transactional producer on a faulty cluster, and the outcome of each of its transactions as far as it knows."""
 
 from __future__ import annotations
 
