@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
@@ -58,6 +59,8 @@ class FaultyProducer(TransactionalProducer):
         self.is_v2 = is_v2
         self.ready = False
         self.transaction: Transaction | None = None
+        self.former: FaultyProducer | None = None
+        """The producer as it was before the last transaction ended."""
         self._is_certain = True
         """True while no request of the present call may have been served without a response."""
 
@@ -137,6 +140,7 @@ class FaultyProducer(TransactionalProducer):
         assert transaction is not None
         commit &= not transaction.failed
         is_first = transaction.outcome is Outcome.OPEN
+        former = copy(self)
         if is_first:
             transaction.outcome = Outcome.UNKNOWN if commit else Outcome.ABORTED
         try:
@@ -144,10 +148,19 @@ class FaultyProducer(TransactionalProducer):
         except NotServedError:
             self.ready = False
         else:
+            if self.ready:
+                self.former = former
             if commit and self.ready:
                 transaction.outcome = Outcome.COMMITTED
             elif commit and self._is_certain and is_first:
                 transaction.outcome = Outcome.ABORTED
+
+    def repeat_end(self, *, commit: bool) -> None:
+        """Send the request again that ended a transaction, as a network does that has kept a copy."""
+        try:
+            self.end(commit=commit, version=5 if self.is_v2 else 3)
+        except NotServedError:
+            return
 
     def request_end(self, *, commit: bool) -> None:
         """Send the request that ends the transaction, and do not wait for the response."""

@@ -21,7 +21,7 @@ from tests.broker_sim.coordinators.transactions.transaction_machine import Trans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EXAMPLES = 12
+EXAMPLES = 20
 EXAMPLES_UNTIL_FOUND = 150
 STEPS = 30
 LATE_MS = 50
@@ -73,6 +73,10 @@ def producers_are_not_fenced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transaction_shard, "_check_producer", lambda *_: None)
 
 
+def late_ends_are_served(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(transaction_shard, "_check_end_of_v2", lambda *_: False)
+
+
 def one_partition_gets_a_marker(patch: pytest.MonkeyPatch) -> None:
     def send_markers(channel: MarkerChannel, shard: Any, metadata: Any) -> None:
         metadata.partitions = dict.fromkeys(list(metadata.partitions)[:1])
@@ -95,6 +99,7 @@ DEFECTS = [
     a_moved_coordinator_sends_no_markers,
     late_markers_abort,
     producers_are_not_fenced,
+    late_ends_are_served,
     one_partition_gets_a_marker,
     transactions_are_not_verified,
 ]

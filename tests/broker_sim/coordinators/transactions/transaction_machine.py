@@ -7,13 +7,14 @@ leader. At rest every transaction has ended; of each one, all acknowledged recor
 
 from __future__ import annotations
 
+from copy import copy
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from broker_sim.coordinators.transactions.transaction_state import COMPLETE, TransactionState
+from broker_sim.coordinators.transactions.transaction_state import COMPLETE, PREPARE, TransactionState
 from tests.broker_sim.coordinators.faulty_cluster import BROKERS
 from tests.broker_sim.coordinators.transactions.faulty_producer import FaultyProducer, Outcome, Transaction
 from tests.broker_sim.coordinators.transactions.transaction_cluster import (
@@ -25,6 +26,7 @@ from tests.broker_sim.coordinators.transactions.transaction_cluster import (
 )
 
 if TYPE_CHECKING:
+    from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.topic_partition import TopicPartition
 
@@ -33,6 +35,8 @@ PRODUCERS = (("a", False), ("a", True), ("b", True), ("c", False))
 TIMEOUT_MS = 3_000
 LONG_TIMEOUT_MS = 15_000
 AT_REST_MS = 60_000
+MARKERS_WRITTEN_MS = 6_000
+"""After this time without faults the markers of every decided transaction are written."""
 
 
 class LateMarker(Enum):
@@ -44,6 +48,8 @@ class LateMarker(Enum):
     COORDINATOR_MOVES = "the coordinator moves"
 
 
+# A crash is drawn most often: the markers that it loses are sent again.
+late_markers = st.sampled_from([LateMarker.LEADER_CRASHES, *LateMarker, LateMarker.LEADER_CRASHES])
 places = st.integers(0, len(PRODUCERS) - 1)
 partitions = st.lists(st.sampled_from(PARTITIONS), min_size=1, max_size=3)
 waits = st.sampled_from([100, 0, 20, 700])
@@ -138,7 +144,7 @@ class TransactionMachine(RuleBasedStateMachine):
             producer.transaction, producer.ready = None, False
 
     @precondition(lambda self: self.cluster.in_sync)
-    @rule(place=places, commit=st.booleans(), ms=st.sampled_from([100, 0, 700]), fault=st.sampled_from(LateMarker))
+    @rule(place=places, commit=st.booleans(), ms=st.sampled_from([100, 0, 700]), fault=late_markers)
     def markers_come_late(self, place: int, commit: bool, ms: int, fault: LateMarker) -> None:
         """The markers of a transaction are held on the link between the brokers while something else happens."""
         producer = self._write(place, list(PARTITIONS), LONG_TIMEOUT_MS)
@@ -159,6 +165,10 @@ class TransactionMachine(RuleBasedStateMachine):
         self.no_aborted_record_is_read_committed()
         self.the_last_stable_offset_holds()
         self.cluster.release_links()
+        self.cluster.start_brokers()
+        self.cluster.run(MARKERS_WRITTEN_MS)
+        for metadata in self._transactions_at_coordinator():
+            assert metadata.state not in PREPARE, f"the markers of {metadata} are not written"
 
     @rule(timeout_ms=timeouts, chosen=partitions, commit=st.booleans())
     def producer_is_replaced(self, timeout_ms: int, chosen: list[TopicPartition], commit: bool) -> None:
@@ -182,6 +192,19 @@ class TransactionMachine(RuleBasedStateMachine):
             except NotServedError:
                 return
             assert error != 0, f"a record of {producer.id} without a transaction is acknowledged"
+
+    @rule(place=places, partition=st.sampled_from(PARTITIONS), commit=st.booleans())
+    def requests_come_late(self, place: int, partition: TopicPartition, commit: bool) -> None:
+        """Requests of a transaction before the present one change nothing, in v2 (KAFKA-17754, KIP-890)."""
+        producer = self._write(place, [partition], LONG_TIMEOUT_MS)
+        if producer is None or not producer.is_v2 or producer.former is None:
+            return
+        former = copy(producer.former)
+        try:
+            assert former.send(partition, b"late", version=12) != 0
+        except NotServedError:
+            return
+        former.repeat_end(commit=commit)
 
     # Faults.
 
@@ -276,8 +299,7 @@ class TransactionMachine(RuleBasedStateMachine):
             self.cluster.close()
 
     def _check_ends(self) -> None:
-        coordinator = self.cluster.cluster.brokers[self.producers[0].coordinator].coordinators.transactions
-        for metadata in coordinator.all_metadata:
+        for metadata in self._transactions_at_coordinator():
             assert metadata.pending_state is None, metadata
             assert metadata.state in (TransactionState.EMPTY, *COMPLETE), metadata
         for partition in PARTITIONS:
@@ -285,6 +307,10 @@ class TransactionMachine(RuleBasedStateMachine):
             assert log is not None
             assert [each for each in transactions_in(log) if each.marker_offset < 0] == []
             assert log.last_stable_offset == log.high_watermark == log.log_end_offset, partition
+
+    def _transactions_at_coordinator(self) -> list[TransactionMetadata]:
+        coordinator = self.cluster.cluster.brokers[self.producers[0].coordinator].coordinators.transactions
+        return list(coordinator.all_metadata)
 
     def _check_outcomes(self) -> None:
         read: dict[int, dict[TopicPartition, list[bytes]]] = {}
