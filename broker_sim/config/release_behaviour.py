@@ -195,6 +195,8 @@ class ReleaseBehaviour:
     """A log takes transactional records only after a verification by the transaction coordinator (KIP-890)."""
     coordinators_transactions_are_verified: bool = _since("3.7")
     """So does it for those of a group coordinator (else for those of clients alone)."""
+    transactions_have_client_versions: bool = _since("4.0")
+    """A transaction keeps the version of the transactions protocol that its producer uses (KIP-890)."""
     verified_transactions_have_epochs: bool = _since("4.0")
     """A transaction that an older epoch has open needs a verification too."""
     verification_checks_epochs: bool = _since("4.1")

@@ -59,7 +59,8 @@ def write_batches(probe: Probe, topic: str, key: str, *, note: str = "", spelled
             found = [_spell_record(probe, record) for record in read_any(bytes(view)) if _is_of(record, key.encode())]
             if found:
                 records = {"records": found} if spelled else {}
-                batches.append({name: getattr(header, name) for name in HEADER_FIELDS} | records)
+                shown = {name: getattr(header, name) for name in HEADER_FIELDS} | records
+                batches.append(shown | {"producer_id": probe.normaliser.named_producer(header.producer_id)})
     probe.write(note=f"batches of {topic}{', ' + note if note else ''}", response=batches)
 
 

@@ -76,6 +76,10 @@ class Normaliser:
         """From now on write `<producer NAME>` for this producer id of a batch."""
         self._producers[producer_id] = f"<producer {name}>"
 
+    def named_producer(self, producer_id: int) -> str | int:
+        """Return the name of a producer id, or the id if it has none."""
+        return self._producers.get(producer_id, producer_id)
+
     def know_topic(self, name: str, topic_id: bytes) -> None:
         """From now on write `<id of NAME>` for this id."""
         self._topics[to_text(topic_id)] = f"<id of {name}>"

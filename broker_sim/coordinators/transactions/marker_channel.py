@@ -218,6 +218,7 @@ class MarkerChannel:
                 self._take_results(ending, results)
 
     def _take_results(self, ending: _Ending, results: dict[TopicPartition, ErrorCode]) -> None:
+        """Keep the partitions that lack their marker, also when the ending is given up: they are described still."""
         failed: list[TopicPartition] = []
         for partition, error_code in results.items():
             if error_code in _RETRIED:
@@ -230,12 +231,11 @@ class MarkerChannel:
                     partition=partition,
                     error=error_code.name,
                 )
-                del self._endings[ending.metadata.transactional_id]
-                return
+                self._endings.pop(ending.metadata.transactional_id, None)
             else:
                 # Also a log whose format has no markers: it is not waited for.
                 ending.metadata.partitions.pop(partition, None)
-        if failed:
+        if failed and self._is_current(ending):
             self._later(RETRY_BACKOFF_MS, lambda: self._enqueue(ending, failed))
         self._complete_if_written(ending)
 

@@ -48,7 +48,8 @@ def by_topic(partitions: Iterable[TopicPartition], *, java: bool, copied: int = 
     if len(topics) < 2 and len(ordered) < SMALLEST_TRIE:
         return list(topics.items())
     if java:
-        return [(topic, topics[topic]) for topic in hash_order(topics)]
+        # Java's grouping puts a new topic before the others of its bucket (HashMap.computeIfAbsent).
+        return [(topic, topics[topic]) for topic in hash_order(reversed(topics))]
     if len(ordered) >= SMALLEST_TRIE:
         topics = {topic: [indexes[place] for place in _in_trie(indexes)] for topic, indexes in topics.items()}
     names = list(topics)

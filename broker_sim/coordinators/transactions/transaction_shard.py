@@ -342,11 +342,16 @@ class TransactionShard:
                 metadata.pending_state = None
                 metadata.has_failed_epoch_fence |= is_fence
 
+        record_version = self._record_version()
+        if record_version == 0 and target.client_version > 0:
+            # Such a record has no place for the version: Kafka fails between preparing the change and appending it, and
+            # the change stays pending until the partition is loaded again.
+            raise CoordinatorError(ErrorCode.UNSUPPORTED_VERSION)
         return CoordinatorResult(
             [
                 target.record(
                     metadata.transactional_id,
-                    self._record_version(),
+                    record_version,
                     java_sets=self._behaviour.transactions_are_in_java_sets,
                 )
             ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from tests.differential.case import case
 from tests.differential.cases.find_coordinator import TRANSACTION
 from tests.differential.cases.init_producer_id import await_transactions
+from tests.differential.group_requests import group_of
+from tests.differential.probe import attempts
 from tests.differential.requests import produce
 from tests.differential.transaction_requests import (
     STATE_TOPIC,
@@ -209,10 +211,10 @@ def lists_and_descriptions_in_each_state(probe: Probe) -> None:
 
 @case()
 def markers_on_internal_topics(probe: Probe) -> None:
-    topic = probe.topic()
+    topic, group = probe.topic(), group_of(probe)
     transactions = Transactions(probe)
     transactions.started((topic, 0))
-    probe.exchange(transactions.add_offsets(f"{probe.name}-g"), 3)
+    probe.exchange(transactions.add_offsets(group), 3)
     producer_id, epoch = transactions.producer_id, transactions.epoch
     for version in (0, 1) if probe.release == "3.7.2" else (1, 2):
         for name in ("__consumer_offsets", STATE_TOPIC):
@@ -243,3 +245,22 @@ def partitions_that_a_broker_adds(probe: Probe) -> None:
         transactions.describe()
         probe.exchange(batched(entry), 4, note=f"as of transactions v1, {step}")
     transactions.describe()
+
+
+@case()
+def markers_that_an_administrator_has_overtaken(probe: Probe) -> None:
+    topic = probe.topic(partitions=4)
+    for step, coordinator_epoch in ((1, 0), (0, 1)):
+        transactions = Transactions(probe, f"t{step}")
+        transactions.started((topic, 0), (topic, 1), (topic, 2), (topic, 3))
+        newer = (transactions.producer_id, transactions.epoch + step, True, {topic: [1]}, coordinator_epoch)
+        probe.exchange(markers(newer), 1)
+        probe.exchange(transactions.end(commit=False), 3)
+        for _ in attempts("the markers that are written"):
+            described: Any = probe.quiet(describe(transactions.id), 0)
+            if described.transaction_states[0].topics[0].partitions == [1]:
+                break
+        transactions.describe()
+        probe.exchange(transactions.end(commit=False), 3, note="the transaction never ends")
+        probe.exchange(transactions.init(), 4, note="the transaction never ends")
+        probe.exchange(transactions.add((topic, 2)), 3, note="the transaction never ends")

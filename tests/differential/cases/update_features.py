@@ -41,7 +41,7 @@ def to(
     )
 
 
-def _finalized(probe: Probe, note: str, awaited: tuple[str, int] | None = None) -> None:
+def show_finalized(probe: Probe, note: str, awaited: tuple[str, int] | None = None) -> None:
     """Record the response of ApiVersions, once it has the awaited level: a broker learns of a change later."""
     for _ in attempts(f"{awaited} to be listed"):
         response: Any = probe.quiet(ApiVersionsRequest(client_software_name="probe", client_software_version="1"), 3)
@@ -121,17 +121,17 @@ def several_at_once(probe: Probe) -> None:
 
 @case(releases=("3.7.2",))
 def the_metadata_version_goes_down_and_up_again(probe: Probe) -> None:
-    _finalized(probe, "before")
+    show_finalized(probe, "before")
     for level, kind in ((16, SAFE_DOWNGRADE), (16, UNSAFE_DOWNGRADE), (17, UPGRADE), (17, SAFE_DOWNGRADE)):
         probe.exchange(to((METADATA, level), kind=kind, validate=False), 1, note=f"{level}, {kind}")
-    _finalized(probe, "down", (METADATA, 17))
+    show_finalized(probe, "down", (METADATA, 17))
     for level, kind in ((16, SAFE_DOWNGRADE), (18, SAFE_DOWNGRADE), (18, UPGRADE), (20, UPGRADE)):
         probe.exchange(to((METADATA, level), kind=kind, validate=False), 1, note=f"{level}, {kind}")
-    _finalized(probe, "one up", (METADATA, 18))
+    show_finalized(probe, "one up", (METADATA, 18))
     probe.exchange(to((METADATA, 17), allow_downgrade=False, validate=False), 0, note="down, not allowed")
     probe.exchange(to((METADATA, 17), allow_downgrade=True, validate=False), 0, note="down, allowed")
     probe.exchange(to(("zzz", 1), (METADATA, 19), validate=False), 1, note="up, beside a bad one")
-    _finalized(probe, "after", (METADATA, 19))
+    show_finalized(probe, "after", (METADATA, 19))
 
 
 @case()
@@ -143,20 +143,20 @@ def timeouts(probe: Probe) -> None:
 
 @case(releases=("4.3.1",))
 def a_feature_goes_down_and_up_again(probe: Probe) -> None:
-    _finalized(probe, "before")
+    show_finalized(probe, "before")
     for name in ("share.version", "streams.version", "group.version"):
         for kind in (UPGRADE, SAFE_DOWNGRADE):
             probe.exchange(to((name, 0), kind=kind, validate=False), 1, note=f"{name} down, {kind}")
-        _finalized(probe, f"{name} down", (name, 0))
+        show_finalized(probe, f"{name} down", (name, 0))
         probe.exchange(to((name, 0), kind=SAFE_DOWNGRADE, validate=False), 2, note=f"{name} down again")
         probe.exchange(to((name, 0), kind=UPGRADE, validate=False), 2, note=f"{name} up to 0")
         probe.exchange(to((name, 1), kind=SAFE_DOWNGRADE, validate=False), 2, note=f"{name} down to 1")
         probe.exchange(to((name, 2), validate=False), 2, note=f"{name} too far up")
         probe.exchange(to((name, 1), validate=True), 2, note=f"{name} up, validated")
-        _finalized(probe, f"{name} still down", (name, 0))
+        show_finalized(probe, f"{name} still down", (name, 0))
         probe.exchange(to((name, 1), validate=False), 2, note=f"{name} up")
         probe.exchange(to((name, 1), validate=False), 1, note=f"{name} up again")
-    _finalized(probe, "after", (name, 1))
+    show_finalized(probe, "after", (name, 1))
 
 
 @case()
@@ -165,7 +165,7 @@ def the_same_level_for_good(probe: Probe) -> None:
     for version in range(3):
         for kind in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
             probe.exchange(to((METADATA, level), kind=kind, validate=False), version, note=str(kind))
-    _finalized(probe, "after")
+    show_finalized(probe, "after")
 
 
 @case()
