@@ -47,13 +47,4 @@ def _response(error_code: ErrorCode) -> Message:
     return AddOffsetsToTxnResponse(error_code=error_code)
 
 
-def error_response(
-    request: AddOffsetsToTxnRequest,  # noqa: ARG001 - the response has nothing of it
-    context: RequestContext,  # noqa: ARG001 - the same in every version
-    error_code: ErrorCode,
-) -> Message:
-    """The whole request fails."""
-    return _response(error_code)
-
-
-HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)
+HANDLER: Final = ApiHandler(handle=handle)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred, gatherResults, succeed
+from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import is_internal
-from broker_sim.apis.handler_result import NoResponse
+from broker_sim.apis.handler_result import NoResponse, when_all
 from broker_sim.apis.transaction_requests import Named, NewFencedError, note_refusal, responded
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.partition_sets import in_set_order
@@ -66,8 +66,8 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
         _results_of(each, last[each.transactional_id], first[each.transactional_id], context)
         for each in request.transactions
     ]
-    waiting = [each if isinstance(each, Deferred) else succeed(each) for each in found]
-    return gatherResults(waiting).addCallback(_batched, request)
+    response: Message | Deferred[Message] = when_all(found, lambda results: _batched(results, request))
+    return response
 
 
 def _results_of(

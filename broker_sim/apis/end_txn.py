@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
-from broker_sim.coordinators.transactions.producers import NO_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch
+from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.coordinators.transactions.transaction_metadata import TRANSACTIONS_V2
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.end_txn import EndTxnResponse
@@ -57,16 +57,7 @@ def _response(result: ProducerResult) -> Message:
 
 
 def _refused(error_code: ErrorCode) -> Message:
-    return EndTxnResponse(error_code=error_code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_EPOCH)
+    return EndTxnResponse(error_code=error_code)
 
 
-def error_response(
-    request: EndTxnRequest,  # noqa: ARG001 - the response has nothing of it
-    context: RequestContext,  # noqa: ARG001 - the same in every version
-    error_code: ErrorCode,
-) -> Message:
-    """The whole request fails."""
-    return _refused(error_code)
-
-
-HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)
+HANDLER: Final = ApiHandler(handle=handle)

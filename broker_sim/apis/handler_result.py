@@ -1,18 +1,33 @@
 """The result of a handler: a response, a late one, a Deferred of one, or the reason why nothing is sent. Mirrors
-RequestChannel.Response with its kinds.
+RequestChannel.Response with its kinds. `when_all` waits for the results of a request's parts.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from broker_sim.links.late_response import LateResponse
 from protocol_specs.message import Message
 
-__all__ = ["RESPONSES", "RESULTS", "HandlerResult", "LateResponse", "NoResponse", "PreparedResponse", "Response"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "RESPONSES",
+    "RESULTS",
+    "HandlerResult",
+    "LateResponse",
+    "NoResponse",
+    "PreparedResponse",
+    "Response",
+    "when_all",
+]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class NoResponse(Enum):
@@ -46,3 +61,11 @@ HandlerResult: TypeAlias = (
     | Deferred[Message | NoResponse]
     | Deferred[Response | NoResponse]
 )
+
+
+def when_all(results: Sequence[T | Deferred[T]], respond: Callable[[list[T]], R]) -> R | Deferred[R]:
+    """Return `respond` of the results of all parts, in their order; a Deferred of it if one is not there yet."""
+    if not any(isinstance(result, Deferred) for result in results):
+        return respond(cast("list[T]", results))
+    waiting = [result if isinstance(result, Deferred) else succeed(result) for result in results]
+    return gatherResults(waiting).addCallback(respond)

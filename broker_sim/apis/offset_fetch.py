@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred, gatherResults, succeed
+from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.handler_result import NoResponse
+from broker_sim.apis.handler_result import NoResponse, when_all
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
@@ -63,15 +63,8 @@ def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResul
     if not groups and context.broker.config.behaviour.offset_fetch_of_no_groups_hangs:
         return NoResponse.STAY_MUTED
     results = [_fetch(group, context, require_stable=request.require_stable) for group in groups]
-    waiting = [result for result in results if isinstance(result, Deferred)]
-    if not waiting:
-        return _response([each for each in results if not isinstance(each, Deferred)], context)
-    gathered = gatherResults([each if isinstance(each, Deferred) else succeed(each) for each in results])
-
-    def respond(groups: list[OffsetFetchResponseGroup]) -> Message:
-        return _response(groups, context)
-
-    return gathered.addCallback(respond)
+    response: Message | Deferred[Message] = when_all(results, lambda fetched: _response(fetched, context))
+    return response
 
 
 async def _fetch_from_zookeeper(request: OffsetFetchRequest, offsets: ZooKeeperOffsets, broker: BrokerView) -> Message:

@@ -9,11 +9,12 @@ Mirrors KafkaApis.handleWriteTxnMarkersRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final
 
-from twisted.internet.defer import Deferred, gatherResults, succeed
+from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.handler_result import when_all
 from broker_sim.control.events import TransactionMarkerWritten
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
@@ -33,16 +34,11 @@ from protocol_specs.records.control_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _NOT_READY: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -64,15 +60,7 @@ def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> Message 
         if marker.producer_id < 0 or marker.producer_epoch < 0:
             return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
         results.append(_write(marker, context))
-    return _when_all(results, lambda errors: _response(errors, request))
-
-
-def _when_all(results: Sequence[T | Deferred[T]], respond: Callable[[list[T]], R]) -> R | Deferred[R]:
-    """Return `respond(results)`, a Deferred of it if one of the results is not there yet."""
-    if not any(isinstance(result, Deferred) for result in results):
-        return respond(cast("list[T]", results))
-    waiting = [result if isinstance(result, Deferred) else succeed(result) for result in results]
-    return gatherResults(waiting).addCallback(respond)
+    return when_all(results, lambda errors: _response(errors, request))
 
 
 def _write(marker: WritableTxnMarker, context: RequestContext) -> Errors | Deferred[Errors]:
@@ -108,7 +96,7 @@ def _write(marker: WritableTxnMarker, context: RequestContext) -> Errors | Defer
         waiting.append(appended.addCallback(errors.update))
     else:
         errors.update(appended)
-    return _when_all(waiting, lambda _: _journaled(marker, errors, context))
+    return when_all(waiting, lambda _: _journaled(marker, errors, context))
 
 
 def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> bytes:

@@ -59,7 +59,7 @@ class Coordinators:
         self.partitions.count(new)
         for runtime in self._runtimes.values():
             runtime.apply_image(old, new)
-        self.transactions.apply_image(new)
+        self.transactions.metadata_changed()
         if new.topics_by_id is not old.topics_by_id:
             deleted = frozenset(old.topics_by_id.keys() - new.topics_by_id.keys())
             if deleted:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.log.append_results import RecordsRefused
 from broker_sim.log.stored_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MODULUS
-from broker_sim.log.transaction_index import NO_TRANSACTION, AbortedTransaction
+from broker_sim.log.transaction_index import AbortedTransaction
 from broker_sim.log.unstable_transactions import UnstableTransactions
 from broker_sim.log.verification_states import VerificationStates
 from protocol_specs.error_codes import ErrorCode
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 BATCHES_TO_RETAIN: Final = 5
 NO_COORDINATOR_EPOCH: Final = -1
+NO_TRANSACTION: Final = -1
+"""The start offset of the transaction of a producer that has none open."""
 EPOCH_BUMPING_TRANSACTIONS: Final = 2
 """The transaction version whose markers have a newer epoch than the records before them (KIP-890)."""
 LAST_PRODUCER_EPOCH: Final = 2**15 - 1
@@ -202,7 +204,8 @@ class ProducerStateManager:
         entry = self._producers.get(producer_id)
         if entry is not None:
             if producer_epoch < entry.producer_epoch and self._behaviour.verification_checks_epochs:
-                raise self._old_epoch_of(producer_id, producer_epoch, entry)
+                place = f"producer {producer_id} in partition {self._topic_partition}"
+                raise _old_epoch(place, producer_epoch, entry.producer_epoch)
             if self._is_open(entry, producer_epoch):
                 return None
         return self.verifications.start(
@@ -228,13 +231,6 @@ class ProducerStateManager:
         state = self.verifications.get(batch.producer_id)
         if self.verifies_transactions and (guard is None or state is None or state.guard is not guard):
             raise RecordsRefused(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
-
-    def _old_epoch_of(self, producer_id: int, epoch: int, entry: ProducerStateEntry) -> RecordsRefused:
-        reason = (
-            f"Epoch of producer {producer_id} in partition {self._topic_partition} is {epoch}, which is smaller than "
-            f"the last seen epoch {entry.producer_epoch}"
-        )
-        return RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
 
     def _check_sequence(self, batch: StoredBatch, entry: ProducerStateEntry) -> None:
         base_sequence = batch.base_sequence
@@ -298,7 +294,7 @@ class ProducerStateManager:
             and entry.transaction_start != NO_TRANSACTION
             and epoch != LAST_PRODUCER_EPOCH
         ):
-            raise self._old_epoch(batch, epoch)
+            raise _old_epoch(self._place(batch), epoch, epoch)
         self._check_epoch(batch, entry.producer_epoch)
         if marker.coordinator_epoch < entry.coordinator_epoch:
             reason = (
@@ -309,14 +305,7 @@ class ProducerStateManager:
 
     def _check_epoch(self, batch: StoredBatch, last_epoch: int) -> None:
         if batch.producer_epoch < last_epoch:
-            raise self._old_epoch(batch, last_epoch)
-
-    def _old_epoch(self, batch: StoredBatch, last_epoch: int) -> RecordsRefused:
-        reason = (
-            f"Epoch of {self._place(batch)} is {batch.producer_epoch}, which does not follow the last seen epoch "
-            f"{last_epoch}"
-        )
-        return RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+            raise _old_epoch(self._place(batch), batch.producer_epoch, last_epoch)
 
     def update(self, batch: StoredBatch) -> AbortedTransaction | None:
         """Add an appended batch to the state of its producer; return the transaction that it aborts."""
@@ -429,6 +418,11 @@ class ProducerStateManager:
         )
         aborted = [self.update(batch) for batch in batches if batch.producer_id >= 0]
         return [transaction for transaction in aborted if transaction is not None]
+
+
+def _old_epoch(place: str, epoch: int, last_epoch: int) -> RecordsRefused:
+    reason = f"Epoch of {place} is {epoch}, which does not follow the last seen epoch {last_epoch}"
+    return RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
 
 
 def _marker_of(batch: StoredBatch) -> EndTransactionMarker | None:

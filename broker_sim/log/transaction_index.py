@@ -8,7 +8,7 @@ its records. The entries of a segment are in the order of their markers.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,7 +57,3 @@ def kept_before(entries: Sequence[AbortedTransaction], offset: int) -> list[Abor
 
 def _last_offset(entry: AbortedTransaction) -> int:
     return entry.last_offset
-
-
-NO_TRANSACTION: Final = -1
-"""The start offset of a transaction of a producer that has none open."""

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_cache import MetadataCache
-    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.messages.write_txn_markers import WriteTxnMarkersResponse
     from protocol_specs.releases import Release
@@ -125,7 +124,6 @@ class MarkerChannel:
         ending = _Ending(shard, metadata, metadata.prepare_complete(self._host.now_ms()))
         self._endings[metadata.transactional_id] = ending
         self._enqueue(ending, list(metadata.partitions))
-        self._complete_if_written(ending)
 
     def drop(self, partition: int) -> None:
         """Forget the endings of a partition of the transaction log; its next coordinator sends their markers."""
@@ -133,9 +131,8 @@ class MarkerChannel:
             if ending.shard.context.partition == partition:
                 del self._endings[transactional_id]
 
-    def apply_image(self, image: MetadataImage) -> None:
+    def metadata_changed(self) -> None:
         """Send markers whose partitions had no leader."""
-        del image
         waiting, self._without_leader = self._without_leader, []
         for ending, partitions in waiting:
             self._enqueue(ending, partitions)
@@ -169,13 +166,13 @@ class MarkerChannel:
                 self._without_leader.append((ending, led))
             else:
                 self._queues.setdefault(leader, []).append((ending, led))
-                self._plan(leader, 0)
+                self._plan(leader)
         self._complete_if_written(ending)
 
-    def _plan(self, broker_id: int, delay_ms: float) -> None:
+    def _plan(self, broker_id: int) -> None:
         if broker_id not in self._in_flight and not self._stopped:
             self._in_flight[broker_id] = None
-            self._later(delay_ms, lambda: self._send(broker_id))
+            self._later(0, lambda: self._send(broker_id))
 
     def _later(self, delay_ms: float, function: Callable[[], None]) -> None:
         def run() -> None:
@@ -253,7 +250,7 @@ class MarkerChannel:
     def _sent(self, broker_id: int) -> None:
         del self._in_flight[broker_id]
         if broker_id in self._queues:
-            self._plan(broker_id, 0)
+            self._plan(broker_id)
 
     # Completion.
 

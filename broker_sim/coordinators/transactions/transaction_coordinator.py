@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata
     from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
     from broker_sim.links.node_links import NodeLinks
-    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.releases import Release
 
@@ -206,9 +205,9 @@ class TransactionCoordinator:
         """Drop the markers of a partition that another broker coordinates now."""
         self.markers.drop(partition)
 
-    def apply_image(self, new: MetadataImage) -> None:
+    def metadata_changed(self) -> None:
         """Send markers whose partitions had no leader."""
-        self.markers.apply_image(new)
+        self.markers.metadata_changed()
 
     def stop(self) -> None:
         """End with the process: no job runs any more."""

@@ -31,7 +31,7 @@ from broker_sim.log.files.file_segment import (
 from broker_sim.log.files.producer_snapshot_file import snapshot_from_bytes
 from broker_sim.log.files.stored_batches import all_batches, sound_batches
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
-from broker_sim.log.transaction_index import NO_TRANSACTION
+from broker_sim.log.producer_state import NO_TRANSACTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
