@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,47 +60,6 @@ def test_a_transaction_that_takes_too_long_is_aborted(bench: Callable[..., ApiBe
     assert producer.state() == "CompleteAbort"
     assert producer.end(commit=True).error_code in (47, 90)
     assert producer.read(ORDERS) == []
-
-
-@pytest.mark.parametrize(("add", "end", "read"), [(True, 3, [b"first", b"open"]), (False, 5, [b"first"])])
-def test_a_late_end_ends_the_next_transaction_only_in_v1(
-    bench: Callable[..., ApiBench], *, add: bool, end: int, read: list[bytes]
-) -> None:
-    """KAFKA-17754: a copy of EndTxn that the network has kept; transactions v2 have an epoch each."""
-    producer = TransactionalProducer(bench())
-    producer.init()
-    for value in (b"first", b"open"):
-        if add:
-            assert producer.add(ORDERS) == 0
-        assert producer.send(ORDERS, value, version=9 if add else 12) == 0
-        if value == b"first":
-            late = copy(producer)
-            assert producer.end(commit=True, version=end).error_code == 0
-    assert late.end(commit=True, version=end).error_code == (0 if add else 90)
-    producer.api.reactor.run_for(ms=1000)
-    assert producer.read(ORDERS) == read
-
-
-@pytest.mark.parametrize(("release", "error"), [("2.8", 0), ("3.5", 0), ("3.7", 48), ("4.3.1", 48)])
-def test_a_late_record_begins_a_transaction_that_never_ends_before_verification(
-    bench: Callable[..., ApiBench], release: str, error: int
-) -> None:
-    """KIP-890: a record that comes after the end of its transaction holds back the last stable offset."""
-    producer = TransactionalProducer(bench(release=release, config=SOON))
-    producer.init(timeout_ms=5000)
-    producer.add(ORDERS)
-    producer.send(ORDERS, b"first")
-    producer.end(commit=True)
-    producer.api.reactor.run_for(ms=1000)
-    assert producer.send(ORDERS, b"late") == error
-    producer.api.reactor.run_for(ms=20_000)
-    other = TransactionalProducer(producer.api, "other")
-    other.init()
-    other.add(ORDERS)
-    other.send(ORDERS, b"second")
-    other.end(commit=True)
-    producer.api.reactor.run_for(ms=1000)
-    assert producer.read(ORDERS) == ([b"first", b"second"] if error else [b"first"])
 
 
 def test_an_unused_id_expires(bench: Callable[..., ApiBench]) -> None:
