@@ -3,17 +3,17 @@
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 30
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 20 --records
 
-Our topics have the ids that the real broker gave: the tables of assignors, and so assignments, depend on them. A
-conversation that parts is held again under another name; only what parts twice is reported. The ids of classic members
-are random on both sides: what an assignor makes of their order in a consumer group may differ.
+Our topics have the ids that the real broker gave: the tables of assignors, and so assignments, depend on them.
+The ids of classic members are random on both sides: what an assignor makes of their order in a consumer group may
+differ.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from contextlib import ExitStack
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
@@ -22,8 +22,8 @@ from broker_sim.controller import topics as controller_topics
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.json_form import to_json
-from tests.differential.case import RELEASES
 from tests.differential.cases.streams_group_heartbeat import STREAMS
+from tests.differential.conversations import Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
@@ -39,6 +39,7 @@ from tests.differential.steady_ids import topics_in_hash_order
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
 SHORT_SESSIONS: Final = {f"group.{kind}.min.session.timeout.ms": "500" for kind in ("consumer", "share", "streams")} | {
@@ -48,7 +49,6 @@ SHORT_SESSIONS: Final = {f"group.{kind}.min.session.timeout.ms": "500" for kind 
 
 SHORT_LOCKS: Final = {"group.share.min.record.lock.duration.ms": str(LOCK_MS)}
 
-TURNS: Final = ("x", "y")
 QUIET_SECONDS: Final = 0.08
 """After so long without a response, the pending requests are taken for parked."""
 
@@ -189,7 +189,7 @@ class GroupTalker(Side):
             ]
 
 
-def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn: str) -> tuple[str, list[str]] | None:
+def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn: str) -> Parting | None:
     """Hold one conversation; return where the sides part and what was sent, or None."""
     random = Random(f"{arguments.seed} {number} {arguments.release}")
     name = f"gs{arguments.seed}{turn}-{number}"
@@ -217,7 +217,7 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
             if real != our:
                 key, lines = _parted(step.note, real, our, talkers[0].sent, name)
                 states = [[talker.exchange(each) for each in sequence.audit()] for talker in talkers]
-                return key, [*lines, f"then real {states[0]}"[:3000], f"then ours {states[1]}"[:3000]]
+                return Parting(key, [*lines, f"then real {states[0]}"[:3000], f"then ours {states[1]}"[:3000]])
         real, our = [talker.records(sequence.group) for talker in talkers]
         if real != our:
             return _parted("records", real, our, talkers[0].sent, name)
@@ -227,10 +227,10 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
     return None
 
 
-def _parted(note: str, real: Any, our: Any, sent: list[str], name: str) -> tuple[str, list[str]]:
+def _parted(note: str, real: Any, our: Any, sent: list[str], name: str) -> Parting:
     path, was, now = first_difference(real, our)
     lines = [*sent[-SHOWN_STEPS:], *_only("real", real, our), *_only("ours", our, real)]
-    return f"{note}: {path}: {str(was)[:160]} -> {str(now)[:160]}".replace(name, "<name>"), lines
+    return Parting(f"{note}: {path}: {str(was)[:160]} -> {str(now)[:160]}".replace(name, "<name>"), lines)
 
 
 def _only(side: str, here: list[Any], there: list[Any]) -> list[str]:
@@ -250,39 +250,19 @@ def _settings(*, old: bool, preview: bool) -> dict[str, str]:
 
 def main() -> int:
     """Explore; the exit code is 1 if the sides part."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sequences", type=int, default=30)
-    parser.add_argument("--steps", type=int, default=30, help="of each, besides those that read the result")
+    parser = explorer_arguments(__doc__, sequences=30, steps=30)
     parser.add_argument("--classic", action="store_true", help="only APIs of classic groups and offsets")
     parser.add_argument("--preview", action="store_true", help="3.7's new coordinator, which has consumer groups")
     parser.add_argument("--records", action="store_true", help="conversations about the records of share groups")
-    parser.add_argument("--only", type=int, help="the number of a single sequence")
     arguments = parser.parse_args()
     old = arguments.release.startswith("3")
     settings = SETTINGS | _settings(old=old, preview=arguments.preview)
     arguments.classic |= old and not arguments.preview
-    classes: dict[str, list[int]] = {}
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(arguments.release, settings=settings))
         cluster = running.enter_context(ThreadedCluster(brokers=1, release=arguments.release, config=ours(settings, 1)))
         sides = [kafka.bootstrap_servers, cluster.bootstrap_servers]
-        numbers = range(arguments.sequences) if arguments.only is None else [arguments.only]
-        for number in numbers:
-            found = None
-            for turn in TURNS:
-                found = converse(arguments, sides, number, turn)
-                if found is None:
-                    break
-            if found is not None:
-                if found[0] not in classes:
-                    print("\n      ".join([f"--- {found[0]}   (sequence {number})", *found[1]]), flush=True)
-                classes.setdefault(found[0], []).append(number)
-    print(f"{len(numbers)} sequences, {len(classes)} classes of differences")
-    for key, seen in sorted(classes.items(), key=lambda item: -len(item[1])):
-        print(f"{len(seen):5} x {key}   in {' '.join(map(str, seen[:8]))}")
-    return 1 if classes else 0
+        return hold_all(arguments, partial(converse, arguments, sides))
 
 
 if __name__ == "__main__":

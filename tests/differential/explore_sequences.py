@@ -10,16 +10,16 @@ three brokers replicas move and leaders are elected; with --down the third of th
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import ExitStack
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.json_form import to_json
-from tests.differential.case import RELEASES
 from tests.differential.cluster_steps import ALL, ClusterSequence
+from tests.differential.conversations import Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.nodes import OurNodes
 from tests.differential.record import SETTINGS
@@ -28,61 +28,41 @@ from tests.differential.sequence_talkers import Talker, groups
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence as Items
 
 DOWN: Final = 3
-TURNS: Final = ("x", "y")
 SHOWN_STEPS: Final = 14
 SHOWN_CHARACTERS: Final = 700
 
 
-class Conversations:
-    """The conversations of one run, and the classes of differences that they have found."""
-
-    def __init__(self, arguments: argparse.Namespace, sides: Items[str]) -> None:
-        self._arguments = arguments
-        self._sides = sides
-        self._alive = tuple(each for each in ALL[: arguments.brokers] if not (arguments.down and each == DOWN))
-        self.classes: dict[str, list[int]] = {}
-
-    def hold(self, number: int) -> None:
-        """Have one conversation, and again if it has parted."""
-        for turn in TURNS:
-            parted = self._converse(number, turn)
-            if parted is None:
-                return
-        key, text = parted
-        seen = self.classes.setdefault(key, [])
-        if not seen:
-            print(f"--- {key}   (sequence {number})\n{text}", flush=True)
-        seen.append(number)
-
-    def _converse(self, number: int, turn: str) -> tuple[str, str] | None:
-        arguments = self._arguments
-        random = Random(f"{arguments.seed} {number} {arguments.release}")
-        name = f"s{arguments.seed}{turn}-{number}"
-        sequence = Sequence(random=random, name=name, release=arguments.release)
-        if arguments.brokers > 1:
-            sequence = ClusterSequence(random=random, name=name, release=arguments.release, alive=self._alive)
-        steps = sequence.steps(arguments.steps)
-        talkers = [Talker(side, arguments.release, name, self._alive) for side in self._sides]
-        sent: list[Step] = []
-        try:
-            for group in groups(steps, random):
-                real, ours = [talker.exchange(group) for talker in talkers]
-                sent += group
-                if real != ours:
-                    path, was, now = first_difference(real, ours)
-                    apis = "+".join(dict.fromkeys(step.request.NAME for step in group))
-                    lines = [*map(_format_step, sent[-SHOWN_STEPS:]), f"real {real}"[:2000], f"ours {ours}"[:2000]]
-                    key = f"{apis} {path}: {str(was)[:120]} -> {str(now)[:120]}"
-                    return key.replace(name, "<name>"), "\n".join(f"      {line}" for line in lines)
-                for talker in talkers:
-                    talker.settle(group)
-        finally:
+def converse(arguments: argparse.Namespace, sides: Items[str], number: int, turn: str) -> Parting | None:
+    """Hold one conversation; return where the sides part, or None."""
+    alive = tuple(each for each in ALL[: arguments.brokers] if not (arguments.down and each == DOWN))
+    random = Random(f"{arguments.seed} {number} {arguments.release}")
+    name = f"s{arguments.seed}{turn}-{number}"
+    sequence = Sequence(random=random, name=name, release=arguments.release)
+    if arguments.brokers > 1:
+        sequence = ClusterSequence(random=random, name=name, release=arguments.release, alive=alive)
+    steps = sequence.steps(arguments.steps)
+    talkers = [Talker(side, arguments.release, name, alive) for side in sides]
+    sent: list[Step] = []
+    try:
+        for group in groups(steps, random):
+            real, ours = [talker.exchange(group) for talker in talkers]
+            sent += group
+            if real != ours:
+                path, was, now = first_difference(real, ours)
+                apis = "+".join(dict.fromkeys(step.request.NAME for step in group))
+                lines = [*map(_format_step, sent[-SHOWN_STEPS:]), f"real {real}"[:2000], f"ours {ours}"[:2000]]
+                key = f"{apis} {path}: {str(was)[:120]} -> {str(now)[:120]}"
+                return Parting(key.replace(name, "<name>"), lines)
             for talker in talkers:
-                talker.close()
-        return None
+                talker.settle(group)
+    finally:
+        for talker in talkers:
+            talker.close()
+    return None
 
 
 def _format_step(step: Step) -> str:
@@ -92,14 +72,9 @@ def _format_step(step: Step) -> str:
 
 def main() -> int:
     """Explore; the exit code is 1 if the sides differ."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
+    parser = explorer_arguments(__doc__, sequences=50, steps=25)
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
     parser.add_argument("--down", action="store_true", help="broker 3 of three is down")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sequences", type=int, default=50)
-    parser.add_argument("--steps", type=int, default=25, help="of each, besides those that begin and end it")
-    parser.add_argument("--only", type=int, help="the number of a single sequence")
     arguments = parser.parse_args()
     release, brokers = arguments.release, arguments.brokers
     with ExitStack() as running:
@@ -108,14 +83,7 @@ def main() -> int:
         if arguments.down:
             for nodes in (kafka, OurNodes(cluster)):
                 nodes.shut_down(DOWN)
-        found = Conversations(arguments, (kafka.bootstrap_servers, cluster.bootstrap_servers))
-        numbers = range(arguments.sequences) if arguments.only is None else [arguments.only]
-        for number in numbers:
-            found.hold(number)
-    print(f"{len(numbers)} sequences, {len(found.classes)} classes of differences")
-    for key, seen in sorted(found.classes.items(), key=lambda item: -len(item[1])):
-        print(f"{len(seen):5} x {key}   in {' '.join(map(str, seen[:8]))}")
-    return 1 if found.classes else 0
+        return hold_all(arguments, partial(converse, arguments, (kafka.bootstrap_servers, cluster.bootstrap_servers)))
 
 
 if __name__ == "__main__":

@@ -1,24 +1,22 @@
 """Hold drawn conversations of transactional producers with a real broker and with ours, and report where they part.
 
-    python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30
-
-A conversation that parts is held again under another name; only what parts twice is reported.
+python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from contextlib import ExitStack
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.json_form import to_json
-from tests.differential.case import RELEASES
 from tests.differential.cases.transaction_log import SOON
 from tests.differential.compare import differences
+from tests.differential.conversations import Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_requests import NO_DELAY
@@ -27,14 +25,14 @@ from tests.differential.transaction_sequences import TransactionSequence, Transa
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
-TURNS: Final = ("x", "y")
 SHOWN_STEPS: Final = 25
 SHOWN_CHARACTERS: Final = 400
 
 
-def converse(arguments: argparse.Namespace, servers: Sequence[str], number: int, turn: str) -> list[str] | None:
+def converse(arguments: argparse.Namespace, servers: Sequence[str], number: int, turn: str) -> Parting | None:
     """Hold one conversation; return where the sides part and the requests of ours up to there, or None."""
     name = f"ts{arguments.seed}{turn}-{number}"
     random = Random(f"{arguments.seed} {number} {arguments.release}")
@@ -47,7 +45,7 @@ def converse(arguments: argparse.Namespace, servers: Sequence[str], number: int,
             side.probe.close()
 
 
-def _hold(steps: Sequence[TransactionStep], sides: Sequence[TransactionSide], name: str) -> list[str] | None:
+def _hold(steps: Sequence[TransactionStep], sides: Sequence[TransactionSide], name: str) -> Parting | None:
     notes: list[str] = []
     for step in steps:
         taken = []
@@ -73,38 +71,19 @@ def _hold(steps: Sequence[TransactionStep], sides: Sequence[TransactionSide], na
             for was, now in zip(*taken, strict=False)
             for where, left, right in differences(was, now)
         ]
-        return [key, *shown[-SHOWN_STEPS:], *both]
+        return Parting(key, [*shown[-SHOWN_STEPS:], *both])
     return None
 
 
 def main() -> int:
     """Explore; the exit code is 1 if the sides part."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sequences", type=int, default=30)
-    parser.add_argument("--steps", type=int, default=30, help="of each, besides those that read the result")
-    parser.add_argument("--only", type=int, help="the number of a single sequence")
-    arguments = parser.parse_args()
+    arguments = explorer_arguments(__doc__, sequences=30, steps=30).parse_args()
     settings = SETTINGS | dict((*NO_DELAY, *SOON))
-    classes: dict[str, list[int]] = {}
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(arguments.release, settings=settings))
         cluster = running.enter_context(ThreadedCluster(brokers=1, release=arguments.release, config=ours(settings, 1)))
         servers = [kafka.bootstrap_servers, cluster.bootstrap_servers]
-        numbers = range(arguments.sequences) if arguments.only is None else [arguments.only]
-        for number in numbers:
-            found = None
-            for turn in TURNS:
-                found = converse(arguments, servers, number, turn)
-                if found is None:
-                    break
-            if found is not None:
-                if found[0] not in classes:
-                    print("\n      ".join([f"--- (sequence {number}) {found[0]}", *found[1:]]), flush=True)
-                classes.setdefault(found[0], []).append(number)
-    print(f"{len(numbers)} sequences, {len(classes)} classes of differences")
-    return 1 if classes else 0
+        return hold_all(arguments, partial(converse, arguments, servers))
 
 
 if __name__ == "__main__":
