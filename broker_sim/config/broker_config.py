@@ -230,8 +230,24 @@ _ATTRIBUTES: Final = {
 }
 """The configuration of each attribute."""
 
+_GROUP_LIMITS: Final = {
+    *(
+        f"group.{kind}.{limit}.{key}"
+        for kind in ("consumer", "share", "streams")
+        for limit in ("min", "max")
+        for key in ("assignment.interval.ms", "heartbeat.interval.ms", "session.timeout.ms")
+    ),
+    *(
+        f"group.share.{limit}.{key}"
+        for limit in ("min", "max")
+        for key in ("delivery.count.limit", "partition.max.record.locks", "record.lock.duration.ms")
+    ),
+    "group.streams.max.standby.replicas",
+}
+"""What the configurations of a group and their defaults are checked against."""
+
 # Read by name, or through the topic configurations that they give their defaults.
-_ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *SIMULATOR_DEFINITIONS]) | {
+_ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *SIMULATOR_DEFINITIONS, *_GROUP_LIMITS]) | {
     "compression.gzip.level",
     "compression.lz4.level",
     "compression.type",
@@ -331,8 +347,6 @@ _ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *SIMULATOR_DEFINITIONS]) | 
     "group.share.initialize.retry.interval.ms",
     "group.share.max.share.sessions",
     "group.share.max.size",
-    "group.share.min.heartbeat.interval.ms",
-    "group.share.min.record.lock.duration.ms",
     "group.share.partition.max.record.locks",
     "group.share.record.lock.duration.ms",
     "group.share.session.timeout.ms",

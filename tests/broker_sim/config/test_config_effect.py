@@ -98,3 +98,10 @@ def test_a_message_format_has_an_effect_until_kafka_stopped_looking_at_it() -> N
         in BrokerConfig.parse({"log.message.format.version": "2.8"}, release="3.7").without_effect
     )
     assert BrokerConfig.parse({"log.message.format.version": "2.8"}, release="2.8").without_effect == []
+
+
+def test_a_limit_of_what_a_group_may_configure_has_an_effect() -> None:
+    limits = [name for name in BROKER_NAMES if re.match(r"group\.(consumer|share|streams)\.(min|max)\.", name)]
+    without = [name for name in limits if not has_effect(name)]
+    assert without == []
+    assert len(limits) > 20
