@@ -23,8 +23,12 @@ def assignment(topic: str, user_data: bytes = NO_USER_DATA) -> bytes:
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
 def assignments_that_are_malformed(probe: Probe) -> None:
-    """Kafka expects bytes that end within a number; any other error is no error that it expects."""
-    topic = known_topic(probe)
+    """Kafka expects bytes that end within a number; any other error is no error that it expects.
+
+    Where the member owns nothing, the consumer subscribes to another topic: who gets a partition that nobody owns
+    depends on the member's random id.
+    """
+    topic, other = known_topic(probe), known_topic(probe, "other")
     usual, right = subscription(topic), assignment(topic)
     for number, (metadata, data) in enumerate(
         (
@@ -48,7 +52,8 @@ def assignments_that_are_malformed(probe: Probe) -> None:
         member = Member(probe, group, protocols=(("range", metadata),))
         member.join(note=metadata[:2].hex())
         member.sync({member.id: data}, note=data.hex()[-12:])
-        joining = consumer_heartbeat(group, "c", 0, topics=[topic], owned={}, rebalance_ms=1_000)
+        wanted = topic if data else other
+        joining = consumer_heartbeat(group, "c", 0, topics=[wanted], owned={}, rebalance_ms=1_000)
         probe.exchange(joining, 1, note=f"{metadata[:2].hex()} {data.hex()[-12:]}")
         probe.exchange(consumer_describe(group), 1)
         probe.exchange(describe_groups(group), 6)
