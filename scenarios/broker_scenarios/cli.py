@@ -165,8 +165,8 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from broker_scenarios.language.scenario import load_scenario
     from broker_scenarios.runs import RunOptions, Where, run_scenarios
-    from broker_scenarios.scenario import load_scenario
 
     return run_scenarios(
         [load_scenario(path) for path in options.scenarios],
@@ -184,7 +184,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from broker_scenarios.scenario import load_scenario
+    from broker_scenarios.language.scenario import load_scenario
     from broker_scenarios.sweep import sweep
 
     scenario = load_scenario(options.scenario)
@@ -201,7 +201,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form
-    from broker_scenarios.schema import json_schema
+    from broker_scenarios.language.schema import json_schema
 
     print(json.dumps(json_schema(), indent=1))
     return EXIT_AS_EXPECTED

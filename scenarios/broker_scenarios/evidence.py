@@ -17,7 +17,7 @@ from broker_scenarios.verdict import check_run
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.truth import Truth
     from broker_scenarios.verdict import CheckEngine, History
     from broker_sim.faults.engine import RuleReport

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
-    from broker_scenarios.scenario import Scenario
     from broker_scenarios.tracing.run_trace import RunTrace
 
 __all__ = ["RunOptions", "Where", "run_scenarios"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.verdict import Counts
 
 __all__ = ["SeedResult", "run_seed", "sweep", "sweep_seeds"]

@@ -21,7 +21,7 @@ from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
     from broker_scenarios.history import HistoryEvent
-    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History

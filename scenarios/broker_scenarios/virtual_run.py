@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_client.core.producer.trace import Trace
-    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.workloads.keyed_load import LoadRow

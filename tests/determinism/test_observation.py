@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_scenarios.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.virtual_run import VirtualRun
 from broker_sim.control.events import Detail
 from broker_sim.faults.grammar import parse_rules
@@ -14,7 +14,7 @@ from broker_sim.faults.grammar import parse_rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.language.scenario import Scenario
 
 SEEDS = 50
 SCENARIO = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_scenarios.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.virtual_run import VirtualRun
 
 ROOT = Path(__file__).parents[2]

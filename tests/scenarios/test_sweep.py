@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_scenarios.cli import main
-from broker_scenarios.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.sweep import sweep_seeds
 
 if TYPE_CHECKING:

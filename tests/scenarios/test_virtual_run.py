@@ -8,7 +8,7 @@ import pytest
 
 from broker_scenarios.evidence import judged
 from broker_scenarios.findings import Cause, FindingKind
-from broker_scenarios.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.verdict import Validity
 from broker_scenarios.virtual_run import VirtualRun
 

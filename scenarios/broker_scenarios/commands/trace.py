@@ -159,7 +159,7 @@ def _source(options: argparse.Namespace, *, with_batches: bool) -> TraceSource:
         raise ScenarioError(
             f"{scenarios[0]} is a scenario, which is traced alone: journals and traces end in {FILE_SUFFIX}"
         )
-    from broker_scenarios.scenario import load_scenario
+    from broker_scenarios.language.scenario import load_scenario
 
     scenario = load_scenario(scenarios[0])
     if options.records is not None:

@@ -17,8 +17,8 @@ from broker_scenarios.tcp_run import run_over_tcp
 
 if TYPE_CHECKING:
     from broker_scenarios.drive import DriveSpec
+    from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
-    from broker_scenarios.scenario import Scenario
 
 __all__ = ["run_with_spark"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker_client.core.producer.trace import BatchEvent
-    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.language.scenario import Scenario
     from broker_sim.control.events import Event
 
 __all__ = ["TraceSource", "read_files", "run_scenario"]

@@ -25,8 +25,8 @@ def assignment(topic: str, user_data: bytes = NO_USER_DATA) -> bytes:
 def assignments_that_are_malformed(probe: Probe) -> None:
     """Kafka expects bytes that end within a number; any other error is no error that it expects.
 
-    Where the member owns nothing, the consumer subscribes to another topic: who gets a partition that nobody owns
-    depends on the member's random id.
+    Where the member owns nothing, the consumer subscribes to another topic: which of them gets a partition that has no
+    owner yet depends on the member's random id.
     """
     topic, other = known_topic(probe), known_topic(probe, "other")
     usual, right = subscription(topic), assignment(topic)

@@ -6,7 +6,7 @@ import pytest
 
 from broker_client.trace_file import TraceFile
 from broker_scenarios.cli import main
-from broker_scenarios.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.virtual_run import VirtualRun
 from broker_sim.control.journal_file import JournalWriter
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.tracing.lists import request_list
 from broker_scenarios.tracing.request_trace import requests_of, trace_request
 from broker_scenarios.tracing.timeline_html import render_timeline

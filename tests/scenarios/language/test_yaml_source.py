@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.yaml_source import ScenarioFileError, read_source
+from broker_scenarios.language.yaml_source import ScenarioFileError, read_source
 
 if TYPE_CHECKING:
     from pathlib import Path

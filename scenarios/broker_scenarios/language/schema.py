@@ -21,7 +21,7 @@ from broker_sim.faults.rule_schema import RULE_SCHEMA
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from broker_scenarios.yaml_source import KeyPath
+    from broker_scenarios.language.yaml_source import KeyPath
 
 __all__ = ["SCENARIO", "Complain", "json_schema"]
 

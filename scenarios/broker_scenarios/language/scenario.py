@@ -10,10 +10,10 @@ import yaml
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.expectations import CountRange, Expectation
-from broker_scenarios.schema import SCENARIO, parse_count
+from broker_scenarios.language.schema import SCENARIO, parse_count
+from broker_scenarios.language.yaml_source import Mistake, ScenarioFileError, Source, read_source
 from broker_scenarios.verdict import Validity
 from broker_scenarios.workloads.keyed_load import LoadSpec, SizeShare
-from broker_scenarios.yaml_source import Mistake, ScenarioFileError, Source, read_source
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from broker_scenarios.yaml_source import KeyPath
+    from broker_scenarios.language.yaml_source import KeyPath
     from broker_sim.faults.rule import Rule
 
 __all__ = ["Scenario", "load_scenario"]

@@ -10,11 +10,11 @@ import yaml
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.expectations import CountRange
-from broker_scenarios.scenario import load_scenario
-from broker_scenarios.schema import json_schema
-from broker_scenarios.yaml_source import ScenarioFileError
+from broker_scenarios.language.scenario import load_scenario
+from broker_scenarios.language.schema import json_schema
+from broker_scenarios.language.yaml_source import ScenarioFileError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CATALOG = sorted((ROOT / "scenarios" / "catalog").rglob("*.yaml"))
 PUBLISHED = ROOT / "scenarios" / "scenario.schema.json"
 
