@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from sim_runtime.paces import (
+    RETRANSMISSION_US,
+    BandwidthPace,
+    LatencyPace,
+    LossPace,
+    retransmission_us,
+)
+
 if TYPE_CHECKING:
     import random
 
+    from sim_runtime.paces import Pace
+
 __all__ = ["Link", "Traffic"]
 
-# As on Linux: a SYN without reply is sent again after a second, other segments at the earliest after 200 ms, and each
-# pause is twice the one before, up to two minutes.
 HANDSHAKE_RETRANSMISSION_US: Final = 1_000_000
-RETRANSMISSION_US: Final = 200_000
-RETRANSMISSION_MAX_US: Final = 120_000_000
+"""As on Linux: a SYN without reply is sent again after a second, not after 200 ms as other segments."""
 
 
 class Traffic(Protocol):
@@ -39,17 +46,18 @@ class Link:
     """
 
     __slots__ = (
-        "_busy_until_us",
+        "_bandwidth",
+        "_bandwidth_bytes_per_s",
         "_cut",
         "_held",
         "_isolated",
         "_jitter_us",
         "_latency_us",
+        "_loss",
+        "_paces",
         "_random",
         "_traffic",
-        "bandwidth_bytes_per_s",
         "blocked",
-        "loss",
         "segment_bytes",
         "source",
         "target",
@@ -69,14 +77,15 @@ class Link:
     ) -> None:
         self.source = source
         self.target = target
-        self.bandwidth_bytes_per_s = bandwidth_bytes_per_s
-        self.loss = loss
         self.segment_bytes = segment_bytes
         self.blocked = False
         self.latency_ms = latency_ms
-        self.jitter_ms = jitter_ms
+        self._jitter_us = round(jitter_ms * 1000)
+        self._loss = loss
         self._random = random
-        self._busy_until_us = 0
+        self._bandwidth: BandwidthPace | None = None
+        self._paces: tuple[Pace, ...] = ()
+        self.bandwidth_bytes_per_s = bandwidth_bytes_per_s
         self._cut = False
         self._held = False
         self._isolated = False
@@ -99,6 +108,28 @@ class Link:
     @jitter_ms.setter
     def jitter_ms(self, value: float) -> None:
         self._jitter_us = round(value * 1000)
+        self._set_paces()
+
+    @property
+    def bandwidth_bytes_per_s(self) -> int | None:
+        """The rate that all connections of this link share, None for no limit."""
+        return self._bandwidth_bytes_per_s
+
+    @bandwidth_bytes_per_s.setter
+    def bandwidth_bytes_per_s(self, value: int | None) -> None:
+        self._bandwidth_bytes_per_s = value
+        self._bandwidth = None if value is None else BandwidthPace(value)
+        self._set_paces()
+
+    @property
+    def loss(self) -> float:
+        """The share of segments that are lost once or more."""
+        return self._loss
+
+    @loss.setter
+    def loss(self, value: float) -> None:
+        self._loss = value
+        self._set_paces()
 
     @property
     def is_cut(self) -> bool:
@@ -145,32 +176,27 @@ class Link:
 
     def arrival_us(self, now_us: int, size: int) -> int:
         """The arrival time of `size` bytes that are sent now. Draws jitter and loss, and consumes bandwidth."""
-        due_us = now_us + self._latency_us
-        if self.bandwidth_bytes_per_s is not None:
-            begin_us = max(now_us, self._busy_until_us)
-            self._busy_until_us = begin_us + size * 1_000_000 // self.bandwidth_bytes_per_s
-            due_us += self._busy_until_us - now_us
-        if self._jitter_us:
-            due_us += self._random.randrange(self._jitter_us + 1)
-        if self.loss:
-            pause_us = RETRANSMISSION_US
-            while self._random.random() < self.loss and pause_us < RETRANSMISSION_MAX_US:
-                due_us += pause_us
-                pause_us *= 2
-        return due_us
+        due_us = now_us
+        for pace in self._paces:
+            due_us = pace.due_us(due_us, size)
+        return due_us + self._latency_us
 
     def retransmission_us(self, lost_us: int, now_us: int, *, handshake: bool) -> int:
         """The arrival time of a segment that was lost at `lost_us`, if the link has just been restored."""
-        pause_us = HANDSHAKE_RETRANSMISSION_US if handshake else RETRANSMISSION_US
-        sent_us = lost_us + pause_us
-        while sent_us < now_us:
-            pause_us = min(pause_us * 2, RETRANSMISSION_MAX_US)
-            sent_us += pause_us
-        return sent_us + self._latency_us
+        first_pause_us = HANDSHAKE_RETRANSMISSION_US if handshake else RETRANSMISSION_US
+        return retransmission_us(lost_us, now_us, first_pause_us=first_pause_us) + self._latency_us
 
     def __repr__(self) -> str:
         state = "cut" if self.is_cut else "held" if self._held else "up"
         return f"<Link {self.source} -> {self.target} {state}, {self.latency_ms:g} ms>"
+
+    def _set_paces(self) -> None:
+        paces: list[Pace] = [] if self._bandwidth is None else [self._bandwidth]
+        if self._jitter_us:
+            paces.append(LatencyPace(0, self._jitter_us, self._random))
+        if self._loss:
+            paces.append(LossPace(self._loss, self._random))
+        self._paces = tuple(paces)
 
     def _apply(self) -> None:
         was_blocked, self.blocked = self.blocked, self._held or self.is_cut

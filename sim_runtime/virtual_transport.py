@@ -205,6 +205,11 @@ class VirtualTransport:
         """Store the option, which has no effect."""
         self._keep_alive = bool(enabled)
 
+    @property
+    def reading(self) -> bool:
+        """True unless the protocol has paused its input."""
+        return self._reading
+
     # Called by the network and the connector
 
     def establish(self, protocol: IProtocol) -> None:
