@@ -138,7 +138,8 @@ class Broker:
             broker_epoch=self._epoch,
             version=controller_version(self.release, ApiKey.ALTER_PARTITION),
         )
-        self.replica_manager = ReplicaManager(
+        part_types = self.config.part_types
+        self.replica_manager = part_types.of(ReplicaManager)(
             broker_id=self.id,
             config=self.config,
             reactor=self.reactor,
@@ -150,10 +151,10 @@ class Broker:
             alter_partition=alter_partition,
         )
         self.dynamic_config.subscribe(self.replica_manager.replication_quotas.reconfigure)
-        self.coordinators = Coordinators(self)
+        self.coordinators = part_types.of(Coordinators)(self)
         self._share_partitions: SharePartitionManager | None = None
         self.replica_manager.roles.leadership_listeners = [self.coordinators]
-        self._log_manager = LogManager(
+        self._log_manager = part_types.of(LogManager)(
             reactor=self.reactor,
             config=self.config,
             now_ms=self.now_ms,
@@ -178,7 +179,7 @@ class Broker:
         self.started_us = self.journal.now_us()
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
         self.request_metrics = RequestMetrics(self.journal.now_us)
-        self.apis = KafkaApis(self)
+        self.apis = part_types.of(KafkaApis)(self)
         self.rpc = RpcServer(
             node_id=self.id, apis=self.apis, journal=self.journal, faults=self._faults, quotas=self.quotas
         )

@@ -12,10 +12,9 @@ from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.apis.auto_topic_creation import offsets_topic
 from broker_sim.broker import Broker
+from broker_sim.broker_configs import BrokerConfigs
 from broker_sim.clock import microseconds_of
 from broker_sim.cluster_input import check_options, check_shape, config_texts, topic_spec, topic_specs
-from broker_sim.config.broker_config import BrokerConfig
-from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from broker_sim.cluster_input import ConfigInput, TopicsInput
     from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.controller_server import ControllerServer
+    from broker_sim.defects.defect import Defect
     from broker_sim.links.link import Link
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metadata.metadata_image import MetadataImage
@@ -62,6 +62,9 @@ class Cluster:
 
     Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers. With `data_dir`
     logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
+
+    `defects` are documented bugs that the brokers have, by their names in `broker_sim.defects.DEFECTS`; `2:NAME` is one
+    of broker 2 alone. They are for scenarios and tests: no command turns one on.
 
     The one controller never fails. Of several `controllers`, nodes 3000, 3001, ..., one is active as long as a majority
     of them can reach it.
@@ -88,14 +91,15 @@ class Cluster:
         listen: bool = True,
         data_dir: str | None = None,
         disk: Disk | None = None,
+        defects: Sequence[str | Defect] = (),
     ) -> None:
         check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
         check_options(controllers=controllers, data_dir=data_dir, journal_detail=journal_detail)
         specs = topic_specs(topics)
         given = config_texts({} if config is None else config)
         self.reactor = reactor
-        common, own = split_by_broker(given, brokers)
-        self.config = BrokerConfig.parse(common, release=release)
+        configs = BrokerConfigs(given, brokers=brokers, release=release, defects=defects)
+        self.config = configs.common
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
@@ -109,8 +113,7 @@ class Cluster:
         self.brokers: dict[int, Broker] = {}
         self._controller_servers: dict[int, ControllerServer] = {}
         for broker_id in range(1, brokers + 1):
-            broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
-            broker_config = plan.file_of(broker_id, broker_config)
+            broker_config = plan.file_of(broker_id, configs.of(broker_id))
             if self._data is not None:
                 broker_config = self._data.broker_config(broker_config, broker_id)
             self.brokers[broker_id] = make_broker(
@@ -175,7 +178,7 @@ class Cluster:
                 faults=self.faults,
             )
             return zookeeper.make_broker
-        self.controller = Controller(
+        self.controller = self.config.part_types.of(Controller)(
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
         random = self.streams.stream("log directories")

@@ -134,7 +134,8 @@ class ClusterData:
         configured = config.overrides.get("log.dirs", config.overrides.get("log.dir"))
         names = [""] if configured is None else [name.strip().strip("/") for name in configured.split(",")]
         paths = [posixpath.normpath(f"{root}/{name}") for name in names]
-        return BrokerConfig.parse({**config.overrides, "log.dirs": ",".join(paths)}, release=config.release)
+        overrides = {**config.overrides, "log.dirs": ",".join(paths)}
+        return replace(BrokerConfig.parse(overrides, release=config.release), part_types=config.part_types)
 
     def storage(self, broker: Broker) -> FileStorage:
         """Return the storage of one broker's logs."""

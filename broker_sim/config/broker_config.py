@@ -16,6 +16,7 @@ from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviou
 from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
+from broker_sim.part_types import AS_BUILT, PartTypes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
 
 _log = Logger()
 _MESSAGE_FORMATS: Final = ("log.message.format.version", "message.format.version")
-_NOT_ATTRIBUTES: Final = {"behaviour", "dynamic_defaults", "dynamic_own", "overrides", "static", "values"}
+_NOT_ATTRIBUTES: Final = {
+    "behaviour",
+    "dynamic_defaults",
+    "dynamic_own",
+    "overrides",
+    "part_types",
+    "static",
+    "values",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +41,8 @@ class BrokerConfig:
     """Broker configurations by name (`config["num.io.threads"]`), the ones used most as attributes too."""
 
     behaviour: ReleaseBehaviour
+    part_types: PartTypes = AS_BUILT
+    """The classes of the broker's parts, which defects replace."""
     overrides: Mapping[str, str]
     """The configurations that are set, as text, from all sources; all others have the release's default."""
     values: Mapping[str, ConfigValue]

@@ -127,7 +127,7 @@ class ReplicaLog:
         self.epochs = LeaderEpochCache()
         check_interval_ms = broker_config["producer.id.expiration.check.interval.ms"]
         assert isinstance(check_interval_ms, int)
-        self.producers = ProducerStateManager(
+        self.producers = broker_config.part_types.of(ProducerStateManager)(
             self.topic_partition,
             expiration_ms=broker_config.producer_id_expiration_ms,
             expiration_check_interval_ms=check_interval_ms,

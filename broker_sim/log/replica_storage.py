@@ -202,7 +202,7 @@ class ReplicaStorage:
         directory: str,  # noqa: ARG002 - for the storage in files
         now_ms: int,
     ) -> ReplicaLog:
-        return ReplicaLog(
+        return self._broker_config.part_types.of(ReplicaLog)(
             topic=topic_partition.topic,
             partition=topic_partition.partition,
             config=config,

@@ -110,7 +110,8 @@ class ReplicaRoles:
         """Host a partition, with its existing log or a new one; it has no role yet."""
         manager = self._manager
         log = self._storage.get_or_create(topic_partition, topic_id, configs, manager.now_ms())
-        partition = manager.partitions[topic_partition] = Partition(topic_partition, topic_id, log, manager)
+        partition = manager.config.part_types.of(Partition)(topic_partition, topic_id, log, manager)
+        manager.partitions[topic_partition] = partition
         return partition
 
     def take_role(self, partition: Partition, registration: PartitionRegistration, *, fetch_from: int) -> None:
@@ -162,7 +163,8 @@ class ReplicaRoles:
     def _fetcher(self, leader_id: int) -> ReplicaFetcher:
         fetcher = self.fetchers.get(leader_id)
         if fetcher is None:
-            fetcher = self.fetchers[leader_id] = ReplicaFetcher(host=self._manager, leader_id=leader_id)
+            fetcher_type = self._manager.config.part_types.of(ReplicaFetcher)
+            fetcher = self.fetchers[leader_id] = fetcher_type(host=self._manager, leader_id=leader_id)
         return fetcher
 
     def stop_fetching(self, topic_partition: TopicPartition) -> None:

@@ -365,7 +365,7 @@ class FileStorage(ReplicaStorage):
         Raises:
             OSError: The disk fails.
         """
-        return FileReplicaLog(
+        return self._broker_config.part_types.of(FileReplicaLog)(
             topic=topic_partition.topic,
             partition=topic_partition.partition,
             topic_id=topic_id,

@@ -78,7 +78,7 @@ def load_log(
         CorruptFile: A file cannot be read.
         OSError: The disk fails.
     """
-    log = FileReplicaLog(
+    log = broker_config.part_types.of(FileReplicaLog)(
         topic=wanted.topic_partition.topic,
         partition=wanted.topic_partition.partition,
         topic_id=wanted.topic_id,

@@ -1,0 +1,32 @@
+"""Documented bugs of brokers, one per file, for scenarios that show their effect; `DEFECTS` finds them by name.
+
+`Cluster(defects=["dedup-returns-45"])` has one on all brokers, `defects=["2:dedup-returns-45"]` on broker 2 alone.
+Without it nothing of this package is imported. No command of `broker-sim` turns a defect on.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from broker_sim.defects.defect import Defect
+
+__all__ = ["DEFECTS"]
+
+MODULES: Final = (
+    "dedup_returns_45",
+    "isr_join_before_epoch_start",
+)
+"""The files with defects, in the order of the reference."""
+
+
+def _defects() -> Iterator[Defect]:
+    for module in MODULES:
+        defect: Defect = import_module(f"{__name__}.{module}").DEFECT
+        yield defect
+
+
+DEFECTS: Final[Mapping[str, Defect]] = {defect.name: defect for defect in _defects()}

@@ -1,0 +1,78 @@
+"""docs/reference/defects.md, written from the code: `python -m broker_sim.defects.reference_page` prints it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.defects import DEFECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_sim.defects.defect import Defect
+
+__all__ = ["reference_page"]
+
+INTRODUCTION: Final = """\
+# Broker defects
+
+`make docs` writes this page from the code. A defect is a documented bug of a broker that a cluster can have:
+`Cluster(defects=["dedup-returns-45"])` has it on all brokers, `defects=["2:dedup-returns-45"]` on broker 2 alone. No
+command turns one on. A scenario shows the effect with the defect, and that it is gone without. [Add a
+defect](../design/add-a-defect.md) explains how to write one.
+"""
+OTHERWISE: Final = """
+## Bugs that need no defect
+
+The emulated releases have the bugs of their time, and faults or configurations cause others:
+
+| anomaly | cause | without it |
+|---|---|---|"""
+NEED_NO_DEFECT: Final = (
+    ("hw-truncation-loss", "`release` below 0.11", "0.11 (KIP-101)"),
+    ("log-divergence", "`release` below 0.11", "0.11 (KIP-101)"),
+    ("fast-failover-divergence", "`release` 0.11 to 1.1", "2.0 (KIP-279)"),
+    ("dedup-window-5", "`release` 0.11", "1.0 (KAFKA-5494)"),
+    ("unknown-producer-id", "`release` 0.11 to 2.3", "2.4 (KIP-360)"),
+    ("last-replica-standing", "`release` below 4.0", "4.0 (KIP-966)"),
+    ("hanging-transaction-late-produce", "`release` below 3.6", "3.6 (KIP-890), unless verification is disabled"),
+    ("late-produce-joins-next-txn", "transactions of version 1", "transactions of version 2 (4.0, KIP-890)"),
+    ("unknown-server-error-dup", "a rule with `error: UNKNOWN_SERVER_ERROR`", "the rule removed"),
+)
+"""The anomalies of brokers whose cause is an emulated release, a configuration or a fault rule."""
+
+
+def reference_page() -> str:
+    """Return the page in Markdown."""
+    return "\n".join([INTRODUCTION, *_table(), OTHERWISE, *_otherwise(), *_lessons()]) + "\n"
+
+
+def _table() -> Iterator[str]:
+    yield "| defect | scenarios | source | affected |\n|---|---|---|---|"
+    for defect in DEFECTS.values():
+        anomalies = ", ".join(defect.anomalies)
+        yield f"| [`{defect.name}`](#{defect.name}) | {anomalies} | {defect.source} | {defect.affected} |"
+
+
+def _otherwise() -> Iterator[str]:
+    for anomaly, cause, without in NEED_NO_DEFECT:
+        yield f"| {anomaly} | {cause} | {without} |"
+
+
+def _lessons() -> Iterator[str]:
+    for defect in DEFECTS.values():
+        yield f"\n## {defect.name}\n"
+        yield defect.lesson.strip()
+        if (needs := _needs(defect)) is not None:
+            yield f"\n{needs}"
+
+
+def _needs(defect: Defect) -> str | None:
+    if defect.needs_kraft:
+        return f"For releases from {defect.since} on, with KRaft."
+    return None if defect.since == "0.8.0" else f"For releases from {defect.since} on."
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference_page())

@@ -1,0 +1,73 @@
+"""The defects that a cluster is made with: by name, of all brokers or of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.config.release_behaviour import release_number
+from broker_sim.defects import DEFECTS
+from broker_sim.defects.defect import Defect
+from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.part_types import PartTypes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
+
+__all__ = ["select"]
+
+
+def select(
+    defects: Sequence[str | Defect], *, brokers: int, behaviour: ReleaseBehaviour
+) -> tuple[PartTypes, dict[int, PartTypes]]:
+    """Return the classes of the parts of controllers, and those of the parts of each broker.
+
+    A name with a broker's id before it (`2:dedup-returns-45`) is a defect of that broker alone.
+
+    Raises:
+        BrokerSimError: A defect is unknown, or given twice, or the release does not have the rule that it breaks.
+    """
+    if isinstance(defects, str):
+        raise BrokerSimError(f"defects: {defects!r} is a text; expected a list of names, such as [{defects!r}]")
+    common: list[Defect] = []
+    own: dict[int, list[Defect]] = {broker_id: [] for broker_id in range(1, brokers + 1)}
+    for given in defects:
+        broker_id, defect = _parsed(given, brokers)
+        _check_release(defect, behaviour)
+        places = list(own.values()) if broker_id is None else [own[broker_id]]
+        if broker_id is None:
+            common.append(defect)
+        for place in places:
+            if defect in place:
+                raise BrokerSimError(f"defects: {given!r} is given twice")
+            place.append(defect)
+    return _types(common), {broker_id: _types(chosen) for broker_id, chosen in own.items()}
+
+
+def _parsed(given: str | Defect, brokers: int) -> tuple[int | None, Defect]:
+    if isinstance(given, Defect):
+        return None, given
+    place, colon, name = given.rpartition(":")
+    defect = DEFECTS.get(name)
+    if defect is None:
+        raise BrokerSimError(f"defects: there is no defect {name!r}{nearest(name, DEFECTS)}")
+    if not colon:
+        return None, defect
+    if not place.isdecimal() or not 1 <= int(place) <= brokers:
+        raise BrokerSimError(f"defects: {given!r}: {place!r} is not a broker: they are 1 to {brokers}")
+    return int(place), defect
+
+
+def _check_release(defect: Defect, behaviour: ReleaseBehaviour) -> None:
+    if release_number(behaviour.release) < release_number(defect.since):
+        reason = f"release {behaviour.release} lacks the rule that it breaks, which came in {defect.since}"
+    elif defect.needs_kraft and behaviour.zookeeper:
+        reason = f"it is a bug of KRaft controllers, and release {behaviour.release} has ZooKeeper"
+    else:
+        return
+    raise BrokerSimError(f"defects: {defect.name!r} cannot be had: {reason}")
+
+
+def _types(defects: Sequence[Defect]) -> PartTypes:
+    return PartTypes(substitute for defect in defects for substitute in defect.substitutes)
