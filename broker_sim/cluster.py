@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.controller_server import ControllerServer
     from broker_sim.defects.defect import Defect
+    from broker_sim.faults.action import Need
     from broker_sim.links.link import Link
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metadata.metadata_image import MetadataImage
@@ -105,7 +106,7 @@ class Cluster:
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(microseconds_of(reactor), detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
-        self._data = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
+        self.data: ClusterData | None = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
         streams = self.streams
         self.faults = FaultEngine(cluster=self, reactor=reactor, streams=streams)
         self.links = NodeLinks(reactor=reactor, journal=self.journal, delay_ms=link_delay_ms)
@@ -114,8 +115,8 @@ class Cluster:
         self._controller_servers: dict[int, ControllerServer] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = plan.file_of(broker_id, configs.of(broker_id))
-            if self._data is not None:
-                broker_config = self._data.broker_config(broker_config, broker_id)
+            if self.data is not None:
+                broker_config = self.data.broker_config(broker_config, broker_id)
             self.brokers[broker_id] = make_broker(
                 broker_id=broker_id,
                 config=broker_config,
@@ -127,7 +128,7 @@ class Cluster:
                 cluster_id=self.cluster_id,
                 listeners=plan.of(broker_id, broker_config),
                 listen=listen,
-                make_storage=None if self._data is None else self._data.storage,
+                make_storage=None if self.data is None else self.data.storage,
                 image_applied=self._image_applied,
             )
         if self._quorum is None and self._zookeeper is None:
@@ -162,7 +163,7 @@ class Cluster:
                 controllers=controllers,
                 link_delay_ms=link_delay_ms,
                 link_node_of=lambda node: self.controller_server(node.id).link_transport,
-                make_storage=None if self._data is None else self._data.voter_storage,
+                make_storage=None if self.data is None else self.data.voter_storage,
             )
             self.links = self._quorum.links
             return Broker
@@ -233,12 +234,12 @@ class Cluster:
         Raises:
             BrokerSimError: the data directory cannot be read.
         """
-        if self._data is None:
+        if self.data is None:
             self._start(self._topics)
         else:
             from broker_sim.cluster_data import start_on_disk
 
-            start_on_disk(self, self._data, self._topics, self._start)
+            start_on_disk(self, self.data, self._topics, self._start)
 
     def _start(self, topics: Sequence[TopicImage]) -> None:
         registrations = []
@@ -278,8 +279,8 @@ class Cluster:
             if self._quorum is not None:
                 self._quorum.stop()
             self.links.stop()
-            if self._data is not None:
-                self._data.close()
+            if self.data is not None:
+                self.data.close()
         done: Deferred[None] = Deferred()
         # Aborted connections and closed listeners are gone with the reactor's next loop iteration.
         self.reactor.callLater(0, done.callback, None)
@@ -288,9 +289,11 @@ class Cluster:
     # State.
 
     @property
-    def keeps_data(self) -> bool:
-        """True if logs and metadata are on a disk."""
-        return self._data is not None
+    def capabilities(self) -> frozenset[Need]:
+        """The parts that actions of fault rules can need."""
+        from broker_sim.cluster_capabilities import capabilities_of
+
+        return capabilities_of(self)
 
     @property
     def bootstrap_servers(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from broker_sim.faults.rule import NoEffect, RuleError
+from broker_sim.faults.rule import NoEffect, OneOf, Range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IReactorTime
 
     from broker_sim.control.journal import Journal
+    from broker_sim.faults.action import Need
     from broker_sim.faults.interception import FaultPoint
-    from broker_sim.faults.rule import BrokerRef
+    from broker_sim.faults.rule import BrokerRef, Drawable
 
 
 class FaultTarget(Protocol):
@@ -54,8 +55,8 @@ class FaultTarget(Protocol):
         """Shut a broker down in order."""
 
     @property
-    def keeps_data(self) -> bool:
-        """True if logs are on a disk."""
+    def capabilities(self) -> Collection[Need]:
+        """The parts that actions can need."""
 
     def lose_power(self, broker_id: int) -> None:
         """Kill a broker and lose its unflushed data."""
@@ -95,6 +96,8 @@ class Firing:
     """Returns the node behind a reference; raises RuleError when there is none now."""
     hold: Callable[[], Deferred[None]]
     """Returns a Deferred that fires when the rule is released."""
+    draw: Callable[[str, Range | OneOf], float]
+    """Draws a number of the action by its name."""
     record_victim: Callable[[int], None]
     """Remembers the broker that was killed or stopped, for `killed by RULE`."""
     soon: Callable[[Callable[[], object]], None]
@@ -110,10 +113,13 @@ class Firing:
             raise NoEffect(f"{describe_node(node_id, self.cluster.controller_ids)} is not running")
         return node_id
 
-    def needs_disk(self, action: str) -> None:
-        """Raise RuleError for an action that has no meaning for logs in memory."""
-        if not self.cluster.keeps_data:
-            raise RuleError(("act", action), "the logs are in memory: the cluster needs a data directory")
+    def number(self, name: str, value: Drawable) -> float:
+        """Return a number of the action, drawn by the random stream of the rule where it is a range or a choice."""
+        return self.draw(name, value) if isinstance(value, Range | OneOf) else value
+
+    def whole(self, name: str, value: Drawable) -> int:
+        """Return a whole number of the action in the same way."""
+        return int(self.number(name, value))
 
 
 def describe_node(node_id: int, controller_ids: Collection[int]) -> str:

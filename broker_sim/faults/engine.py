@@ -245,6 +245,7 @@ class FaultEngine:
             point=point,
             resolve=lambda broker: self._resolve(broker, point),
             hold=lambda: self._hold(state),
+            draw=lambda _, value: value.drawn(state.random),
             record_victim=lambda broker_id: setattr(state, "victim", broker_id),
             soon=lambda call: self._soon(state, call),
             report_problem=lambda problem: setattr(state, "error", problem),

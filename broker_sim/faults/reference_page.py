@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import inspect
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.faults.actions import ACTIONS, NEED_DISK
+from broker_sim.faults import actions
+from broker_sim.faults.action import Need
+from broker_sim.faults.actions import ACTIONS
+from broker_sim.faults.forms import BROKER, Broker, Fields, Nothing
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule_schema import RULE_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["reference_page"]
 
@@ -45,34 +49,51 @@ def _keys() -> Iterator[str]:
 
 
 def _actions() -> Iterator[str]:
-    values = _action_values()
-    broker = values["kill"]["description"]
     yield "\n## Actions (`act`)\n"
-    yield f"A broker is {broker}.\n"
-    yield "| action | value | effect |\n|---|---|---|"
-    keys: dict[str, Any] = {}
-    for name, action in ACTIONS.items():
-        value = values[name].get("description", "none")
-        effect = " ".join((inspect.getdoc(action) or "").partition("\n\n")[0].split())
-        needs = " Needs a data directory." if name in NEED_DISK else ""
-        yield f"| `{name}` | {'a broker' if value == broker else value} | {effect}{needs} |"
-        keys.update(_properties(values[name]))
-    yield "\nThe keys of the mappings:\n"
-    yield from _rows(keys | {"broker": {"description": "a broker, in any of its forms"}})
+    yield f"A broker is {BROKER.description}. A number may be a range `[low, high]`, or `{{one_of: [1, 5, 20]}}`: the"
+    yield "seed draws one each time that the rule fires."
+    for group, names in ACTIONS.groups.items():
+        title = inspect.getdoc(import_module(f"{actions.__name__}.{group}")) or group
+        yield f"\n### {title.rstrip('.')}\n"
+        yield "| action | effect | needs | example |\n|---|---|---|---|"
+        for name in names:
+            action = ACTIONS[name]
+            effect = " ".join((inspect.getdoc(action) or "").partition("\n\n")[0].split())
+            needs = ", ".join(f"`{need.value}`" for need in action.needs if need is not Need.CLUSTER)
+            yield f"| `{name}` | {effect} | {needs or 'nothing'} | `{_example(name)}` |"
+        yield from _values(names)
+    yield "\n### Needs\n"
+    yield "A target that lacks the part which an action needs refuses the rule before the run.\n"
+    yield "| need | part |\n|---|---|"
+    for need in Need:
+        yield f"| `{need.value}` | {need.description} |"
 
 
-def _action_values() -> dict[str, dict[str, Any]]:
-    values: dict[str, dict[str, Any]] = {}
-    for choice in RULE_SCHEMA["properties"]["act"]["oneOf"]:
-        values.update(choice.get("properties", {}))
-    return values
+def _example(name: str) -> str:
+    form = ACTIONS[name].form
+    return f"act: {name}" if isinstance(form, Nothing) else f"act: {{{name}: {_flow(form.schema['examples'][0])}}}"
 
 
-def _properties(value: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = dict(value.get("properties", {}))
-    for choice in value.get("oneOf", ()):
-        found.update(choice.get("properties", {}))
-    return found
+def _flow(value: object) -> str:
+    """Return a value as flow-style YAML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _values(names: Sequence[str]) -> Iterator[str]:
+    rows = []
+    for name in names:
+        form = ACTIONS[name].form
+        forms = form.forms.items() if isinstance(form, Fields) else [("", form)]
+        for key, each in forms:
+            if not isinstance(each, Broker | Nothing):
+                rows.append(f"| `{name}` | {f'`{key}`' if key else 'the value'} | {each.schema['description']} |")
+    if rows:
+        yield "\n| action | key | meaning |\n|---|---|---|"
+        yield from rows
 
 
 def _phases() -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from broker_sim.errors import BrokerSimError
 from protocol_specs.entities import groups_of, members_of
@@ -19,10 +19,9 @@ from protocol_specs.named_producers import NamedPartition, producers_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
-    from typing import ClassVar
 
-    from broker_sim.faults.action_context import Firing
-    from broker_sim.faults.interception import FaultPoint, Interception, Phase
+    from broker_sim.faults.action import Action
+    from broker_sim.faults.interception import FaultPoint, Phase
     from protocol_specs.named_producers import NamedProducer
 
 
@@ -219,6 +218,26 @@ class Range:
 
     low: float
     high: float
+    whole: bool = False
+
+    def drawn(self, random: Random) -> float:
+        """Return a number from the range, both ends included where it is whole."""
+        return random.randint(int(self.low), int(self.high)) if self.whole else random.uniform(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A number that is drawn from a list, each with the same probability."""
+
+    choices: tuple[float, ...]
+
+    def drawn(self, random: Random) -> float:
+        """Return one of the numbers."""
+        return random.choice(self.choices)
+
+
+Drawable: TypeAlias = float | Range | OneOf
+"""A number of a rule, or what it is drawn from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,12 +248,12 @@ class Gate:
     may be a range: the rule's own random stream draws from it once, so that each seed has its own moment.
     """
 
-    acked_share: float | Range | None = None
-    acked_records: float | Range | None = None
-    appended_records: float | Range | None = None
-    appended_batches: float | Range | None = None
+    acked_share: Drawable | None = None
+    acked_records: Drawable | None = None
+    appended_records: Drawable | None = None
+    appended_batches: Drawable | None = None
     after: str | None = None
-    delay_ms: float | Range = 0
+    delay_ms: Drawable = 0
 
     @property
     def counts_batches(self) -> bool:
@@ -266,23 +285,8 @@ class DrawnGate:
     delay_ms: float
 
 
-def _drawn(value: float | Range | None, random: Random) -> float | None:
-    return random.uniform(value.low, value.high) if isinstance(value, Range) else value
-
-
-class Action(Protocol):
-    """The action of a rule. One with `on_cluster` needs no request; the others need a request and a phase."""
-
-    name: ClassVar[str]
-    on_cluster: ClassVar[bool]
-
-    def fire(self, firing: Firing) -> Interception | None:
-        """Do it. Returns the decision on the request that triggered the rule, None to go on or without a request.
-
-        Raises:
-            NoEffect: the action would change nothing, as a kill of a dead broker; the rule does not count as fired.
-            RuleError: the action is impossible here; the rule reports it as its problem.
-        """
+def _drawn(value: Drawable | None, random: Random) -> float | None:
+    return value.drawn(random) if isinstance(value, Range | OneOf) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.errors import nearest
-from broker_sim.faults.actions import CutResponse, Kill, Mutate, Restart
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import ActiveController, LeaderOf, RuleError, Self
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from broker_sim.faults.rule import Action, BrokerRef, Rule, Select
+    from broker_sim.faults.action import Need
+    from broker_sim.faults.rule import BrokerRef, Rule, Select
 
 __all__ = ["RuleTargets", "check_api", "check_parts", "check_targets"]
 
@@ -39,6 +39,10 @@ class RuleTargets(Protocol):
     def partition_counts(self) -> dict[str, int]:
         """The number of partitions of each topic."""
 
+    @property
+    def capabilities(self) -> Collection[Need]:
+        """The parts that actions can need."""
+
 
 def check_parts(rule: Rule) -> None:
     """Check that the action, the phase and the selection of a rule fit together. Raises RuleError."""
@@ -55,18 +59,8 @@ def check_parts(rule: Rule) -> None:
     if select.keys_of_the_body and phase in {None, Phase.BEFORE_PARSE}:
         problem = "known once the request is parsed: expected the phase before_append or later"
         raise RuleError(("select", select.keys_of_the_body[0]), problem)
-    if isinstance(action, CutResponse) and phase not in {Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE}:
-        raise RuleError(("phase",), "cut_bytes cuts a response: expected mid_response")
-    if isinstance(action, Mutate) and phase is not Phase.BEFORE_RESPONSE:
-        raise RuleError(("phase",), "mutate changes a whole response: expected before_response")
-    if isinstance(action, Mutate) and select.replica is not None:
-        problem = "mutate changes the bytes that clients receive: brokers exchange messages by reference"
-        raise RuleError(("select", "replica"), problem)
-    if phase is Phase.MID_RESPONSE and not isinstance(action, CutResponse):
-        raise RuleError(("phase",), "mid_response is the phase of cut_bytes alone")
-    if phase is None and not action.on_cluster:
-        raise RuleError(("phase",), f"missing: {action.name} acts on a request; expected a phase such as before_parse")
-    if phase is None and isinstance(_broker_of(action), Self):
+    action.check(rule)
+    if phase is None and any(isinstance(broker, Self) for broker in action.brokers):
         raise RuleError(("act",), "'self' is the broker of a request: the rule needs a select or a phase")
 
 
@@ -81,8 +75,11 @@ def check_api(name: str) -> None:
 def check_targets(rule: Rule, cluster: RuleTargets) -> None:
     """Check that the brokers, followers and partitions which a rule names exist in a cluster. Raises RuleError."""
     action, select = rule.act, rule.select
-    may_be_controller = isinstance(action, Kill | Restart)
-    _check_broker(_broker_of(action), ("act", action.name), cluster, may_be_controller=may_be_controller)
+    for need in action.needs:
+        if need not in cluster.capabilities:
+            raise RuleError(("act",), f"{action.name} needs {need.description}")
+    for broker in action.brokers:
+        _check_broker(broker, ("act", action.name), cluster, may_be_controller=action.on_controllers)
     _check_select(select, cluster)
 
 
@@ -121,8 +118,3 @@ def _check_id(node_id: int, path: tuple[str, ...], known: Sequence[int]) -> None
 
 def _no_partition(topic: str, partition: int, count: int) -> str:
     return f"topic {topic!r} has no partition {partition}: it has {count} (0 to {count - 1})"
-
-
-def _broker_of(action: Action) -> BrokerRef | None:
-    broker: BrokerRef | None = getattr(action, "broker", None)
-    return broker

@@ -1,67 +1,51 @@
-"""The actions of fault rules, one per file; `ACTIONS` finds them by the name that a rule writes."""
+"""The actions of fault rules, one per file; `ACTIONS` finds them by the name that a rule writes.
+
+A file is imported when its action is first used. Its name is the name of the action, and it defines one class.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Final
 
-from broker_sim.faults.actions.cut import CutResponse
-from broker_sim.faults.actions.delay import Delay
-from broker_sim.faults.actions.disconnect import Disconnect
-from broker_sim.faults.actions.drop_response import DropResponse
-from broker_sim.faults.actions.error_code import RespondWithError
-from broker_sim.faults.actions.hold import Hold
-from broker_sim.faults.actions.kill import Kill
-from broker_sim.faults.actions.log_dirs import FailLogDir, FillLogDir, MendLogDir, SlowLogDir
-from broker_sim.faults.actions.lose_power import LosePower
-from broker_sim.faults.actions.mutate import Mutate
-from broker_sim.faults.actions.restart import Restart
-from broker_sim.faults.actions.stop import Stop
+from broker_sim.faults.action import Action
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+__all__ = ["ACTIONS", "Actions"]
 
-    from broker_sim.faults.rule import Action
 
-__all__ = [
-    "ACTIONS",
-    "NEED_DISK",
-    "CutResponse",
-    "Delay",
-    "Disconnect",
-    "DropResponse",
-    "FailLogDir",
-    "FillLogDir",
-    "Hold",
-    "Kill",
-    "LosePower",
-    "MendLogDir",
-    "Mutate",
-    "RespondWithError",
-    "Restart",
-    "SlowLogDir",
-    "Stop",
-]
+class Actions(Mapping[str, type[Action]]):
+    """Every action by its name, group by group: a group is a folder."""
 
-ACTIONS: Final[Mapping[str, type[Action]]] = {
-    action.name: action
-    for action in (
-        Delay,
-        Hold,
-        DropResponse,
-        Disconnect,
-        RespondWithError,
-        CutResponse,
-        Mutate,
-        Kill,
-        Stop,
-        Restart,
-        LosePower,
-        FailLogDir,
-        FillLogDir,
-        SlowLogDir,
-        MendLogDir,
-    )
-}
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """The names of the actions in each folder."""
+        folders = [module.name for module in iter_modules(__path__) if module.ispkg]
+        return {
+            folder: [module.name for module in iter_modules([f"{parent}/{folder}" for parent in __path__])]
+            for folder in folders
+        }
 
-NEED_DISK: Final = (LosePower.name, FillLogDir.name, SlowLogDir.name)
-"""The actions that need logs on a disk."""
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        return {name: f"{__name__}.{folder}.{name}" for folder, names in self.groups.items() for name in names}
+
+    def __getitem__(self, name: str) -> type[Action]:
+        module = import_module(self._modules[name])
+        (action,) = (
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, Action) and value.__module__ == module.__name__
+        )
+        return action
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+ACTIONS: Final = Actions()

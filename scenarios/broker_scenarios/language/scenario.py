@@ -18,14 +18,14 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.actions import NEED_DISK
+from broker_sim.faults.action import Need
 from broker_sim.faults.grammar import parse_rules
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
 from broker_sim.topic_spec import TopicSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from broker_scenarios.language.yaml_source import KeyPath
@@ -97,13 +97,15 @@ class _Targets:
 
     broker_ids: Sequence[int]
     partition_counts: dict[str, int]
+    capabilities: Collection[Need]
     controller_ids: Sequence[int] = ()
 
     @classmethod
-    def of(cls, brokers: int, topics: Iterable[TopicSpec]) -> Self:
+    def of(cls, brokers: int, topics: Iterable[TopicSpec], *, on_disk: bool) -> Self:
         """Return the targets of a cluster with brokers 1 to `brokers`."""
         counts = {topic.name: topic.partitions for topic in topics}
-        return cls(broker_ids=range(1, brokers + 1), partition_counts=counts)
+        lacking = set() if on_disk else {Need.DISK, Need.VIRTUAL_DISK}
+        return cls(broker_ids=range(1, brokers + 1), partition_counts=counts, capabilities=frozenset(Need) - lacking)
 
 
 class _Reader:
@@ -139,7 +141,7 @@ class _Reader:
             topics=topics,
             load=self.load(value["load"], topics),
             producer_config=producer_config,
-            rules=self.rules(value.get("rules", {}), _Targets.of(brokers, topics), on_disk=on_disk),
+            rules=self.rules(value.get("rules", {}), _Targets.of(brokers, topics, on_disk=on_disk)),
             rule_texts={name: _rule_text(rule) for name, rule in value.get("rules", {}).items()},
             expectation=_expectation(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
@@ -175,7 +177,7 @@ class _Reader:
             sizes=tuple(SizeShare(size_bytes=size["bytes"], share=size.get("share", 1.0)) for size in sizes),
         )
 
-    def rules(self, value: Mapping[str, Mapping[str, Any]], targets: _Targets, *, on_disk: bool) -> tuple[Rule, ...]:
+    def rules(self, value: Mapping[str, Mapping[str, Any]], targets: _Targets) -> tuple[Rule, ...]:
         try:
             rules = tuple(parse_rules([{**rule, "name": name} for name, rule in value.items()]))
         except RuleError as error:
@@ -187,8 +189,6 @@ class _Reader:
                 check_targets(rule, targets)
             except RuleError as error:
                 self.complain(("rules", rule.name, *error.path), error.problem)
-            if rule.act.name in NEED_DISK and not on_disk:
-                self.complain(("rules", rule.name, "act"), f"{rule.act.name} needs `disk: virtual` in `cluster`")
         return rules
 
     def check_configs(

@@ -9,7 +9,8 @@ from twisted.internet.defer import fail
 from broker_sim.control.events import BatchAppended, Detail, ProduceCompleted, RuleFired, RuleReleased
 from broker_sim.control.journal import Journal
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.actions import Hold
+from broker_sim.faults.action import Need
+from broker_sim.faults.actions.requests.hold import Hold
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class FakeCluster:
     """A cluster of two brokers that records its verbs."""
 
-    keeps_data = False
+    capabilities = frozenset(Need) - {Need.DISK, Need.VIRTUAL_DISK}
     active_controller = 3000
     broker_ids = (1, 2)
     controller_ids = ()

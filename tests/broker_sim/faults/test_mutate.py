@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.apis.handler_result import NoResponse
-from broker_sim.faults.actions import Mutate
+from broker_sim.faults.actions.requests.mutate import Mutate
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import RuleError
@@ -59,7 +59,7 @@ def test_a_mistake_is_named_with_its_path(written: dict[str, Any], path: tuple[s
 
 
 def test_only_a_whole_response_is_mutated() -> None:
-    with pytest.raises(RuleError, match="phase: mutate changes a whole response: expected before_response"):
+    with pytest.raises(RuleError, match="phase: mutate fires in before_response, not in mid_response"):
         parse_rule(mutate(path="a", value=1) | {"phase": "mid_response"})
 
 

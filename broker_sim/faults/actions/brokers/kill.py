@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.faults.action import Action
+from broker_sim.faults.forms import BROKER
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
@@ -15,11 +17,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(Action):
     """Kill a node: its connections are reset, its logs stay. The request that triggers it gets no response."""
 
-    name: ClassVar[str] = "kill"
-    on_cluster: ClassVar[bool] = True
+    on_cluster: ClassVar = True
+    on_controllers: ClassVar = True
+    form: ClassVar = BROKER
     broker: BrokerRef
 
     def fire(self, firing: Firing) -> Interception | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from broker_sim.faults.action import Action
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
@@ -12,14 +13,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class DropResponse:
+class DropResponse(Action):
     """Serve the request and send nothing on its connection from then on, which stays open until the client closes it.
 
     Kafka responds to the requests of a connection in order, so that a client cannot receive a later response first.
     """
-
-    name: ClassVar[str] = "drop_response"
-    on_cluster: ClassVar[bool] = False
 
     def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
         """Return the interception that loses the response."""

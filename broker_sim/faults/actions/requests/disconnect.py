@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from broker_sim.faults.action import Action
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
@@ -12,11 +13,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(Action):
     """Close the connection. Before the append nothing is stored; after it all is stored and the response is lost."""
-
-    name: ClassVar[str] = "disconnect"
-    on_cluster: ClassVar[bool] = False
 
     def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
         """Return the interception that closes the connection."""

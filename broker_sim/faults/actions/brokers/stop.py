@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from broker_sim.faults.action import Action
+from broker_sim.faults.forms import BROKER
+
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
     from broker_sim.faults.rule import BrokerRef
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Action):
     """Shut a broker down in order; the request that triggers it goes on."""
 
-    name: ClassVar[str] = "stop"
-    on_cluster: ClassVar[bool] = True
+    on_cluster: ClassVar = True
+    form: ClassVar = BROKER
     broker: BrokerRef
 
     def fire(self, firing: Firing) -> None:

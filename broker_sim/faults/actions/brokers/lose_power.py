@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.faults.action import Action, Need
+from broker_sim.faults.forms import BROKER
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
@@ -15,17 +17,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LosePower:
+class LosePower(Action):
     """Kill a broker and lose all or part of what `flush.messages` and `flush.ms` had not flushed of its logs."""
 
-    name: ClassVar[str] = "lose_power"
-    on_cluster: ClassVar[bool] = True
+    on_cluster: ClassVar = True
+    needs: ClassVar = (Need.CLUSTER, Need.DISK)
+    form: ClassVar = BROKER
     broker: BrokerRef
 
     def fire(self, firing: Firing) -> Interception | None:
-        """Take the power away in the next loop iteration. Raises RuleError for a cluster without a disk."""
+        """Take the power away in the next loop iteration."""
         victim = firing.resolve(self.broker)
-        firing.needs_disk(self.name)
         dark: Deferred[None] = Deferred()
 
         def lose_power() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from broker_sim.faults.action import Action
+from broker_sim.faults.forms import ErrorCodeForm
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
@@ -13,11 +15,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RespondWithError:
+class RespondWithError(Action):
     """Respond with this error code: for one partition where the phase names one, else for the whole request."""
 
-    name: ClassVar[str] = "error"
-    on_cluster: ClassVar[bool] = False
+    form: ClassVar = ErrorCodeForm()
     error_code: ErrorCode
 
     def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action

@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from broker_sim.faults.action import Action
+from broker_sim.faults.forms import Number
 from broker_sim.faults.interception import Interception
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
+    from broker_sim.faults.rule import Drawable
 
 
 @dataclass(frozen=True, slots=True)
-class Delay:
+class Delay(Action):
     """Wait `delay_ms` milliseconds, then go on. Before the append it occupies a handler, as slow work would."""
 
-    name: ClassVar[str] = "delay_ms"
-    on_cluster: ClassVar[bool] = False
-    delay_ms: float
+    form: ClassVar = Number("milliseconds", 50, at_least=0)
+    delay_ms: Drawable
 
     def fire(self, firing: Firing) -> Interception:
         """Return the interception that delays the request."""
-        return Interception(wait=sleep(firing.reactor, self.delay_ms))
+        return Interception(wait=sleep(firing.reactor, firing.number("delay_ms", self.delay_ms)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from broker_sim.faults.action import Action
 from broker_sim.faults.interception import Interception
 
 if TYPE_CHECKING:
@@ -12,11 +13,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Action):
     """Hold the request; it goes on when the rule's `until` is reached, or when the rule is released or removed."""
-
-    name: ClassVar[str] = "hold"
-    on_cluster: ClassVar[bool] = False
 
     def fire(self, firing: Firing) -> Interception:
         """Return the interception that holds the request."""

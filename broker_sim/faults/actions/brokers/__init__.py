@@ -1,0 +1,1 @@
+"""Actions on the process of a broker or controller."""

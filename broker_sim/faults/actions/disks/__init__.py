@@ -1,0 +1,1 @@
+"""Actions on the log directories and files of a broker."""

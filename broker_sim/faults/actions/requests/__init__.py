@@ -1,0 +1,1 @@
+"""Actions on a request or its response."""

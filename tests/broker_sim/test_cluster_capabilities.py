@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from broker_sim.cluster import Cluster
+from broker_sim.faults.action import Need
+from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.rule import RuleError
+from sim_runtime.virtual_disk import VirtualDisk
+from sim_runtime.world import World
+
+
+def test_a_cluster_names_what_it_offers_to_actions() -> None:
+    world = World(1)
+    in_memory = Cluster(reactor=world.reactor, streams=world.streams, listen=False)
+    on_disk = Cluster(reactor=world.reactor, streams=world.streams, listen=False, data_dir="/data", disk=VirtualDisk())
+    assert in_memory.capabilities == {Need.CLUSTER, Need.PROCESS, Need.WIRE, Need.VIRTUAL_TIME}
+    assert on_disk.capabilities - in_memory.capabilities == {Need.DISK, Need.VIRTUAL_DISK}
+
+
+def test_an_action_that_a_cluster_cannot_do_is_refused_by_name() -> None:
+    world = World(1)
+    cluster = Cluster(reactor=world.reactor, streams=world.streams, listen=False)
+    with pytest.raises(RuleError, match="act: lose_power needs logs on a disk"):
+        cluster.faults.add(parse_rule({"act": {"lose_power": 1}}))
