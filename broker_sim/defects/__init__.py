@@ -18,7 +18,18 @@ __all__ = ["DEFECTS"]
 
 MODULES: Final = (
     "dedup_returns_45",
+    "dedup_returns_46",
+    "dedup_none",
+    "dedup_returns_offset_0",
+    "dedup_returns_no_offset",
+    "offset_before_append",
     "isr_join_before_epoch_start",
+    "high_watermark_ignores_newcomers",
+    "read_above_high_watermark",
+    "read_committed_above_stable_offset",
+    "old_epochs_write",
+    "sequences_outlive_aborts",
+    "verification_forgets_sequences",
 )
 """The files with defects, in the order of the reference."""
 

@@ -1,27 +1,12 @@
-"""The retry of a stored batch, whose response was lost, at leaders that know it in different wrong ways."""
+"""The retry of a stored batch gets 45: the producer begins a new epoch and stores it again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tests.broker_sim.defects.stage import Stage, with_and_without
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tests.broker_sim.defects.lost_response import GOOD, lost_response
+from tests.broker_sim.defects.stage import with_and_without
 
 
-def shown(defects: Sequence[str]) -> tuple[list[tuple[int, str]], list[int]]:
-    stage = Stage(defects)
-    stage.lose_response("Produce", nth=2)
-    outcomes = stage.sent(stage.producer(), "a", "b", "c")
-    assert [each.error for each in outcomes] == [None, None, None]
-    return stage.stored(), [each.offset for each in outcomes]
-
-
-GOOD = ([(0, "a"), (1, "b"), (2, "c")], [0, 1, 2])
-
-
-def test_45_for_a_duplicate_doubles_it() -> None:
-    broken, good = with_and_without(shown, "dedup-returns-45")
+def test_the_retry_of_a_stored_batch_is_stored_again() -> None:
+    broken, good = with_and_without(lost_response, "dedup-returns-45")
     assert broken == ([(0, "a"), (1, "b"), (2, "b"), (3, "c")], [0, 2, 3])
     assert good == GOOD
