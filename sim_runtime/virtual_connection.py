@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.address import IPv4Address
@@ -23,6 +24,9 @@ from twisted.internet.interfaces import IConnector, IDelayedCall, IListeningPort
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
+
+from sim_runtime.link import HANDSHAKE_RETRANSMISSION_US
+from sim_runtime.paces import retransmission_us
 
 if TYPE_CHECKING:
     from twisted.internet.protocol import ClientFactory, ServerFactory
@@ -47,6 +51,13 @@ class VirtualListeningPort:
         self.listening = False
         self._host = host
         self._stopped: Deferred[None] | None = None
+        self._queue_size: int | None = None
+        """The room for connections that are not accepted, None while all are."""
+        self._queue: deque[VirtualTransport] = deque()
+        self._expected: dict[VirtualTransport, None] = {}
+        """The connections with room in the queue, whose handshake is not complete."""
+        self._unanswered: dict[VirtualTransport, int] = {}
+        """The time of each SYN that found no room."""
 
     def startListening(self) -> None:
         """Bind the port. Raises CannotListenError if it is in use."""
@@ -71,6 +82,7 @@ class VirtualListeningPort:
             return
         self.listening = False
         self._host.unbind(self)
+        self.release_accepts()
         stopped, self._stopped = self._stopped, None
         self.factory.doStop()
         if stopped is not None:
@@ -80,8 +92,51 @@ class VirtualListeningPort:
         """The address of the listener, with the port that was chosen for port 0."""
         return IPv4Address("TCP", self.interface or self._host.ip, self.port)
 
+    def hold_accepts(self, size: int) -> None:
+        """Accept nothing: `size` connections wait with a complete handshake, further ones get no reply to their SYN."""
+        self._queue_size = size
+
+    def accept_one(self) -> None:
+        """Accept the connection that has waited longest."""
+        if self._queue:
+            self._build(self._queue.popleft())
+
+    def release_accepts(self) -> None:
+        """Accept all that wait; clients without a reply send their SYN again after TCP's time-out."""
+        self._queue_size = None
+        while self._queue:
+            self.accept_one()
+        now_us = self._host.core.now_us
+        unanswered, self._unanswered = self._unanswered, {}
+        for transport, lost_us in unanswered.items():
+            due_us = retransmission_us(lost_us, now_us, first_pause_us=HANDSHAKE_RETRANSMISSION_US)
+            self._host.core.call_at_us(due_us, self._receive_again, transport)
+
+    def has_room(self, transport: VirtualTransport) -> bool:
+        """True if a SYN gets its reply; else its client must send it again."""
+        if self._queue_size is None:
+            return True
+        if len(self._queue) + len(self._expected) < self._queue_size:
+            self._expected[transport] = None
+            return True
+        self._unanswered[transport] = self._host.core.now_us
+        return False
+
     def accept(self, transport: VirtualTransport) -> None:
-        """The handshake of `transport` is done: build its protocol."""
+        """The handshake of `transport` is done: build its protocol, unless connections are queued."""
+        self._expected.pop(transport, None)
+        if self._queue_size is None or not self.listening:
+            self._build(transport)
+        else:
+            self._queue.append(transport)
+
+    def _receive_again(self, transport: VirtualTransport) -> None:
+        if not transport.other.disconnected:
+            self._host.receive_syn(transport)
+
+    def _build(self, transport: VirtualTransport) -> None:
+        if transport.disconnected:
+            return
         if not self.listening or self._stopped is not None:
             transport.crash()
             return

@@ -136,10 +136,10 @@ class HostReactor:
 
     def receive_syn(self, transport: VirtualTransport) -> None:
         """Handle a connection request; `transport` would be this host's end."""
-        transport.listener = self._listeners.get(transport.getHost().port)
-        if transport.listener is None:
+        transport.listener = listener = self._listeners.get(transport.getHost().port)
+        if listener is None:
             transport.refuse()
-        else:
+        elif listener.has_room(transport):
             self._transports[transport] = None
             transport.accept_handshake()
 

@@ -216,6 +216,9 @@ class VirtualTransport:
         """The handshake is complete: connect `protocol`."""
         self.attach(protocol)
         protocol.makeConnection(self)
+        if self._received or self._peer_finished:
+            # The connection has waited for its acceptance.
+            self._schedule_read()
 
     def attach(self, protocol: IProtocol) -> None:
         """Attach `protocol`, which is not notified yet."""
