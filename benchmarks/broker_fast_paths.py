@@ -1,8 +1,8 @@
 """The fast paths of a broker, each against the path below it: the gains in docs/design/fast-paths.md.
 
-A broker in this process receives the frames of one-record Produce requests on a connection without a socket. Both paths
-serve the same frames in turns, a slice of CPU time each; a figure is the median over the rounds of how many times
-faster the whole request is with the fast path.
+A broker in this process receives the frames of one-record Produce requests, or of transactions of ten records, on a
+connection without a socket. Both paths serve them in turns, a slice of CPU time each; a figure is the median over the
+rounds of how many times faster the whole request or transaction is with the fast path.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import struct
 import sys
+from collections import deque
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,10 +24,15 @@ from benchmarks.protocol_fast_paths import compared
 from broker_sim.apis import produce
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import Detail
-from broker_sim.log import replica_log
+from broker_sim.log import producer_state, replica_log
 from broker_sim.network import channel
+from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.codec.code_generator import decoder_for
-from protocol_specs.framing import framed
+from protocol_specs.framing import encode_request, framed
+from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, RequestAddPartitionsToTxnTopic
+from protocol_specs.messages.end_txn import EndTxnRequest
+from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
+from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from protocol_specs.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -35,14 +41,20 @@ from protocol_specs.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol_specs.records.record_batch import RecordBatchBuilder
+from protocol_specs.records.control_records import end_transaction_marker
+from protocol_specs.records.record_batch import RecordBatchBuilder, read_records
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_sim.log.append_results import PartitionAppend
+    from protocol_specs.records.control_records import EndTransactionMarker
 
 ROUNDS: Final = 41
 TOPIC: Final = "measured"
+TRANSACTIONAL_ID: Final = "measured"
+TRANSACTIONS_AHEAD: Final = 1_000
 VERSION: Final = 9
 FRAMES_PER_READ: Final = 8
 READS: Final = 25
@@ -90,6 +102,11 @@ class Connection:
         self.channel: Any = made
         self.reads = [self._read(number) for number in range(READS)]
 
+    def call(self, request: Any, version: int) -> Any:
+        """Return the response to a request by reference."""
+        calls = PlainCalls(self.cluster.brokers[1])
+        return self.world.reactor.run_until(calls.call(request, version), deadline_ms=60_000)
+
     def _read(self, number: int) -> bytes:
         frames = []
         for index in range(FRAMES_PER_READ):
@@ -112,6 +129,58 @@ class Connection:
     def clean(self) -> None:
         """Let retention delete what was stored."""
         self.world.run_for(ms=100)
+
+
+class Transactions(Connection):
+    """The connection of a transactional producer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        begin = InitProducerIdRequest(transactional_id=TRANSACTIONAL_ID, transaction_timeout_ms=60_000)
+        while (found := self.call(begin, 4)).error_code:
+            self.call(FindCoordinatorRequest(key=TRANSACTIONAL_ID, key_type=1), 2)
+            self.world.run_for(ms=100)
+        self._producer = {"producer_id": found.producer_id, "producer_epoch": found.producer_epoch}
+        self._sequence = 0
+        self._frames: deque[list[bytes]] = deque()
+
+    def transaction(self) -> None:
+        """Serve one transaction; its marker follows."""
+        for frame in self._frames.popleft():
+            self.channel.dataReceived(frame)
+        self.world.run_for(ms=0)
+
+    def clean(self) -> None:
+        """Let retention delete what was stored, and make the next transactions."""
+        super().clean()
+        while len(self._frames) < TRANSACTIONS_AHEAD:
+            self._frames.append(self._transaction())
+
+    def _transaction(self) -> list[bytes]:
+        builder = RecordBatchBuilder(**self._producer, base_sequence=self._sequence, is_transactional=True)
+        for _ in range(10):
+            builder.append(int(self.world.reactor.seconds() * 1000), None, bytes(100))
+        self._sequence += 10
+        records = PartitionProduceData(index=0, records=builder.build())
+        named = {f"v3_and_below_{name}": value for name, value in self._producer.items()}
+        requests = (
+            AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=TRANSACTIONAL_ID,
+                v3_and_below_topics=[RequestAddPartitionsToTxnTopic(name=TOPIC, partitions=[0])],
+                **named,  # type: ignore[arg-type]
+            ),
+            ProduceRequest(
+                transactional_id=TRANSACTIONAL_ID,
+                acks=-1,
+                timeout_ms=30_000,
+                topic_data=[TopicProduceData(name=TOPIC, partition_data=[records])],
+            ),
+            EndTxnRequest(transactional_id=TRANSACTIONAL_ID, committed=True, **self._producer),
+        )
+        return [
+            encode_request(request, version, correlation_id=1, client_id="rdkafka")
+            for request, version in zip(requests, (3, VERSION, 3), strict=True)
+        ]
 
 
 def responded(_correlation_id: int, _version: int, topic: TopicProduceData, result: PartitionAppend) -> ProduceResponse:
@@ -146,18 +215,35 @@ def run(rounds: int) -> None:
         ],
     }
     gc.disable()
-    count = READS * FRAMES_PER_READ
     for name, patches in slow_paths.items():
+        _compare(name, connection.produce, patches, rounds, connection.clean, READS * FRAMES_PER_READ)
+    transactions = Transactions()
+    transactions.clean()
+    slow_paths = {
+        "only partition": [patch.object(produce, "only_partition", none)],
+        "marker of a batch": [patch.object(producer_state, "marker_of_batch", marker_of_record)],
+    }
+    for name, patches in slow_paths.items():
+        _compare(f"transaction, {name}", transactions.transaction, patches, rounds, transactions.clean, 1)
 
-        def slow() -> ExitStack:
-            stack = ExitStack()
-            for each in patches:  # noqa: B023
-                stack.enter_context(each)
-            return stack
 
-        fast_s, slow_s, ratio, error = compared(connection.produce, connection.produce, slow, rounds, connection.clean)
-        columns = [f"{seconds / count * 1e6:.2f} us" for seconds in (fast_s, slow_s)]
-        print(f"{name:<28}{columns[0]:>10}{columns[1]:>10}  {ratio:.2f} +- {error:.2f}")
+def marker_of_record(batch: bytes) -> EndTransactionMarker:
+    """Return the marker of a batch as that of its first record."""
+    return end_transaction_marker(read_records(batch)[0])
+
+
+def _compare(
+    name: str, call: Callable[[], None], patches: list[Any], rounds: int, clean: Callable[[], None], count: int
+) -> None:
+    def slow() -> ExitStack:
+        stack = ExitStack()
+        for each in patches:
+            stack.enter_context(each)
+        return stack
+
+    fast_s, slow_s, ratio, error = compared(call, call, slow, rounds, clean)
+    columns = [f"{seconds / count * 1e6:.2f} us" for seconds in (fast_s, slow_s)]
+    print(f"{name:<32}{columns[0]:>10}{columns[1]:>10}  {ratio:.2f} +- {error:.2f}")
 
 
 if __name__ == "__main__":

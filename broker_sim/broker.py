@@ -157,7 +157,7 @@ class Broker:
         self._log_manager = part_types.of(LogManager)(
             reactor=self.reactor,
             config=self.config,
-            now_ms=self.now_ms,
+            now_ms=self.clock.now_ms,
             logs=lambda: self.storage.logs,
             log_start_moved=self.replica_manager.log_start_moved,
         )

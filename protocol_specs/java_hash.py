@@ -42,7 +42,7 @@ def hash_order(texts: Iterable[str], *, beside: int = 0) -> list[str]:
     `beside` is the number of other keys in the table.
     """
     given = list(texts)
-    return _ordered(given, _table_size(len(given) + beside))
+    return _ordered(given, _table_size(len(given) + beside)) if len(given) > 1 else given
 
 
 def hash_order_of_set(texts: Iterable[str]) -> list[str]:

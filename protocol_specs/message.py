@@ -232,7 +232,13 @@ class Message(Struct):
     def encode(self, version: int) -> bytes:
         """The bytes of this message in `version`. Raises MessageEncodeError naming the field that does not fit."""
         parts: list[Any] = []
-        self.encode_into(version, parts)
+        # As in decode: the call of encode_into would be a tenth of the time that a small message takes.
+        try:
+            encoder = self._ENCODERS[version]
+        except KeyError:
+            self.encode_into(version, parts)
+        else:
+            encoder(self, parts)
         return b"".join(parts)
 
     def encode_into(self, version: int, parts: list[Any]) -> None:

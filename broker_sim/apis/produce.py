@@ -9,7 +9,8 @@ Versions: 4.3 lists 0 to 13 and closes the connection on 0 to 2; 3.7 serves 0 to
 - v10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951). v13: topic ids.
 
 Most requests have one valid batch for one partition. They take a fast path: no sorting of errors, and a response that
-is made from an example. `produce_partitions` serves all others. docs/design/fast-paths.md has the measured gain.
+is made from an example. The batch of a transaction is verified before. `produce_partitions` serves all other requests.
+docs/design/fast-paths.md has the measured gain.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.produce_partitions import ProducePartitions, error_response
+from broker_sim.apis.produce_partitions import ProducePartitions, error_response, transaction_support
 from broker_sim.apis.produce_validation import (
     INTERNAL_TOPICS,
     LOG_OVERHEAD,
@@ -30,7 +31,11 @@ from broker_sim.apis.produce_validation import (
     TOPIC_IDS_LOWEST,
     TRANSACTIONAL_ZSTD_OR_BEYOND,
     VALID_ACKS,
+    ZSTD,
+    TransactionalBatch,
+    producer_of,
 )
+from broker_sim.apis.transaction_verification import Verified, verified
 from broker_sim.log.append_results import PartitionAppend
 from protocol_specs.framing import encode_response
 from protocol_specs.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
@@ -52,16 +57,10 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     if hook is None:
         only = only_partition(request, context)
         if only is not None:
-            partition, records = only
-            appended = context.broker.replica_manager.append_to_partition(
-                context.request_id, request.timeout_ms, request.acks, partition, records
-            )
-            if isinstance(appended, PartitionAppend):
-                return _respond_to_one(appended, request, context)
-            one: Deferred[Response | NoResponse] = appended.addCallback(
-                lambda results: _respond_to_one(results[0], request, context)
-            )
-            return one
+            partition, records, batch = only
+            if batch is None:
+                return _append_to_one(partition, records, request, context)
+            return _append_to_transaction(partition, records, batch, request, context)
     produce = ProducePartitions(request, context)
     produce.sort()
     if produce.needs_checks:
@@ -75,6 +74,47 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     assert isinstance(followed, Deferred)
     responded: Deferred[Response | NoResponse] = followed.addCallback(produce.respond)
     return responded
+
+
+def _append_to_one(
+    partition: Partition,
+    records: bytes | memoryview,
+    request: ProduceRequest,
+    context: RequestContext,
+    guard: object | None = None,
+) -> HandlerResult:
+    appended = context.broker.replica_manager.append_to_partition(
+        context.request_id, request.timeout_ms, request.acks, partition, records, guard
+    )
+    if isinstance(appended, PartitionAppend):
+        return _respond_to_one(appended, request, context)
+    late: Deferred[Response | NoResponse] = appended.addCallback(
+        lambda results: _respond_to_one(results[0], request, context)
+    )
+    return late
+
+
+def _append_to_transaction(
+    partition: Partition,
+    records: bytes | memoryview,
+    batch: TransactionalBatch,
+    request: ProduceRequest,
+    context: RequestContext,
+) -> HandlerResult:
+    """Append the batch of a transaction; refusals and late verifications take the slow path from there on."""
+    producer, sequence = batch
+    key = partition.topic_partition
+    support = transaction_support(context.api_version)
+    found = verified(context, request.transactional_id, producer, {key: sequence}, support)
+    if isinstance(found, Verified) and not found.errors:
+        return _append_to_one(partition, records, request, context, found.guards.get(key))
+    produce = ProducePartitions(request, context)
+    produce.sort()
+    results = produce.append_verified(found)
+    if isinstance(results, list):
+        return produce.respond(results)
+    late: Deferred[Response | NoResponse] = results.addCallback(produce.respond)
+    return late
 
 
 def _respond_to_one(result: PartitionAppend, request: ProduceRequest, context: RequestContext) -> Response | NoResponse:
@@ -103,8 +143,10 @@ HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, partit
 # The fast path: one batch for one partition.
 
 
-def only_partition(request: ProduceRequest, context: RequestContext) -> tuple[Partition, bytes | memoryview] | None:
-    """Return the request's only partition and its batch.
+def only_partition(
+    request: ProduceRequest, context: RequestContext
+) -> tuple[Partition, bytes | memoryview, TransactionalBatch | None] | None:
+    """Return the request's only partition and its batch, and for a batch of a transaction its producer and sequence.
 
     None selects the slow path: there are more partitions, this broker does not host it, or the topic, the batch or acks
     is invalid or needs a check that is made there.
@@ -130,11 +172,18 @@ def only_partition(request: ProduceRequest, context: RequestContext) -> tuple[Pa
     ):
         return None
     size, magic, attributes = SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
-    if size + LOG_OVERHEAD != length or magic != MAGIC_V2 or attributes & TRANSACTIONAL_ZSTD_OR_BEYOND:
+    if size + LOG_OVERHEAD != length or magic != MAGIC_V2:
         return None
+    batch: TransactionalBatch | None = None
+    if attributes & TRANSACTIONAL_ZSTD_OR_BEYOND:
+        if attributes & ZSTD or request.transactional_id is None:
+            return None
+        batch = producer_of(records)
+        if batch is None:
+            return None
     # A plain tuple finds what a TopicPartition does.
     partition = broker.replica_manager.partitions.get((topic_image.name, entry.index))  # type: ignore[call-overload]
-    return None if partition is None else (partition, records)
+    return None if partition is None else (partition, records, batch)
 
 
 EXAMPLES_LIMIT: Final = 10_000

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from protocol_specs.message import Buffer, Message
     from protocol_specs.messages.produce import ProduceRequest
 
-__all__ = ["ProducePartitions", "error_response"]
+__all__ = ["ProducePartitions", "error_response", "transaction_support"]
 
 CURRENT_LEADER_LOWEST: Final = 10
 ADMIN_CLIENT_ID: Final = "__admin_client"
@@ -205,23 +205,25 @@ class ProducePartitions:
             return self._append({}, on_local_append)
         [producer] = self.producers
         sequences = {key: sequence for key, sequence in self.sequences.items() if key in entries}
-        found = verified(self.context, self.request.transactional_id, producer, sequences, self._support)
+        support = transaction_support(self.context.api_version)
+        found = verified(self.context, self.request.transactional_id, producer, sequences, support)
+        return self.append_verified(found, on_local_append)
+
+    def append_verified(
+        self,
+        found: Verified | Deferred[Verified],
+        on_local_append: Callable[[list[PartitionAppend]], None] | None = None,
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        """Append the records whose transactions were verified, when the verification is done."""
         if isinstance(found, Deferred):
             return found.addCallback(self._append_verified, on_local_append)
         return self._append_verified(found, on_local_append)
-
-    @property
-    def _support(self) -> Support:
-        version = self.context.api_version
-        if version >= ADDS_PARTITIONS_LOWEST:
-            return Support.ADDS_PARTITIONS
-        return Support.ABORTABLE if version >= ABORTABLE_LOWEST else Support.DEFAULT
 
     def _append_verified(
         self, found: Verified, on_local_append: Callable[[list[PartitionAppend]], None] | None
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         """Append to the partitions of the transaction; errors that older producers give up at are retriable ones."""
-        adds = self._support is Support.ADDS_PARTITIONS
+        adds = transaction_support(self.context.api_version) is Support.ADDS_PARTITIONS
         for key, error in found.errors.items():
             del self.entries[key]
             if error in _UNVERIFIED or (error is ErrorCode.CONCURRENT_TRANSACTIONS and not adds):
@@ -389,6 +391,13 @@ def _hash(outcome: PartitionOutcome) -> int:
 
 def _hash_with_id(outcome: PartitionOutcome) -> int:
     return partition_hash_with_id(outcome[1].topic_partition, outcome[0])
+
+
+def transaction_support(version: int) -> Support:
+    """Return what a version of Produce supports of transactions."""
+    if version >= ADDS_PARTITIONS_LOWEST:
+        return Support.ADDS_PARTITIONS
+    return Support.ABORTABLE if version >= ABORTABLE_LOWEST else Support.DEFAULT
 
 
 def unreadable(context: RequestContext) -> NoResponse:

@@ -30,10 +30,12 @@ __all__ = [
     "TOPIC_IDS_LOWEST",
     "VALID_ACKS",
     "RequestRefused",
+    "TransactionalBatch",
     "is_plain_batch",
     "is_unreadable",
     "partition_error",
     "producer_ids_readable",
+    "producer_of",
     "transactional_batch",
     "whole_request_error",
 ]
@@ -65,6 +67,10 @@ SIZE_MAGIC_ATTRIBUTES: Final = struct.Struct(">i4xb4xh")
 _SIZE: Final = struct.Struct(">i")
 _PRODUCER: Final = struct.Struct(">qhi")
 """Producer id, epoch and base sequence."""
+
+
+TransactionalBatch = tuple[ProducerIdAndEpoch, int]
+"""The producer of a batch and its first sequence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +179,7 @@ def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
     )
 
 
-def transactional_batch(records: memoryview | bytes | None) -> tuple[ProducerIdAndEpoch, int] | None:
+def transactional_batch(records: memoryview | bytes | None) -> TransactionalBatch | None:
     """Return the producer of the first batch and its sequence, None if it belongs to no transaction.
 
     Kafka does not verify a batch without a producer id.
@@ -181,10 +187,13 @@ def transactional_batch(records: memoryview | bytes | None) -> tuple[ProducerIdA
     first = None if records is None else _batch_at(records, 0)
     if records is None or not isinstance(first, _Batch) or first.magic != MAGIC_V2 or first.size < END_OF_SEQUENCE:
         return None
+    return producer_of(records) if first.attributes & TRANSACTIONAL else None
+
+
+def producer_of(records: memoryview | bytes) -> TransactionalBatch | None:
+    """Return the producer and the sequence of a whole transactional batch, None if it has no producer id."""
     producer_id, producer_epoch, sequence = _PRODUCER.unpack_from(records, END_OF_SEQUENCE - _PRODUCER.size)
-    if not first.attributes & TRANSACTIONAL or producer_id <= NO_PRODUCER_ID:
-        return None
-    return ProducerIdAndEpoch(producer_id, producer_epoch), sequence
+    return None if producer_id <= NO_PRODUCER_ID else (ProducerIdAndEpoch(producer_id, producer_epoch), sequence)
 
 
 def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt | None:

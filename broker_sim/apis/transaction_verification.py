@@ -98,29 +98,40 @@ class _Verification:
         self._support = support
         self._result = result
         self._started_s = self._broker.reactor.seconds()
+        self._completed = False
+        self._waiting: Deferred[Verified] | None = None
 
-    def run(self) -> Deferred[Verified]:
-        verified = self._broker.coordinators.verifier.verify(
+    def run(self) -> Verified | Deferred[Verified]:
+        """Return the result, a Deferred if it is not there within the call."""
+        self._request()
+        if self._completed:
+            return self._result
+        self._waiting = Deferred()
+        return self._waiting
+
+    def _request(self) -> None:
+        self._broker.coordinators.verifier.verify(
             self._transactional_id,
             self._producer,
             list(self._result.guards),
+            self._verified,
             adds=self._support is Support.ADDS_PARTITIONS,
         )
-        return verified.addCallback(self._verified)
 
-    def _verified(self, errors: PartitionErrors) -> Verified | Deferred[Verified]:
+    def _verified(self, errors: PartitionErrors) -> None:
         if self._support is Support.ADDS_PARTITIONS and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values():
             backoff_s = self._number(_RETRY_BACKOFF) / 1000
             waited_s = self._broker.reactor.seconds() - self._started_s
             if waited_s + backoff_s < self._number(_RETRY_BACKOFF_MAX) / 1000:
-                again: Deferred[None] = Deferred()
-                self._broker.reactor.callLater(backoff_s, again.callback, None)
-                return again.addCallback(lambda _: self.run())
+                self._broker.reactor.callLater(backoff_s, self._request)
+                return
         for partition, error_code in errors.items():
             unsupported = error_code is ErrorCode.TRANSACTION_ABORTABLE and self._support is Support.DEFAULT
             self._result.errors[partition] = ErrorCode.INVALID_TXN_STATE if unsupported else error_code
             del self._result.guards[partition]
-        return self._result
+        self._completed = True
+        if self._waiting is not None:
+            self._waiting.callback(self._result)
 
     def _number(self, name: str) -> int:
         value = self._broker.config[name]

@@ -31,6 +31,8 @@ _NOT_ATTRIBUTES: Final = {
     "timestamp_type",
 }
 _NO_TIMESTAMP_IS_SO_LARGE: Final = 1 << 63
+_UNCHANGED: Final = ("producer", "uncompressed")
+"""The compression types with which an uncompressed batch is stored as it is."""
 # 4.x refuses a small segment.bytes, and has a name of its own for tests that need one.
 _INTERNAL_SEGMENT_BYTES: Final = "internal.segment.bytes"
 
@@ -120,7 +122,7 @@ class TopicConfig:
             delete="delete" in policies,
             magic=_magic(values.get("message.format.version"), broker),
             max_segment_ms=min(segment_ms, lag_ms) if compact else segment_ms,
-            plain_batch_bytes_max=0 if append_time or named["compression_type"] != "producer" else limit,
+            plain_batch_bytes_max=0 if append_time or named["compression_type"] not in _UNCHANGED else limit,
             timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
             **named,  # type: ignore[arg-type]
         )

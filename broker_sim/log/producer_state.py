@@ -19,8 +19,7 @@ from broker_sim.log.unstable_transactions import UnstableTransactions
 from broker_sim.log.verification_states import VerificationStates
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import TRANSACTIONAL_FLAG_MASK
-from protocol_specs.records.control_records import end_transaction_marker
-from protocol_specs.records.record_batch import read_records
+from protocol_specs.records.control_records import marker_of_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.records.control_records import EndTransactionMarker
 
 BATCHES_TO_RETAIN: Final = 5
 NO_COORDINATOR_EPOCH: Final = -1
@@ -283,7 +281,7 @@ class ProducerStateManager:
             RecordsRefused: one of the epochs is old.
         """
         entry = self._producers.get(batch.producer_id)
-        marker = _marker_of(batch)
+        marker = marker_of_batch(batch.data)
         if entry is None or marker is None:
             return
         epoch = batch.producer_epoch
@@ -345,7 +343,7 @@ class ProducerStateManager:
 
     def _end_transaction(self, batch: StoredBatch) -> AbortedTransaction | None:
         """Mirrors ProducerAppendInfo.appendEndTxnMarker and ProducerStateManager.completeTxn."""
-        marker = _marker_of(batch)
+        marker = marker_of_batch(batch.data)
         if marker is None:
             return None  # compaction has emptied the batch: the whole transaction is gone
         entry = self._producers.get(batch.producer_id)
@@ -423,9 +421,3 @@ class ProducerStateManager:
 def _old_epoch(place: str, epoch: int, last_epoch: int) -> RecordsRefused:
     reason = f"Epoch of {place} is {epoch}, which does not follow the last seen epoch {last_epoch}"
     return RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
-
-
-def _marker_of(batch: StoredBatch) -> EndTransactionMarker | None:
-    """Return the marker of a control batch, None if compaction has removed it."""
-    records = read_records(batch.data)
-    return end_transaction_marker(records[0]) if records else None

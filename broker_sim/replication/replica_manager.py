@@ -201,11 +201,12 @@ class ReplicaManager:
         required_acks: int,
         partition: Partition,
         records: bytes | memoryview,
+        guard: object | None = None,
     ) -> PartitionAppend | Deferred[list[PartitionAppend]]:
         """Append to one hosted partition. Equal to `append_records` with one entry, at half the cost."""
         self._appending = True
         try:
-            result = self._append(partition, records, required_acks, request_id)
+            result = self._append(partition, records, required_acks, request_id, guard=guard)
         finally:
             self._appending = False
         if (

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import InvalidRecord
 from protocol_specs.records.batch_builder import RecordBatchBuilder
-from protocol_specs.records.batch_peek import NO_PARTITION_LEADER_EPOCH
+from protocol_specs.records.batch_peek import (
+    COMPRESSION_CODEC_MASK,
+    LOG_OVERHEAD,
+    MAGIC_V2,
+    NO_PARTITION_LEADER_EPOCH,
+)
+from protocol_specs.records.record_reader import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +34,12 @@ CURRENT_QUORUM_MESSAGE_VERSION: Final = 0
 
 _key = struct.Struct(">hh")
 _marker = struct.Struct(">hi")
+_marker_batch = struct.Struct(">8xi4xb5xB34xi5shhBhiB")
+"""Of a batch with one marker: length, magic, the byte with the codec, number of records; of the record the bytes before
+the key, the key, the length of the value, the value, the number of headers."""
+_BEFORE_KEY: Final = b"\x20\0\0\0\x08"
+"""The length of the record, no attributes, deltas of 0, the length of the key."""
+_VALUE_LENGTH: Final = 0x0C
 
 
 class ControlRecordType(IntEnum):
@@ -42,6 +54,8 @@ class ControlRecordType(IntEnum):
     KRAFT_VERSION = 5
     KRAFT_VOTERS = 6
 
+
+_MARKERS: Final = {0: ControlRecordType.ABORT, 1: ControlRecordType.COMMIT}
 
 QUORUM_MESSAGES: Final[Mapping[ControlRecordType, str]] = {
     ControlRecordType.LEADER_CHANGE: "LeaderChangeMessage",
@@ -145,6 +159,34 @@ def control_record_type(record: Record) -> ControlRecordType:
         return ControlRecordType(control_type)
     except ValueError:
         return ControlRecordType.UNKNOWN
+
+
+def marker_of_batch(batch: bytes | memoryview) -> EndTransactionMarker | None:
+    """Read the marker of a control batch; None if compaction has emptied the batch.
+
+    Raises a RecordBatchError, InvalidRecord for a first record that is no marker.
+    """
+    if len(batch) == _marker_batch.size:
+        # The only layout that brokers write. Every other one is read as any batch is.
+        (
+            length, magic, attributes, records_count,
+            before_key, key_version, control_type, value_length, version, coordinator_epoch, headers_count,
+        ) = _marker_batch.unpack(batch)  # fmt: skip
+        if (
+            length == _marker_batch.size - LOG_OVERHEAD
+            and magic == MAGIC_V2
+            and not attributes & COMPRESSION_CODEC_MASK
+            and records_count == 1
+            and before_key == _BEFORE_KEY
+            and key_version >= 0
+            and control_type in _MARKERS
+            and value_length == _VALUE_LENGTH
+            and version >= 0
+            and not headers_count
+        ):
+            return EndTransactionMarker(control_type=_MARKERS[control_type], coordinator_epoch=coordinator_epoch)
+    records = read_records(batch)
+    return end_transaction_marker(records[0]) if records else None
 
 
 def end_transaction_marker(record: Record) -> EndTransactionMarker:

@@ -13,6 +13,8 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from twisted.python.failure import Failure
+
     from broker_sim.replication.purgatory import ExpirationQueue
 
 __all__ = ["PendingWrite", "PendingWrites"]
@@ -68,6 +70,18 @@ class PendingWrite:
         if not self.completed:
             return self.deferred.addCallbacks(respond, lambda failure: refuse(failure.value))
         return respond(self.response) if self.error is None else refuse(self.error)
+
+    def on_error(self, refuse: Callable[[CoordinatorError], object]) -> None:
+        """Call `refuse` with the error if the operation fails, now or later."""
+
+        def failed(failure: Failure) -> None:
+            assert isinstance(failure.value, CoordinatorError)
+            refuse(failure.value)
+
+        if not self.completed:
+            self.deferred.addErrback(failed)
+        elif self.error is not None:
+            refuse(self.error)
 
     def expire(self) -> None:
         """The write time-out has passed: the operation fails, although its records stay in the log."""

@@ -56,15 +56,13 @@ class ShardContext:
         self.snapshots = snapshots
         self.is_active = False
         """True from the end of the replay to the end of the shard."""
+        self.now_ms = host.now_ms
+        """Returns the broker's own wall clock, in milliseconds since the epoch."""
 
     @property
     def config(self) -> BrokerConfig:
         """The broker's present configuration."""
         return self.host.config
-
-    def now_ms(self) -> int:
-        """Return the broker's own wall clock, in milliseconds since the epoch."""
-        return self.host.now_ms()
 
 
 class Shard(Protocol):

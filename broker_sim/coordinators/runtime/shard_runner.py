@@ -87,7 +87,7 @@ class ShardRunner(Generic[S]):
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
         self._pending = PendingWrites(expirations)
-        self._events: deque[Callable[[], object]] = deque()
+        self._events: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self._running = False
         self._appending = False
         """True while an append runs, which commits what the high watermark has passed when it ends."""
@@ -99,16 +99,17 @@ class ShardRunner(Generic[S]):
 
     # Events.
 
-    def run(self, event: Callable[[], object]) -> None:
+    def run(self, event: Callable[..., object], *arguments: Any) -> None:
         """Run an event now, or after the one that is running."""
         if self._running:
-            self._events.append(event)
+            self._events.append((event, arguments))
             return
         self._running = True
         try:
-            event()
+            event(*arguments)
             while self._events:
-                self._events.popleft()()
+                following, its_arguments = self._events.popleft()
+                following(*its_arguments)
         finally:
             self._running = False
 
@@ -267,8 +268,9 @@ class ShardRunner(Generic[S]):
         timeout_ms: int | None = None,
     ) -> PendingWrite:
         """Run a write operation; the result completes with its response or a CoordinatorError."""
-        write = PendingWrite(self._settings().write_timeout_ms if timeout_ms is None else timeout_ms)
-        self.run(lambda: self._write(name, operation, write, producer, guard))
+        settings = self._settings()
+        write = PendingWrite(settings.write_timeout_ms if timeout_ms is None else timeout_ms)
+        self.run(self._write, name, operation, write, settings, producer, guard)
         return write
 
     def _write(
@@ -276,6 +278,7 @@ class ShardRunner(Generic[S]):
         name: str,
         operation: Callable[[S], CoordinatorResult[Any]],
         write: PendingWrite,
+        settings: AppendSettings,
         producer: Producer,
         guard: object | None,
     ) -> None:
@@ -301,7 +304,7 @@ class ShardRunner(Generic[S]):
             write.complete(flush_error)
             return
         try:
-            self._add(result, write, producer)
+            self._add(result, write, settings, producer)
         except CoordinatorError as error:
             write.complete(error)
             return
@@ -310,11 +313,10 @@ class ShardRunner(Generic[S]):
             self._revert(_UNKNOWN)
             write.complete(_UNKNOWN)
             return
-        linger_ms = self._settings().linger_ms
-        if producer != NO_PRODUCER or linger_ms <= 0:
+        if producer != NO_PRODUCER or settings.linger_ms <= 0:
             self.flush(guard)
         elif self._linger_call is None:
-            self._linger_call = self._host.reactor.callLater(linger_ms / 1000, self._lingered)
+            self._linger_call = self._host.reactor.callLater(settings.linger_ms / 1000, self._lingered)
 
     def _complete_without_records(self, write: PendingWrite) -> None:
         """Respond after the writes that the response may depend on."""
@@ -325,7 +327,9 @@ class ShardRunner(Generic[S]):
         else:
             write.complete()
 
-    def _add(self, result: CoordinatorResult[Any], write: PendingWrite, producer: Producer) -> None:
+    def _add(
+        self, result: CoordinatorResult[Any], write: PendingWrite, settings: AppendSettings, producer: Producer
+    ) -> None:
         """Replay records and put them into the open batch, or into several if the operation may span batches.
 
         Raises:
@@ -346,7 +350,7 @@ class ShardRunner(Generic[S]):
                     *producer,
                     base_sequence=self.shard.base_sequence(group[0]),
                     magic=self._partition.log.config.magic,
-                    codec=self._settings().codec,
+                    codec=settings.codec,
                 )
                 if not batch.fits(encoded, limit):
                     raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
@@ -458,7 +462,7 @@ class ShardRunner(Generic[S]):
 
     def _high_watermark_moved(self, offset: int) -> None:
         if not self._appending:
-            self.run(lambda: self._commit(offset))
+            self.run(self._commit, offset)
 
     def _commit(self, offset: int) -> None:
         offset = min(offset, self.last_written_offset)

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.logger import Logger
 
-from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.transaction_errors import log_error
 from broker_sim.coordinators.transactions.transaction_state import TransactionState
-from broker_sim.links.node_links import LinkFailure
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.write_txn_markers import (
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from twisted.internet.interfaces import IDelayedCall
-    from twisted.python.failure import Failure
 
+    from broker_sim.coordinators.coordinator_error import CoordinatorError
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.pending_writes import PendingWrite
     from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata, TransactionTarget
@@ -192,10 +190,13 @@ class MarkerChannel:
         request = WriteTxnMarkersRequest(markers=[ending.marker(partitions) for ending, partitions in entries])
         host = self._host
         version = host.release.api_versions[ApiKey.WRITE_TXN_MARKERS].highest
-        sent = host.links.send(host.id, broker_id, request, version=version)
-        sent.addCallbacks(
-            lambda response: self._responded(broker_id, entries, response),
-            lambda failure: self._failed(broker_id, entries, failure),
+        host.links.call(
+            host.id,
+            broker_id,
+            request,
+            lambda response, _: self._responded(broker_id, entries, response),
+            lambda _, __: self._failed(broker_id, entries),
+            version=version,
         )
 
     def _responded(
@@ -236,9 +237,7 @@ class MarkerChannel:
             self._later(RETRY_BACKOFF_MS, lambda: self._enqueue(ending, failed))
         self._complete_if_written(ending)
 
-    def _failed(self, broker_id: int, entries: list[tuple[_Ending, list[TopicPartition]]], failure: Failure) -> None:
-        failure.trap(LinkFailure)
-
+    def _failed(self, broker_id: int, entries: list[tuple[_Ending, list[TopicPartition]]]) -> None:
         def again() -> None:
             for ending, partitions in entries:
                 self._enqueue(ending, partitions)
@@ -263,11 +262,9 @@ class MarkerChannel:
         shard, metadata, target = ending.shard, ending.metadata, ending.target
         written = self._complete(shard.context.partition, shard, lambda shard: shard.complete_end(metadata, target))
         if written is not None:
-            written.deferred.addErrback(lambda failure: self._not_completed(ending, failure))
+            written.on_error(lambda error: self._not_completed(ending, error))
 
-    def _not_completed(self, ending: _Ending, failure: Failure) -> None:
-        error = failure.value
-        assert isinstance(error, CoordinatorError), error
+    def _not_completed(self, ending: _Ending, error: CoordinatorError) -> None:
         error_code = log_error(error.error_code)
         if error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE and not self._stopped:
             self._later(RETRY_BACKOFF_MS, lambda: self._write_completion(ending))

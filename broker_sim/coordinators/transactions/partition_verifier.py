@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from twisted.internet.defer import Deferred
-
 from broker_sim.coordinators.runtime.coordinator_record import Log
-from broker_sim.links.node_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -24,8 +21,6 @@ from protocol_specs.messages.add_partitions_to_txn import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from twisted.python.failure import Failure
 
     from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
     from broker_sim.links.node_links import NodeLinks
@@ -55,16 +50,22 @@ class _Verification:
     __slots__ = ("adds", "partitions", "producer", "transactional_id", "verified")
 
     def __init__(
-        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Sequence[TopicPartition], *, adds: bool
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Sequence[TopicPartition],
+        verified: Callable[[PartitionErrors], object],
+        *,
+        adds: bool,
     ) -> None:
         self.transactional_id = transactional_id
         self.producer = producer
         self.partitions = partitions
+        self.verified = verified
         self.adds = adds
-        self.verified: Deferred[PartitionErrors] = Deferred()
 
     def fail(self, error_code: ErrorCode) -> None:
-        self.verified.callback(dict.fromkeys(self.partitions, error_code))
+        self.verified(dict.fromkeys(self.partitions, error_code))
 
     def transaction(self) -> AddPartitionsToTxnTransaction:
         topics: dict[str, list[int]] = {}
@@ -90,29 +91,37 @@ class PartitionVerifier:
         self._stopped = False
 
     def verify(
-        self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Sequence[TopicPartition], *, adds: bool
-    ) -> Deferred[PartitionErrors]:
-        """Verify that partitions are in a transaction, or add them: `adds`, for transactions v2."""
-        verification = _Verification(transactional_id, producer, partitions, adds=adds)
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Sequence[TopicPartition],
+        verified: Callable[[PartitionErrors], object],
+        *,
+        adds: bool,
+    ) -> None:
+        """Verify that partitions are in a transaction, or add them: `adds`, for transactions v2.
+
+        `verified` is called once with the result, which a coordinator without faults returns within this call.
+        """
+        verification = _Verification(transactional_id, producer, partitions, verified, adds=adds)
         coordinator = self._coordinator_of(transactional_id)
         if coordinator is None:
             verification.fail(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            return verification.verified
+            return
         waiting = self._waiting.setdefault(coordinator, {})
         earlier = waiting.get(transactional_id)
         if earlier is not None:
             if earlier.producer.producer_epoch > producer.producer_epoch:
                 verification.fail(ErrorCode.INVALID_PRODUCER_EPOCH)
-                return verification.verified
+                return
             same = earlier.producer.producer_epoch == producer.producer_epoch
             del waiting[transactional_id]
             earlier.fail(ErrorCode.NETWORK_EXCEPTION if same else ErrorCode.INVALID_PRODUCER_EPOCH)
         waiting[transactional_id] = verification
         self._send(coordinator)
-        return verification.verified
 
     def stop(self) -> None:
-        """End with the process: no Deferred fires any more."""
+        """End with the process: no result is returned any more."""
         self._stopped = True
         self._waiting.clear()
 
@@ -131,13 +140,17 @@ class PartitionVerifier:
         served = host.release.api_versions.get(ApiKey.ADD_PARTITIONS_TO_TXN)
         if served is None or served.highest < BATCHES_SINCE:
             for verification in verifications:
-                verification.verified.callback({})  # the coordinator cannot verify: everything is allowed
+                verification.verified({})  # the coordinator cannot verify: everything is allowed
             return
         self._in_flight[coordinator] = None
         request = AddPartitionsToTxnRequest(transactions=[verification.transaction() for verification in verifications])
-        host.links.send(host.id, coordinator, request, version=served.highest).addCallbacks(
-            lambda response: self._responded(coordinator, verifications, response),
-            lambda failure: self._failed(coordinator, verifications, failure),
+        host.links.call(
+            host.id,
+            coordinator,
+            request,
+            lambda response, _: self._responded(coordinator, verifications, response),
+            lambda _, __: self._failed(coordinator, verifications),
+            version=served.highest,
         )
 
     def _responded(
@@ -151,7 +164,7 @@ class PartitionVerifier:
         else:
             results = {each.transactional_id: each.topic_results for each in response.results_by_transaction}
             for verification in verifications:
-                verification.verified.callback(
+                verification.verified(
                     {
                         TopicPartition(topic.name, result.partition_index): _for_log(result.partition_error_code)
                         for topic in results[verification.transactional_id]
@@ -161,8 +174,7 @@ class PartitionVerifier:
                 )
         self._send_next(coordinator)
 
-    def _failed(self, coordinator: int, verifications: list[_Verification], failure: Failure) -> None:
-        failure.trap(LinkFailure)
+    def _failed(self, coordinator: int, verifications: list[_Verification]) -> None:
         for verification in verifications:
             verification.fail(ErrorCode.NETWORK_EXCEPTION)
         self._send_next(coordinator)

@@ -257,9 +257,7 @@ class TransactionCoordinator:
         self, partition: int, name: str, operation: Callable[[TransactionShard], CoordinatorResult[Any]]
     ) -> None:
         written = self.runtime.write(partition, name, operation)
-        written.deferred.addErrback(
-            lambda failure: _log.warn("{name} failed: {reason}", name=name, reason=failure.value)
-        )
+        written.on_error(lambda error: _log.warn("{name} failed: {reason}", name=name, reason=error))
 
 
 def _as_id(found: int | ErrorCode) -> int:

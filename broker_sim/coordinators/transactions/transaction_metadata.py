@@ -8,7 +8,8 @@ applies the target when its record is committed. A pending change refuses every 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
@@ -23,6 +24,7 @@ from protocol_specs.schemas.coordinator.transaction_log import (
     TransactionLogKey,
     TransactionLogValue,
 )
+from protocol_specs.schemas.record_serde import encode_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["TransactionMetadata", "TransactionTarget", "is_exhausted"]
 
 NO_TIME: Final = -1
+KEYS_MAX: Final = 10_000
+"""Most transactional ids whose key is kept with its bytes."""
 LARGEST_EPOCH: Final = 2**15 - 1
 TRANSACTIONS_V2: Final = 2
 """The level of `transaction.version` from which on each end of a transaction increments the epoch (KIP-890)."""
@@ -40,13 +44,12 @@ def is_exhausted(producer_epoch: int) -> bool:
     return producer_epoch >= LARGEST_EPOCH - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionTarget:
+class TransactionTarget(NamedTuple):
     """The state to which a transactional id changes; times are in milliseconds, -1 without a transaction."""
 
     producer_id: int
     previous_producer_id: int
-    next_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int
     producer_epoch: int
     last_producer_epoch: int
     timeout_ms: int
@@ -77,7 +80,15 @@ class TransactionTarget:
             value.previous_producer_id = self.previous_producer_id
             value.next_producer_id = self.next_producer_id
             value.client_transaction_version = self.client_version
-        return CoordinatorRecord(TransactionLogKey(transactional_id=transactional_id), value, version)
+        key, encoded_key = _key(transactional_id)
+        return CoordinatorRecord(key, value, version, encoded_key)
+
+
+@lru_cache(maxsize=KEYS_MAX)
+def _key(transactional_id: str) -> tuple[TransactionLogKey, bytes]:
+    """Return the key of the records of a transactional id, which repeat it, and its bytes."""
+    key = TransactionLogKey(transactional_id=transactional_id)
+    return key, encode_key(key)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

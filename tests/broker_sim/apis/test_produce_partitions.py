@@ -1,10 +1,11 @@
-"""The fast path of a Produce to one partition: it takes plain batches, and its response equals the message's."""
+"""The fast path of a Produce to one partition: its effects and its response equal those of the slow path."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,10 +23,14 @@ from protocol_specs.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import RecordBatchBuilder
+from tests.broker_sim.apis.transactional_producer import TRANSACTIONAL_ID, TransactionalProducer, transactional_bench
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Callable
+
+    from tests.broker_sim.apis.conftest import ApiBench
 
 NUMBER = st.integers(-(2**63), 2**63 - 1)
 
@@ -110,7 +115,7 @@ def test_the_fast_path_leaves_other_requests_to_the_slow_path() -> None:
     two_topics.topic_data *= 2
     two_partitions = request(batch())
     two_partitions.topic_data[0].partition_data *= 2
-    assert produce.only_partition(request(batch()), context()) == ("orders-0", batch())
+    assert produce.only_partition(request(batch()), context()) == ("orders-0", batch(), None)
     for other in (
         two_topics,
         two_partitions,
@@ -121,3 +126,65 @@ def test_the_fast_path_leaves_other_requests_to_the_slow_path() -> None:
         request(batch(), acks=2),
     ):
         assert produce.only_partition(other, context()) is None
+
+
+def transactional(api: ApiBench, producer: TransactionalProducer, version: int) -> list[Any]:
+    """Return the responses to Produce requests of one partition: valid and invalid ones, some of a transaction."""
+
+    def sent(sequence: int, *, transactional_id: str | None = TRANSACTIONAL_ID, acks: int = -1, **other: Any) -> Any:
+        options = {**producer.producer, "is_transactional": True, **other}
+        builder = RecordBatchBuilder(base_sequence=sequence, **options)
+        builder.append(1_767_225_600_000, None, b"value")
+        data = [PartitionProduceData(index=0, records=builder.build())]
+        topic = TopicProduceData(name="orders", partition_data=data)
+        produced = ProduceRequest(transactional_id=transactional_id, acks=acks, timeout_ms=1500, topic_data=[topic])
+        return api.call(produced, version, client_id="producer", broker_id=api.cluster.leader_of("orders", 0))
+
+    epoch = producer.producer["producer_epoch"]
+    return [
+        sent(0),  # not added, unless the version adds it
+        producer.send(0),
+        sent(1),
+        sent(1),  # a retry
+        sent(7),
+        sent(2, producer_epoch=epoch - 1),
+        sent(2, producer_epoch=epoch + 1),
+        sent(2, producer_id=9),
+        sent(-1, producer_id=-1, producer_epoch=-1),
+        sent(2, is_transactional=False),
+        sent(2, is_control=True),
+        sent(2, codec=CompressionCodec.GZIP),
+        sent(3, codec=CompressionCodec.ZSTD),
+        sent(4, transactional_id=None),
+        sent(4, acks=2),
+        sent(4, acks=1),
+        producer.end(),
+        sent(5),
+    ]
+
+
+@pytest.mark.parametrize("link", ["open", "slow"])
+@pytest.mark.parametrize("brokers", [1, 3])
+@pytest.mark.parametrize("version", [9, 11, 12])
+def test_batches_of_a_transaction_have_the_effects_of_the_slow_path(
+    bench: Callable[..., ApiBench], monkeypatch: pytest.MonkeyPatch, version: int, brokers: int, link: str
+) -> None:
+    def observed() -> Any:
+        api = transactional_bench(bench, brokers=brokers)
+        if link == "slow":
+            for source in api.cluster.brokers:
+                for target in api.cluster.brokers:
+                    api.cluster.links.link(source, target).set_delay(5)
+        producer = TransactionalProducer(api, "producer")
+        producer.init()
+        responses = transactional(api, producer, version)
+        api.reactor.run_for(ms=2000)
+        log = api.cluster.log_of(api.cluster.leader_of("orders", 0), "orders", 0)
+        return responses, [bytes(batch.data) for batch in log.batches()], log.high_watermark, api.cluster.journal.events
+
+    fast = observed()
+    assert len({repr(response) for response in fast[0]}) > 5
+    monkeypatch.setattr(produce, "only_partition", lambda *_: None)
+    slow = observed()
+    assert fast[:3] == slow[:3]
+    assert list(map(repr, fast[3])) == list(map(repr, slow[3]))

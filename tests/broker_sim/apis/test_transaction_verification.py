@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 
 from broker_sim.apis.transaction_verification import Support, Verified, verified
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
@@ -28,9 +28,10 @@ class Verifier:
         self.errors = list(errors)
         self.adds: list[bool] = []
 
-    def verify(self, *_: object, adds: bool) -> Deferred[dict[TopicPartition, ErrorCode]]:
+    def verify(self, *arguments: Any, adds: bool) -> None:
         self.adds.append(adds)
-        return succeed(self.errors.pop(0))
+        verified = arguments[-1]
+        verified(self.errors.pop(0))
 
     def stop(self) -> None:
         """End with the broker."""

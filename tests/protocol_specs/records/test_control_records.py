@@ -3,10 +3,13 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from protocol_specs.errors import InvalidRecord, MessageDecodeError
+from protocol_specs.errors import InvalidRecord, MessageDecodeError, RecordBatchError
 from protocol_specs.records.control_records import (
     QUORUM_MESSAGES,
     ControlRecordType,
@@ -15,15 +18,19 @@ from protocol_specs.records.control_records import (
     control_record_value,
     end_transaction_marker,
     end_transaction_marker_batch,
+    marker_of_batch,
     quorum_control_batch,
 )
-from protocol_specs.records.record_batch import Record, peek_header, read_records
+from protocol_specs.records.record_batch import Record, empty_batch, peek_header, read_records
 from protocol_specs.schemas.k_raft_version_record import KRaftVersionRecord
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage
 from protocol_specs.schemas.leader_change_message import Voter as Granting
 from protocol_specs.schemas.snapshot_footer_record import SnapshotFooterRecord
 from protocol_specs.schemas.snapshot_header_record import SnapshotHeaderRecord
 from protocol_specs.schemas.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VECTORS = {
     vector["case"]: bytes.fromhex(vector["hex"])
@@ -55,6 +62,40 @@ def test_markers_are_the_bytes_of_kafka(case: str, control_type: ControlRecordTy
         partition_leader_epoch=3,
     )
     assert written == batch
+
+
+def test_a_batch_that_compaction_has_emptied_has_no_marker() -> None:
+    header = peek_header(VECTORS["commit marker"])
+    assert marker_of_batch(empty_batch(header)) is None
+
+
+@given(
+    control_type=st.sampled_from([ControlRecordType.ABORT, ControlRecordType.COMMIT]),
+    epoch=st.integers(0, 2**31 - 1),
+    changes=st.lists(st.tuples(st.integers(0, 77), st.integers(0, 255)), max_size=2),
+    cut=st.integers(0, 3),
+    more=st.binary(max_size=2),
+)
+def test_the_marker_of_a_batch_is_that_of_its_first_record(
+    control_type: ControlRecordType, epoch: int, changes: list[tuple[int, int]], cut: int, more: bytes
+) -> None:
+    marker = EndTransactionMarker(control_type=control_type, coordinator_epoch=epoch)
+    data = bytearray(end_transaction_marker_batch(marker, producer_id=1, producer_epoch=2, timestamp_ms=3))
+    for place, octet in changes:
+        data[place] = octet
+    batch = bytes(data)[: len(data) - cut] + more
+
+    def outcome(read: Callable[[bytes], object]) -> object:
+        try:
+            return read(batch)
+        except RecordBatchError as error:
+            return str(error)
+
+    def of_first(batch: bytes) -> EndTransactionMarker | None:
+        records = read_records(batch)
+        return end_transaction_marker(records[0]) if records else None
+
+    assert outcome(marker_of_batch) == outcome(of_first)
 
 
 @pytest.mark.parametrize(

@@ -50,3 +50,13 @@ def test_the_state_is_finished_before_the_response() -> None:
     write.then(lambda _: events.append("responded"), str)
     write.complete()
     assert events == [None, "responded"]
+
+
+def test_the_error_of_a_write_is_reported_at_once_or_when_it_comes() -> None:
+    errors: list[CoordinatorError] = []
+    waiting = PendingWrite()
+    for write in (completed(), completed(REFUSED), waiting):
+        write.on_error(errors.append)
+    assert errors == [REFUSED]
+    waiting.expire()
+    assert [error.error_code for error in errors[1:]] == [ErrorCode.REQUEST_TIMED_OUT]

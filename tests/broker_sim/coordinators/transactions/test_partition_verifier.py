@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred
 
 from broker_sim.coordinators.transactions.partition_verifier import PartitionVerifier
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
@@ -19,6 +18,9 @@ from protocol_specs.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ORDERS = TopicPartition("orders", 0)
 
 
@@ -26,42 +28,40 @@ class Coordinator:
     """A coordinator whose requests are kept until the test responds."""
 
     def __init__(self, *, leader: int | None = 2, release: str = "4.3.1") -> None:
-        self.requests: list[tuple[Any, Deferred[Any]]] = []
+        self.requests: list[tuple[Any, Callable[..., Any], Callable[..., Any]]] = []
         registration = None if leader is None else SimpleNamespace(leader=leader)
         image = SimpleNamespace(partition=lambda *_: registration, is_active=lambda _: True)
         host: Any = SimpleNamespace(
             id=1,
-            links=SimpleNamespace(send=self._send),
+            links=SimpleNamespace(call=self._call),
             metadata_cache=SimpleNamespace(image=image),
             release=releases.get(release),
         )
         self.verifier = PartitionVerifier(host, lambda _: 0)
 
-    def _send(self, _source: int, _target: int, request: Any, *, version: int) -> Deferred[Any]:
+    def _call(self, _source: int, _target: int, request: Any, *callbacks: Callable[..., Any], version: int) -> None:
         assert version >= 4
-        responded: Deferred[Any] = Deferred()
-        self.requests.append((request, responded))
-        return responded
+        on_response, on_failure = callbacks
+        self.requests.append((request, on_response, on_failure))
 
     def verify(self, transactional_id: str = "t", epoch: int = 0) -> list[Any]:
         found: list[Any] = []
         producer = ProducerIdAndEpoch(7, epoch)
-        self.verifier.verify(transactional_id, producer, [ORDERS], adds=False).addCallback(found.append)
+        self.verifier.verify(transactional_id, producer, [ORDERS], found.append, adds=False)
         return found
 
     def respond(self, error_code: ErrorCode = ErrorCode.NONE, *, top_level: ErrorCode = ErrorCode.NONE) -> None:
-        request, responded = self.requests[-1]
+        request, on_response, _ = self.requests[-1]
         result = AddPartitionsToTxnPartitionResult(partition_index=0, partition_error_code=error_code)
         topics = [AddPartitionsToTxnTopicResult(name="orders", results_by_partition=[result])]
-        responded.callback(
-            AddPartitionsToTxnResponse(
-                error_code=top_level,
-                results_by_transaction=[
-                    AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=topics)
-                    for each in request.transactions
-                ],
-            )
+        response = AddPartitionsToTxnResponse(
+            error_code=top_level,
+            results_by_transaction=[
+                AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=topics)
+                for each in request.transactions
+            ],
         )
+        on_response(response, 0)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,8 @@ def test_without_a_coordinator_the_producer_tries_again() -> None:
 def test_a_lost_connection_is_a_network_error() -> None:
     coordinator = Coordinator()
     found = coordinator.verify()
-    coordinator.requests[0][1].errback(LinkFailure("gone"))
+    _, _, on_failure = coordinator.requests[0]
+    on_failure(LinkFailure("gone"), 0)
     assert found == [{ORDERS: ErrorCode.NETWORK_EXCEPTION}]
 
 

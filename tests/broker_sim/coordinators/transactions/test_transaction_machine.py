@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import succeed
 
 from broker_sim.coordinators.transactions import marker_channel, transaction_shard
 from broker_sim.coordinators.transactions.marker_channel import MarkerChannel
@@ -87,7 +86,7 @@ def one_partition_gets_a_marker(patch: pytest.MonkeyPatch) -> None:
 
 
 def transactions_are_not_verified(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(PartitionVerifier, "verify", lambda *_, **__: succeed({}))
+    patch.setattr(PartitionVerifier, "verify", lambda *arguments, **_: arguments[-1]({}))
 
 
 DEFECTS = [
