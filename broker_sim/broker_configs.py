@@ -34,7 +34,7 @@ class BrokerConfigs:
             # Imported with the first defect, because it imports all that can be broken.
             from broker_sim.defects.selection import select
 
-            types, own_types = select(defects, brokers=brokers, behaviour=self.common.behaviour)
+            types, own_types = select(defects, brokers=brokers, config=self.common)
             self._own = {
                 broker_id: replace(self.of(broker_id), part_types=own_types[broker_id]) for broker_id in own_types
             }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Defect"]
 
@@ -27,5 +31,7 @@ class Defect:
     """Subclasses that take the place of their first base (see `broker_sim.part_types`)."""
     since: str = "0.8.0"
     """The first emulated release that has the rule which the defect breaks."""
+    needs_config: Mapping[str, str] = field(default_factory=dict)
+    """The configurations without which the broken rule has no effect, by name."""
     needs_kraft: bool = False
     """True if the broken rule is one of the KRaft controller."""

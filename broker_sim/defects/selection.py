@@ -13,20 +13,21 @@ from broker_sim.part_types import PartTypes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from broker_sim.config.broker_config import BrokerConfig
 
 __all__ = ["select"]
 
 
 def select(
-    defects: Sequence[str | Defect], *, brokers: int, behaviour: ReleaseBehaviour
+    defects: Sequence[str | Defect], *, brokers: int, config: BrokerConfig
 ) -> tuple[PartTypes, dict[int, PartTypes]]:
     """Return the classes of the parts of controllers, and those of the parts of each broker.
 
     A name with a broker's id before it (`2:dedup-returns-45`) is a defect of that broker alone.
 
     Raises:
-        BrokerSimError: A defect is unknown, or given twice, or the release does not have the rule that it breaks.
+        BrokerSimError: A defect is unknown, or given twice, or the release or the configuration lacks the rule that it
+            breaks.
     """
     if isinstance(defects, str):
         raise BrokerSimError(f"defects: {defects!r} is a text; expected a list of names, such as [{defects!r}]")
@@ -34,7 +35,7 @@ def select(
     own: dict[int, list[Defect]] = {broker_id: [] for broker_id in range(1, brokers + 1)}
     for given in defects:
         broker_id, defect = _parsed(given, brokers)
-        _check_release(defect, behaviour)
+        _check_needs(defect, config)
         places = list(own.values()) if broker_id is None else [own[broker_id]]
         if broker_id is None:
             common.append(defect)
@@ -59,11 +60,14 @@ def _parsed(given: str | Defect, brokers: int) -> tuple[int | None, Defect]:
     return int(place), defect
 
 
-def _check_release(defect: Defect, behaviour: ReleaseBehaviour) -> None:
+def _check_needs(defect: Defect, config: BrokerConfig) -> None:
+    behaviour = config.behaviour
     if release_number(behaviour.release) < release_number(defect.since):
         reason = f"release {behaviour.release} lacks the rule that it breaks, which came in {defect.since}"
     elif defect.needs_kraft and behaviour.zookeeper:
         reason = f"it is a bug of KRaft controllers, and release {behaviour.release} has ZooKeeper"
+    elif missing := [f"{name}={text}" for name, text in defect.needs_config.items() if str(config[name]) != text]:
+        reason = f"it has no effect without {', '.join(missing)}"
     else:
         return
     raise BrokerSimError(f"defects: {defect.name!r} cannot be had: {reason}")

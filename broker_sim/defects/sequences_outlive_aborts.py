@@ -24,8 +24,6 @@ __all__ = ["DEFECT"]
 class SequencesOutliveAborts(ProducerStateManager):
     """Keeps the batches of the last aborted transaction of each producer."""
 
-    __slots__ = ("_of_aborted",)
-
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._of_aborted: dict[int, tuple[BatchMetadata, ...]] = {}

@@ -24,7 +24,7 @@ def pipelined_plane(node: NetworkNode, reactor: IReactor) -> Plane:
     time_ms, bytes_max = config[PERSIST_TIME_MS], config[QUEUED_BYTES]
     assert isinstance(time_ms, float)
     assert isinstance(bytes_max, int)
-    pool = PipelinedHandlerPool(
+    pool = config.part_types.of(PipelinedHandlerPool)(
         reactor=reactor,
         now_us=node.journal.now_us,
         rpc=node.rpc,

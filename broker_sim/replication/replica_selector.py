@@ -80,7 +80,7 @@ def replica_selector(config: BrokerConfig) -> ReplicaSelector | None:
     if name != RACK_AWARE:
         msg = f"replica.selector.class: {name!r} cannot run here, only {RACK_AWARE} can"
         raise ConfigError(msg + nearest(str(name), [RACK_AWARE]))
-    return RackAwareReplicaSelector()
+    return config.part_types.of(RackAwareReplicaSelector)()
 
 
 def _rack(image: MetadataImage, broker_id: int) -> str | None:

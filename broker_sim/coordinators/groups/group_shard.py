@@ -76,9 +76,10 @@ class GroupShard:
         snapshots = SnapshotRegistry() if old_coordinator else context.snapshots
         self.groups = GroupRegistry(snapshots, of_all_shards=of_all_shards if old_coordinator else None)
         self.classic = ClassicGroups(context, self.groups, old_coordinator=old_coordinator)
-        self.offsets = OffsetMetadataManager(context, self.groups, self.classic.existing_or_created)
+        part_types = context.config.part_types
+        self.offsets = part_types.of(OffsetMetadataManager)(context, self.groups, self.classic.existing_or_created)
         self.deletion = GroupDeletion(self.groups, self.offsets.delete_all_offsets, old_coordinator=old_coordinator)
-        self.consumer = ConsumerGroups(context, self.groups, self.classic)
+        self.consumer = part_types.of(ConsumerGroups)(context, self.groups, self.classic)
         self.classic.servers[GroupType.CONSUMER] = self.consumer.classic_members
         self.share = ShareGroups(context, self.groups)
         self.streams = StreamsGroups(context, self.groups)

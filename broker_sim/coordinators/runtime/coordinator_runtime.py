@@ -151,7 +151,8 @@ class CoordinatorRuntime(Generic[S]):
             # Imported with the first shard, which many a test never has.
             from broker_sim.coordinators.runtime.shard_runner import ShardRunner
 
-            runner = self._runners[partition] = ShardRunner(
+            runner_type: type[ShardRunner[S]] = self._host.config.part_types.of(ShardRunner)
+            runner = self._runners[partition] = runner_type(
                 TopicPartition(self._topic, partition),
                 log=self._log,
                 host=self._host,

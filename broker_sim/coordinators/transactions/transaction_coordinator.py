@@ -85,7 +85,8 @@ class TransactionCoordinator:
         # Imported with the first transaction, which many a test never has.
         from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
 
-        return TransactionShard(context, self.markers, record_version=lambda: min(self.version, 1))
+        shard_type = self._host.config.part_types.of(TransactionShard)
+        return shard_type(context, self.markers, record_version=lambda: min(self.version, 1))
 
     @property
     def version(self) -> int:

@@ -14,6 +14,13 @@ from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster
 from broker_sim.faults.grammar import parse_rule
+from broker_sim.rpc.plain_call import PlainCalls
+from protocol_specs.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol_specs.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from protocol_specs.records.record_set import read_any
 from sim_runtime.world import World
 
@@ -82,7 +89,7 @@ class Stage:
         )
         self.cluster.attach_to_network(self.world.network)
         self.cluster.start()
-        self._hosts = 0
+        self.hosts = 0
 
     def run(self, ms: float) -> None:
         """Let virtual time pass."""
@@ -112,11 +119,30 @@ class Stage:
         """Have the nth request of an API served, and its connection closed without a response."""
         self.rule(act="disconnect", phase="before_response", select={"api": api, "nth": nth})
 
+    # Administration.
+
+    def request(self, request: Any, version: int) -> Any:
+        """Return the response of a broker that runs."""
+        broker = next(each for each in self.cluster.brokers.values() if each.alive)
+        context = PlainCalls(broker).context(request, version, client_id="administrator")
+        broker.rpc.receive(context)
+        return self.call(context.origin)
+
+    def reassign(self, at: TopicPartition, *replicas: int) -> None:
+        """Have other replicas of a partition, the first one as its leader."""
+        assignment = ReassignablePartition(partition_index=at.partition, replicas=list(replicas))
+        topics = [ReassignableTopic(name=at.topic, partitions=[assignment])]
+        self.request(AlterPartitionReassignmentsRequest(topics=topics), 0)
+        self.world.run_until(lambda: not self.cluster.registration_of(*at).is_reassigning or None)
+        preferred = [TopicPartitions(topic=at.topic, partitions=[at.partition])]
+        self.request(ElectLeadersRequest(topic_partitions=preferred), 2)
+        self.run(10)
+
     # Clients.
 
     def _host(self, kind: str) -> Any:
-        self._hosts += 1
-        return self.world.network.host(f"{kind}-{self._hosts}")
+        self.hosts += 1
+        return self.world.network.host(f"{kind}-{self.hosts}")
 
     def producer(self, **config: Any) -> ProducerCore:
         """Return a producer on a host of its own."""

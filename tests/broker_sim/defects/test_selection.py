@@ -58,6 +58,12 @@ def test_a_defect_of_the_kraft_controller_is_refused_with_zookeeper() -> None:
         cluster([of_kraft], release="2.8")
 
 
+def test_a_defect_without_effect_is_refused() -> None:
+    with pytest.raises(BrokerSimError, match=r"it has no effect without thread\.model=pipelined"):
+        cluster(["requests-overtake"])
+    cluster(["requests-overtake"], config={"thread.model": "pipelined"})
+
+
 def test_a_defect_is_that_of_one_broker_or_of_all() -> None:
     def has_it(defects: Sequence[str]) -> list[bool]:
         stage = Stage(defects, brokers=2, topics=["orders:1:2"])
