@@ -119,6 +119,7 @@ class ThreadedCluster:
         timeout_s: float = TIMEOUT_S,
         quick_failover: bool = False,
         quick_groups: bool = False,
+        defects: Sequence[str] = (),
     ) -> None:
         check_timeout(timeout_s)
         self.timeout_s = timeout_s
@@ -135,6 +136,7 @@ class ThreadedCluster:
                 controllers=controllers,
                 topics=topics,
                 config=config,
+                defects=defects,
                 streams=RandomStreams(seed),
                 release=release,
                 host=host,

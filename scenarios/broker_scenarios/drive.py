@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.python.runtime import seconds
 
 from broker_client.errors import ProducerError
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.history import HistoryRecorder
-from broker_scenarios.sends import DeliveryCallback, Sends
+from broker_scenarios.sends import NOWHERE, DeliveryCallback, Sends
 from broker_scenarios.workloads.values import value_bytes
 
 if TYPE_CHECKING:
@@ -161,14 +161,4 @@ class _Task:
             client.send(row.topic, value=value_bytes(row.value_id, row.size_bytes), key=row.key, on_delivery=delivered)
         except ProducerError as error:
             # The client refused the record, so it will not call back.
-            delivered(_NOWHERE, error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Nowhere:
-    partition: int = -1
-    offset: int = -1
-    timestamp_ms: int = -1
-
-
-_NOWHERE: Final[Any] = _Nowhere()
+            delivered(NOWHERE, error)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import judge
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
-from broker_scenarios.promises import Promises
+from broker_scenarios.promises import ClientPromises, Promises
 from broker_scenarios.run_record import RunRecord
 from broker_scenarios.text_forms import plural
 from broker_scenarios.timeline import build_timeline
 from broker_scenarios.verdict import check_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.playing.run_history import RunHistory
     from broker_scenarios.truth import Truth
     from broker_scenarios.verdict import CheckEngine, History
     from broker_sim.faults.engine import RuleReport
+    from broker_sim.topic_spec import TopicSpec
 
 __all__ = ["Evidence", "judged"]
 
@@ -34,21 +38,22 @@ class Evidence:
     history: History
     truth: Truth
     rules: Sequence[RuleReport]
-    facts: Mapping[str, str]
+    facts: dict[str, str]
     problems: tuple[str, ...] = ()
     """Why the run did not end by itself, such as its deadline."""
+    operations: RunHistory | None = None
+    """What the clients did beside sends, and the outcomes of all."""
+    groups: Mapping[int, ClientGroup] = field(default_factory=dict)
+    """The client group of each process."""
+    healed_us: int = -1
+    """When the last fault ended."""
 
 
 def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "") -> RunRecord:
     """Check every record and compare the verdict with what the file expects."""
     scenario = evidence.scenario
     view = JournalView.of(evidence.truth.journal)
-    promises = Promises.from_configs(
-        scenario.producer_config,
-        scenario.loaded_topic.configs,
-        scenario.broker_config,
-        replication_factor=scenario.loaded_topic.replication_factor,
-    )
+    promises = _promises(evidence)
     verdict = check_run(
         history=evidence.history,
         stored=evidence.truth.stored,
@@ -63,14 +68,53 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
     return RunRecord(
         name=scenario.name,
         verdict=verdict,
-        judgement=judge(verdict, measurements, scenario.expectation, (*evidence.problems, *never)),
+        judgement=judge(
+            verdict,
+            measurements,
+            scenario.expectation,
+            (*evidence.problems, *never, *_call_misses(evidence)),
+        ),
         expectation=scenario.expectation,
         description=f"{scenario.title}\n\n{scenario.claim}".strip(),
         timeline=build_timeline(verdict, view),
         measurements=measurements,
         facts=evidence.facts,
-        rules=[_rule_line(rule, scenario.rule_texts[rule.name]) for rule in evidence.rules],
+        rules=[_rule_line(rule, scenario.rule_texts.get(rule.name, rule.act)) for rule in evidence.rules],
         reproduce=reproduce,
+    )
+
+
+def _call_misses(evidence: Evidence) -> Iterator[str]:
+    """Return the outcomes of sends, transactions and calls that differ from the expected ones."""
+    history, wanted = evidence.operations, evidence.scenario.expectation
+    if history is None:
+        return
+    sends = Counter(history.outcomes)
+    for what, counted, expected in (
+        ("sends", sends, wanted.outcome),
+        ("transactions", history.transactions(), wanted.transactions),
+        ("calls", history.calls(), wanted.calls),
+    ):
+        for name, count in expected.items():
+            if not count.holds(counted[name]):
+                yield f"{counted[name]} {what} ended with {name}, expected {count} (there were {dict(counted)})"
+
+
+def _promises(evidence: Evidence) -> ClientPromises:
+    """Return the promises of each process in each topic."""
+    scenario = evidence.scenario
+
+    def of(config: Mapping[str, str], topic: TopicSpec) -> Promises:
+        return Promises.from_configs(
+            config, topic.configs, scenario.broker_config, replication_factor=topic.replication_factor
+        )
+
+    return ClientPromises(
+        by_process={
+            process: {topic.name: of(group.producer, topic) for topic in scenario.topics}
+            for process, group in evidence.groups.items()
+            if group.producer is not None
+        }
     )
 
 

@@ -60,6 +60,14 @@ class Expectation:
     counts: Mapping[str, CountRange] = field(default_factory=dict)
     errors: Mapping[str, CountRange] = field(default_factory=dict)
     """The number of batches that brokers refuse with an error, by the name of the error."""
+    outcome: Mapping[str, CountRange] = field(default_factory=dict)
+    """The number of sends by outcome (ok, fail, info, open), and of those that end with an error, by its name."""
+    transactions: Mapping[str, CountRange] = field(default_factory=dict)
+    """The same of transactions."""
+    calls: Mapping[str, CountRange] = field(default_factory=dict)
+    """The number of other calls of clients that end with an error, by its name."""
+    live_within_ms: float | None = None
+    """Within what time after the last fault each partition acknowledges a record."""
 
     def __post_init__(self) -> None:
         for name in self.counts:

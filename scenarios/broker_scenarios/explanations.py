@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from broker_scenarios.findings import Cause, Finding, FindingKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.journal_view import Election, JournalView, LostTail, PartitionEvents, Truncation
@@ -27,10 +27,15 @@ class Explainer:
     """Fills in cause and detail of losses. Times in texts count from `start_us`."""
 
     def __init__(
-        self, *, journal: JournalView | None, truncated: Iterable[TruncatedRecord], acks: int, start_us: int
+        self,
+        *,
+        journal: JournalView | None,
+        truncated: Iterable[TruncatedRecord],
+        acks_of: Callable[[Finding], int],
+        start_us: int,
     ) -> None:
         self._journal = journal
-        self._acks = acks
+        self._acks_of = acks_of
         self._start_us = start_us
         self._cuts: dict[tuple[str, int, int], _Cut] = {}
         for each in truncated:
@@ -71,7 +76,7 @@ class Explainer:
         truncation = _truncation_at(events, finding.ack_offset, after_us=finding.complete_us)
         if truncation is not None:
             return Cause.TRUNCATED, self._range_text(truncation)
-        if self._acks == 0:
+        if self._acks_of(finding) == 0:
             return Cause.NEVER_CONFIRMED, "acks=0, no broker confirmed it and no log ever held it"
         change = _change_that_left_behind(events, finding.complete_us)
         if change is not None:

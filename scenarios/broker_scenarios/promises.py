@@ -9,7 +9,7 @@ unclean.leader.election.enable).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from broker_scenarios.errors import ScenarioError
@@ -18,7 +18,7 @@ from broker_scenarios.findings import Cause, Finding, FindingKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ACKS_ALL", "Allowance", "Promises"]
+__all__ = ["ACKS_ALL", "Allowance", "ClientPromises", "Promises"]
 
 ACKS_ALL: Final = -1
 _RETRIES_DEFAULT: Final = 2**31 - 1
@@ -104,6 +104,10 @@ class Promises:
         """Return the first allowance that permits the finding; None if the finding breaks a promise."""
         return next((each for each in self.allowances() if each.covers(finding)), None)
 
+    def acks_of(self, finding: Finding) -> int:  # noqa: ARG002 - the form of ClientPromises
+        """The acks of the finding's producer: there is one configuration."""
+        return self.acks
+
     def settings(self) -> dict[str, str]:
         """The settings under Kafka's names, for reports."""
         return {
@@ -175,6 +179,56 @@ class Promises:
     def _always(self) -> list[Allowance]:
         reason = "an outcome that the client does not know may be stored: a time-out is not a failure"
         return [Allowance(kind=FindingKind.RECOVERED, reason=reason)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientPromises:
+    """The promises of a run whose clients and topics have configurations of their own.
+
+    A finding is judged by the promises of its process and topic; one that names no process, by those of every client
+    that wrote to the topic: what one of them permits is permitted.
+    """
+
+    by_process: Mapping[int, Mapping[str, Promises]]
+    """Process -> topic -> promises. A process that wrote nowhere has no entry."""
+    otherwise: Promises = field(default_factory=Promises)
+
+    def of(self, process: int, topic: str) -> tuple[Promises, ...]:
+        """The promises that a finding of this process and topic may rest on."""
+        own = self.by_process.get(process, {}).get(topic)
+        if own is not None:
+            return (own,)
+        all_of_topic = (topics[topic] for topics in self.by_process.values() if topic in topics)
+        return tuple(dict.fromkeys(all_of_topic)) or (self.otherwise,)
+
+    def allowance_for(self, finding: Finding) -> Allowance | None:
+        """Return the first allowance that permits the finding; None if the finding breaks a promise."""
+        for promises in self.of(finding.process, finding.topic):
+            allowance = promises.allowance_for(finding)
+            if allowance is not None:
+                return allowance
+        return None
+
+    def acks_of(self, finding: Finding) -> int:
+        """The acks of the finding's producer."""
+        return self.of(finding.process, finding.topic)[0].acks
+
+    @property
+    def replication_factor(self) -> int:
+        """The largest replication factor."""
+        return max(promises.replication_factor for promises in self._all())
+
+    def settings(self) -> dict[str, str]:
+        """The settings under Kafka's names, for reports; several values of one are joined."""
+        found: dict[str, dict[str, None]] = {}
+        for promises in self._all():
+            for name, value in promises.settings().items():
+                found.setdefault(name, {})[value] = None
+        return {name: ", ".join(values) for name, values in found.items()}
+
+    def _all(self) -> tuple[Promises, ...]:
+        given = (promises for topics in self.by_process.values() for promises in topics.values())
+        return tuple(dict.fromkeys(given)) or (self.otherwise,)
 
 
 def _acks(text: str) -> int:

@@ -63,7 +63,7 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
         raise ScenarioError("--trace records the producers of this process, not those in Spark tasks: use --local")
     if options.history_folder is not None:
         import_module("broker_scenarios.arrow.history_table")  # a missing package is reported before the runs
-    runs = [_run(scenario, options) for scenario in scenarios]
+    runs = [_run(side, options) for scenario in scenarios for side in scenario.sides()]
     print_table(runs)
     for run in runs:
         if "digest" in run.facts:
@@ -91,16 +91,16 @@ def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
         return run_with_spark(scenario, seed, reproduce=reproduce, history_folder=options.history_folder)
     with (
         _trace(options.trace_folder, f"{scenario.name}-{seed}") as trace,
-        load_progress(scenario.name, scenario.load.records) as progress,
+        load_progress(scenario.name, scenario.records) as progress,
     ):
         if options.where is Where.VIRTUAL:
             from broker_scenarios.virtual_run import run_virtually
 
             evidence = run_virtually(scenario, seed, progress, trace)
         else:
-            from broker_scenarios.tcp_run import run_with_threads
+            from broker_scenarios.tcp_run import run_locally
 
-            evidence = run_with_threads(scenario, seed, progress, trace)
+            evidence = run_locally(scenario, seed, progress, trace)
     if trace is not None:
         print(f"trace: broker-sim trace {' '.join(map(str, trace.paths))} --batch", file=sys.stderr)
     _keep(evidence, options.history_folder)

@@ -7,13 +7,14 @@ errors are those of broker_client.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from broker_client.errors import BrokerError, ProducerError
 from broker_scenarios.history import EventType, HistoryRecorder
 from broker_scenarios.outcomes import completion_of
 
-__all__ = ["DeliveredRecord", "DeliveryCallback", "Sends"]
+__all__ = ["NOWHERE", "DeliveredRecord", "DeliveryCallback", "Sends", "class_of"]
 
 
 class DeliveredRecord(Protocol):
@@ -66,7 +67,7 @@ class Sends:
         def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
             self.completed += 1
             record(
-                EventType.OK if error is None else _class_of(error),
+                EventType.OK if error is None else class_of(error),
                 process=process,
                 producer_id=producer_id,
                 index=index,
@@ -85,7 +86,19 @@ class Sends:
         return delivered
 
 
-def _class_of(error: ProducerError) -> EventType:
+def class_of(error: ProducerError) -> EventType:
+    """The class of a send that ended with this error."""
     return completion_of(
         int(error.error_code), maybe_written=error.maybe_written, from_broker=isinstance(error, BrokerError)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Nowhere:
+    partition: int = -1
+    offset: int = -1
+    timestamp_ms: int = -1
+
+
+NOWHERE: Final[Any] = _Nowhere()
+"""The metadata of a record that its client refused."""

@@ -56,7 +56,7 @@ class SeedResult:
 def run_seed(scenario: Scenario, seed: int) -> SeedResult:
     """Run and judge one seed."""
     run = judged(run_virtually(scenario, seed), engine=None)
-    run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=scenario.load.records)
+    run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=scenario.records or None)
     result = run_result(run, name=f"{run.name} seed {seed}")
     return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], result=result)
 

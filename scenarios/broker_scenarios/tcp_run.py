@@ -1,85 +1,79 @@
-"""One scenario on real TCP sockets: the cluster on a reactor thread of this process, the load from other threads.
+"""One scenario on real TCP sockets: the cluster and its clients on a reactor thread of this process.
 
-A function sends the load: threads of this process (`run_with_threads`) or Spark's tasks (`spark.run`).
+A load may be sent by Spark's tasks instead (`spark.run`): `run_over_tcp` takes the function that sends it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from broker_scenarios.drive import DriveSpec, broker_client_producer, drive_share
+from broker_scenarios.drive import DriveSpec
 from broker_scenarios.evidence import Evidence
+from broker_scenarios.playing.performance import perform
+from broker_scenarios.playing.run_history import RunHistory
+from broker_scenarios.playing.stage import Stage
 from broker_scenarios.settling import heal, settle, wait_for_due_rules
 from broker_scenarios.truth import read_truth
-from broker_scenarios.workloads.keyed_load import LoadRow, build_load, shares_of
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
-    from broker_scenarios.history import HistoryEvent
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History
 
-__all__ = ["SendLoad", "run_over_tcp", "run_with_threads"]
+__all__ = ["SendLoad", "run_locally", "run_over_tcp"]
 
 SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
 """Sends the whole load and returns the history of the producers."""
 
 _PROGRESS_EVERY_S: Final = 0.2
+_GIVEN_UP_AFTER: Final = 4
+"""How many times the scenario's own deadline the whole run may take: each of its parts ends before."""
 
 
-def run_with_threads(scenario: Scenario, seed: int, progress: LoadProgress, trace: RunTrace | None = None) -> Evidence:
-    """Run a scenario with producers in threads of this process."""
-    make_producer = partial(broker_client_producer, trace=None if trace is None else trace.producers)
-
-    def send_share(share: list[LoadRow], spec: DriveSpec) -> list[HistoryEvent]:
-        return [event for chunk in drive_share(share, spec, make_producer) for event in chunk]
-
-    def send(spec: DriveSpec) -> History:
-        shares = shares_of(build_load(scenario.load, seed), scenario.load.producers)
-        with ThreadPoolExecutor(max_workers=len(shares)) as threads:
-            parts = threads.map(partial(send_share, spec=spec), shares)
-            return [event for part in parts for event in part]
-
-    return run_over_tcp(scenario, seed, send, progress, sender="threads", trace=trace)
-
-
-def run_over_tcp(
-    scenario: Scenario,
-    seed: int,
-    send: SendLoad,
-    progress: LoadProgress,
-    *,
-    sender: str,
-    trace: RunTrace | None = None,
-) -> Evidence:
-    """Start the cluster, send the load with `send` under the scenario's rules, heal, settle, and read the logs."""
-    with ThreadedCluster(
-        brokers=scenario.brokers,
-        topics=scenario.topics,
-        config=scenario.broker_config,
-        release=scenario.release,
-        seed=seed,
-        timeout_s=scenario.deadline_s,
-        data_dir="/data" if scenario.on_disk else None,
-        disk=VirtualDisk() if scenario.on_disk else None,
-    ) as threaded:
+def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: RunTrace | None = None) -> Evidence:
+    """Run a scenario with its clients in the cluster's thread."""
+    with _cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s) as threaded:
         cluster = threaded.cluster
         if trace is not None:
             threaded.call(trace.follow, cluster.journal)
-        threaded.call(lambda: cluster.faults.expect(records=scenario.load.records))
+        stage = Stage(
+            scenario=scenario,
+            cluster=cluster,
+            reactor=cluster.reactor,
+            reactor_of=lambda _: cluster.reactor,
+            streams=cluster.streams,
+            history=RunHistory(f"{scenario.name}-{seed}", cluster.journal.now_us),
+            trace=None if trace is None else trace.producers,
+        )
+        evidence: Evidence = threaded.call(lambda: perform(stage, seed, time="real", progress=progress))
+        if trace is not None:
+            threaded.call(trace.stop)
+    return evidence
+
+
+def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadProgress, *, sender: str) -> Evidence:
+    """Start the cluster, send its one load with `send` under the scenario's rules, heal, settle, and read the logs.
+
+    Raises:
+        ScenarioError: the scenario is more than one load.
+    """
+    group = scenario.only_load
+    load = group.load
+    assert load is not None, "it was chosen for its load"
+    with _cluster_of(scenario, seed, timeout_s=scenario.deadline_s) as threaded:
+        cluster = threaded.cluster
+        threaded.call(lambda: cluster.faults.expect(records=load.records))
         for rule in scenario.rules:
             threaded.add_rule(rule)
         spec = DriveSpec(
             run_id=f"{scenario.name}-{seed}",
             bootstrap_servers=threaded.bootstrap_servers,
-            producer_config=scenario.producer_config,
+            producer_config=group.producer or {},
             deadline_s=scenario.deadline_s,
             close_timeout_s=scenario.deadline_s,
         )
@@ -89,14 +83,12 @@ def run_over_tcp(
         reports = threaded.rule_reports()
         threaded.call(heal, cluster)
         unsettled = threaded.call(lambda: settle(cluster, within_s=scenario.deadline_s / 2))
-        truth = threaded.call(lambda: read_truth(cluster, [scenario.loaded_topic]))
-        if trace is not None:
-            threaded.call(trace.stop)
-    load = scenario.load
+        truth = threaded.call(lambda: read_truth(cluster))
     return Evidence(
         scenario=scenario,
         seed=seed,
         history=history,
+        groups=dict.fromkeys(range(load.producers), group),
         truth=truth,
         rules=reports,
         facts={
@@ -107,6 +99,21 @@ def run_over_tcp(
             "sender": f"{sender}, over TCP",
         },
         problems=(unsettled,) if unsettled else (),
+    )
+
+
+def _cluster_of(scenario: Scenario, seed: int, *, timeout_s: float) -> ThreadedCluster:
+    return ThreadedCluster(
+        brokers=scenario.brokers,
+        controllers=scenario.controllers,
+        topics=scenario.topics,
+        config=scenario.broker_config,
+        defects=scenario.broker_defects,
+        release=scenario.release,
+        seed=seed,
+        timeout_s=timeout_s,
+        data_dir="/data" if scenario.on_disk else None,
+        disk=VirtualDisk() if scenario.on_disk else None,
     )
 
 

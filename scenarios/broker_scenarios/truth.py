@@ -6,20 +6,22 @@ Truncated records come from the journal's LogTruncated and TailLost events, whic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.history import LogRecord, TruncatedRecord
 from broker_scenarios.workloads.values import value_id_of
 from broker_sim.control.events import LogTruncated, TailLost
+from protocol_specs.records.control_records import ControlRecordType, control_record_type
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from broker_sim.cluster import Cluster, TopicSpec
+    from broker_sim.cluster import Cluster
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
+    from broker_sim.log.replica_log import ReplicaLog
 
 __all__ = ["Truth", "read_truth"]
 
@@ -29,49 +31,88 @@ class Truth:
     """The log records that the checks join a history with; `caveats` name what makes them incomplete."""
 
     stored: list[LogRecord]
+    """The records that a consumer with read_committed can read."""
     truncated: list[TruncatedRecord]
     journal: Sequence[Event]
     caveats: tuple[str, ...] = ()
+    uncommitted: list[UncommittedRecord] = field(default_factory=list)
+    """The records of aborted and open transactions."""
 
 
+class UncommittedRecord(NamedTuple):
+    """A record of an `aborted` transaction, or of one that is still `open`."""
+
+    topic: str
+    partition: int
+    offset: int
+    value_id: int
+    state: str
+
+
+_INTERNAL: Final = "__"
 _JOURNAL_DROPPED: Final = "the journal has dropped {0} events: its limit_events is {1}"
 
 
-def read_truth(cluster: Cluster, topics: Iterable[TopicSpec]) -> Truth:
-    """Read every partition of the topics from its leader's log. Call it on the reactor's thread, after the run."""
+def read_truth(cluster: Cluster) -> Truth:
+    """Read every partition of the clients' topics from its leader's log; on the reactor's thread, after the run."""
     caveats: list[str] = []
     stored: list[LogRecord] = []
-    for topic in topics:
-        for partition in range(topic.partitions):
-            leader = cluster.leader_of(topic.name, partition)
+    uncommitted: list[UncommittedRecord] = []
+    for topic, partitions in cluster.partition_counts.items():
+        if topic.startswith(_INTERNAL):
+            continue
+        for partition in range(partitions):
+            name = f"{topic}-{partition}"
+            leader = cluster.leader_of(topic, partition)
             if leader is None:
-                caveats.append(f"{topic.name}-{partition} has no leader at the end")
+                caveats.append(f"{name} has no leader at the end")
                 continue
-            log = cluster.log_of(leader, topic.name, partition)
+            log = cluster.log_of(leader, topic, partition)
             if log is None:
-                caveats.append(f"{topic.name}-{partition} is not at its leader {leader} yet")
+                caveats.append(f"{name} is not at its leader {leader} yet")
                 continue
             if log.high_watermark < log.log_end_offset:
                 behind = log.log_end_offset - log.high_watermark
-                caveats.append(f"{topic.name}-{partition}: {behind} records above the high watermark at the end")
+                caveats.append(f"{name}: {behind} records above the high watermark at the end")
             if log.log_start_offset > 0:
-                caveats.append(f"{topic.name}-{partition} begins at {log.log_start_offset}: what was before is deleted")
+                caveats.append(f"{name} begins at {log.log_start_offset}: what was before is deleted")
             if log.first_dirty_offset is not None:
-                caveats.append(f"{topic.name}-{partition} is compacted up to {log.first_dirty_offset}")
-            stored += (
-                LogRecord(topic.name, partition, record.offset, value_id_of(record.value))
-                for batch in log.batches()
-                if not batch.is_control
-                for record in read_any(batch.data)
-            )
+                caveats.append(f"{name} is compacted up to {log.first_dirty_offset}")
+            committed, others = _read(log, topic, partition)
+            stored += committed
+            uncommitted += others
     if cluster.journal.dropped:
         caveats.append(_JOURNAL_DROPPED.format(cluster.journal.dropped, cluster.journal.limit_events))
     return Truth(
         stored=stored,
+        uncommitted=uncommitted,
         truncated=_truncated(cluster.journal),
         journal=cluster.journal.events,
         caveats=tuple(caveats),
     )
+
+
+def _read(log: ReplicaLog, topic: str, partition: int) -> tuple[list[LogRecord], list[UncommittedRecord]]:
+    """The records of a log: those of no transaction or a committed one, and the others."""
+    committed: list[LogRecord] = []
+    others: list[UncommittedRecord] = []
+    open_transactions: dict[int, list[LogRecord]] = {}
+    for batch in log.batches():
+        if batch.is_control:
+            records = open_transactions.pop(batch.producer_id, [])
+            if any(control_record_type(record) is ControlRecordType.COMMIT for record in read_any(batch.data)):
+                committed += records
+            else:
+                others += (UncommittedRecord(*record[:4], state="aborted") for record in records)
+            continue
+        target = open_transactions.setdefault(batch.producer_id, []) if batch.is_transactional else committed
+        target += (
+            LogRecord(topic, partition, record.offset, value_id_of(record.value)) for record in read_any(batch.data)
+        )
+    for records in open_transactions.values():
+        others += (UncommittedRecord(*record[:4], state="open") for record in records)
+    committed.sort(key=lambda record: record.offset)
+    return committed, others
 
 
 def _truncated(journal: Journal) -> list[TruncatedRecord]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from broker_scenarios.journal_view import JournalView
-    from broker_scenarios.promises import Allowance, Promises
+    from broker_scenarios.promises import Allowance, ClientPromises, Promises
 
 __all__ = [
     "COUNT_NAMES",
@@ -127,7 +127,7 @@ class RunVerdict:
     findings: list[Finding]
     crashes: list[str]
     records: list[RecordResult]
-    promises: Promises
+    promises: Promises | ClientPromises
     start_us: int
     end_us: int
 
@@ -171,7 +171,7 @@ def check_run(
     stored: Sequence[LogRecord] | None,
     truncated: Sequence[TruncatedRecord] = (),
     journal: JournalView | None = None,
-    promises: Promises,
+    promises: Promises | ClientPromises,
     engine: CheckEngine | None = None,
     caveats: Sequence[str] = (),
 ) -> RunVerdict:
@@ -188,7 +188,7 @@ def check_run(
         result = (engine or DirectEngine()).check(history, join_logs(stored, truncated))
         result.sort()
     start_us, end_us = _span(result.records)
-    explainer = Explainer(journal=journal, truncated=truncated, acks=promises.acks, start_us=start_us)
+    explainer = Explainer(journal=journal, truncated=truncated, acks_of=promises.acks_of, start_us=start_us)
     for finding in result.findings:
         explainer.explain(finding)
     crashes = [f"check {each.kind} crashed on {each.topic}-{each.partition}: {each.detail}" for each in result.crashes]
@@ -242,7 +242,7 @@ def _sum(parts: Iterable[Counts]) -> Counts:
     return total
 
 
-def _judge(findings: list[Finding], promises: Promises) -> tuple[list[JudgedKind], list[FindingGroup]]:
+def _judge(findings: list[Finding], promises: Promises | ClientPromises) -> tuple[list[JudgedKind], list[FindingGroup]]:
     judged = {kind: JudgedKind(kind=kind) for kind in FindingKind}
     groups: dict[tuple[object, ...], FindingGroup] = {}
     for finding in findings:

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import yaml
 
+from broker_client.consumer_options import consumer_options
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
-from broker_scenarios.expectations import CountRange, Expectation
-from broker_scenarios.language.schema import SCENARIO, parse_count
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
+from broker_scenarios.language.expected import expectation_of
+from broker_scenarios.language.schema import FLIP, SCENARIO
+from broker_scenarios.language.script_check import ScriptCheck
+from broker_scenarios.language.step_forms import parse_script
 from broker_scenarios.language.yaml_source import Mistake, ScenarioFileError, Source, read_source
-from broker_scenarios.verdict import Validity
 from broker_scenarios.workloads.keyed_load import LoadSpec, SizeShare
+from broker_sim.broker_configs import BrokerConfigs
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.errors import BrokerSimError
+from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.action import Need
 from broker_sim.faults.grammar import parse_rules
 from broker_sim.faults.rule import RuleError
@@ -28,14 +33,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from broker_scenarios.expectations import Expectation
     from broker_scenarios.language.yaml_source import KeyPath
     from broker_sim.faults.rule import Rule
 
 __all__ = ["Scenario", "load_scenario"]
 
 _DEADLINE_S: Final = 120.0
-_VERDICT: Final = "verdict"
-_ERRORS: Final = "errors"
+CONTROLLER_FIRST: Final = 3000
+"""The node id of the first of several controllers."""
 _SET_BY_THE_RUN: Final = ("bootstrap.servers", "client.id")
 _ANYWHERE: Final = {"bootstrap.servers": "127.0.0.1:9092"}
 """Stands for the cluster that is not there yet while a producer's configuration is checked."""
@@ -52,36 +58,87 @@ class Scenario:
     release: str
     seed: int
     brokers: int
+    controllers: int
     on_disk: bool
     broker_config: Mapping[str, str]
+    broker_defects: tuple[str, ...]
     topics: tuple[TopicSpec, ...]
-    load: LoadSpec
-    producer_config: Mapping[str, str]
+    clients: tuple[ClientGroup, ...]
     rules: tuple[Rule, ...]
     rule_texts: Mapping[str, str]
     """Each rule as the file states it, by name."""
     expectation: Expectation
     deadline_s: float
+    flip: Scenario | None = None
+    """The second run, which differs in what the file's `flip` states."""
+    why: str = ""
+    """In a flip: why the finding is gone."""
 
     @property
-    def loaded_topic(self) -> TopicSpec:
-        """The topic that the load goes to."""
-        return next(topic for topic in self.topics if topic.name == self.load.topic)
+    def records(self) -> int:
+        """How many records the loads send; scripts come on top."""
+        return sum(group.load.records for group in self.clients if group.load is not None)
+
+    @property
+    def only_load(self) -> ClientGroup:
+        """The one client group with a load, for a run that sends nothing else. Raises ScenarioError."""
+        if len(self.clients) == 1 and self.clients[0].load is not None:
+            return self.clients[0]
+        raise ScenarioError(f"{self.path}: --spark sends one `load`; the scripts of `clients` run without it")
+
+    def topic(self, name: str) -> TopicSpec:
+        """The topic of that name; one that the file does not declare has the brokers' defaults."""
+        return next((topic for topic in self.topics if topic.name == name), TopicSpec(name=name))
 
     def with_records(self, records: int) -> Scenario:
-        """Return the same scenario with another number of records."""
-        return replace(self, load=replace(self.load, records=records))
+        """Return the same scenario with another number of records in its load. Raises ScenarioError without one."""
+        loaded = [group for group in self.clients if group.load is not None]
+        if len(loaded) != 1:
+            raise ScenarioError(f"{self.path}: --records needs one load, there are {len(loaded)}")
+        [only] = loaded
+        assert only.load is not None, "it was chosen for its load"
+        changed = replace(only, load=replace(only.load, records=records))
+        flip = None if self.flip is None else self.flip.with_records(records)
+        return replace(self, clients=tuple(changed if each is only else each for each in self.clients), flip=flip)
+
+    def sides(self) -> tuple[Scenario, ...]:
+        """The scenario, and its flip if it has one."""
+        return (self,) if self.flip is None else (self, self.flip)
 
 
 def load_scenario(path: Path) -> Scenario:
     """Read and check a scenario file. Raises ScenarioError; with mistakes in the file, ScenarioFileError names each."""
     source = read_source(path)
+    name = path.name.removesuffix(".yaml").removesuffix(".yml")
+    flip_given = source.value.get("flip")
+    main = _checked(source if not isinstance(flip_given, dict) else source.without("flip"), path, name)
+    if not isinstance(flip_given, dict):
+        return main
+    mistakes = [
+        source.mistake(("flip", key), f"missing: {FLIP.keys[key].meaning}")
+        for key in FLIP.required
+        if key not in flip_given
+    ]
+    mistakes += [
+        source.mistake(("flip", key), f"unknown key; expected one of {', '.join(FLIP.keys)}{nearest(key, FLIP.keys)}")
+        for key in flip_given
+        if key not in FLIP.keys
+    ]
+    if mistakes:
+        raise ScenarioFileError(sorted(mistakes, key=_place))
+    why = flip_given["why"]
+    overlaid = source.overlaid("flip", whole=("expect",)).without("why")
+    other = _checked(overlaid, path, f"{name} (flip)")
+    return replace(main, flip=replace(other, why=str(why)))
+
+
+def _checked(source: Source, path: Path, name: str) -> Scenario:
     mistakes: list[Mistake] = []
     SCENARIO.check(source.value, (), lambda at, problem: mistakes.append(source.mistake(at, problem)))
     if mistakes:
         raise ScenarioFileError(sorted(mistakes, key=_place))
     reader = _Reader(source)
-    scenario = reader.scenario(path)
+    scenario = reader.scenario(path, name)
     if reader.mistakes:
         raise ScenarioFileError(sorted(reader.mistakes, key=_place))
     return scenario
@@ -93,7 +150,7 @@ def _place(mistake: Mistake) -> tuple[str, int, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Targets:
-    """The brokers and partitions of the file, against which its rules are checked. The one controller never fails."""
+    """The nodes and partitions of the file, against which its rules are checked. One controller never fails."""
 
     broker_ids: Sequence[int]
     partition_counts: dict[str, int]
@@ -101,11 +158,15 @@ class _Targets:
     controller_ids: Sequence[int] = ()
 
     @classmethod
-    def of(cls, brokers: int, topics: Iterable[TopicSpec], *, on_disk: bool) -> Self:
+    def of(cls, brokers: int, controllers: int, topics: Iterable[TopicSpec], *, on_disk: bool) -> Self:
         """Return the targets of a cluster with brokers 1 to `brokers`."""
-        counts = {topic.name: topic.partitions for topic in topics}
         lacking = set() if on_disk else {Need.DISK, Need.VIRTUAL_DISK}
-        return cls(broker_ids=range(1, brokers + 1), partition_counts=counts, capabilities=frozenset(Need) - lacking)
+        return cls(
+            broker_ids=range(1, brokers + 1),
+            partition_counts={topic.name: topic.partitions for topic in topics},
+            controller_ids=range(CONTROLLER_FIRST, CONTROLLER_FIRST + controllers) if controllers > 1 else (),
+            capabilities=frozenset(Need) - lacking,
+        )
 
 
 class _Reader:
@@ -119,31 +180,34 @@ class _Reader:
     def complain(self, path: KeyPath, problem: str) -> None:
         self.mistakes.append(self.source.mistake(path, problem))
 
-    def scenario(self, path: Path) -> Scenario:
+    def scenario(self, path: Path, name: str) -> Scenario:
         value = self.value
-        brokers = value["cluster"]["brokers"]
-        on_disk = value["cluster"].get("disk", "memory") == "virtual"
+        cluster = value["cluster"]
+        brokers, controllers = cluster["brokers"], cluster.get("controllers", 1)
+        on_disk = cluster.get("disk", "memory") == "virtual"
         release = value.get("release", DEFAULT_RELEASE)
-        broker_config = _texts(value["cluster"].get("config", {}))
-        producer_config = _texts(value.get("producer", {}))
-        topics = tuple(self.topic(name, spec, brokers) for name, spec in value["topics"].items())
-        self.check_configs(broker_config, producer_config, topics, release)
+        broker_config = _texts(cluster.get("config", {}))
+        topics = tuple(self.topic(topic, spec, brokers) for topic, spec in value["topics"].items())
+        self.check_cluster(broker_config, topics, release)
+        targets = _Targets.of(brokers, controllers, topics, on_disk=on_disk)
+        clients = self.clients(topics)
         return Scenario(
-            name=path.name.removesuffix(".yaml").removesuffix(".yml"),
+            name=name,
             path=path,
             title=value["title"],
             claim=value.get("claim", ""),
             release=release,
             seed=value.get("seed", 0),
             brokers=brokers,
+            controllers=controllers,
             on_disk=on_disk,
             broker_config=broker_config,
+            broker_defects=tuple(cluster.get("defects", ())),
             topics=topics,
-            load=self.load(value["load"], topics),
-            producer_config=producer_config,
-            rules=self.rules(value.get("rules", {}), _Targets.of(brokers, topics, on_disk=on_disk)),
-            rule_texts={name: _rule_text(rule) for name, rule in value.get("rules", {}).items()},
-            expectation=_expectation(value["expect"]),
+            clients=clients,
+            rules=self.rules(value.get("rules", {}), targets),
+            rule_texts={rule: _rule_text(text) for rule, text in value.get("rules", {}).items()},
+            expectation=expectation_of(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
         )
 
@@ -158,14 +222,65 @@ class _Reader:
             configs=_texts(spec.get("config", {})),
         )
 
-    def load(self, value: Mapping[str, Any], topics: tuple[TopicSpec, ...]) -> LoadSpec:
+    def clients(self, topics: tuple[TopicSpec, ...]) -> tuple[ClientGroup, ...]:
+        value = self.value
+        groups: list[ClientGroup] = []
+        if "load" in value:
+            config = _texts(value.get("producer", {}))
+            self.check_producer(("producer",), config)
+            load = self.load(value["load"], ("load",), topics)
+            groups.append(ClientGroup(name=SHORT_FORM, count=load.producers, producer=config, load=load))
+        elif "producer" in value:
+            self.complain(("producer",), "configures the producers of `load`, and there is no load")
+        groups += (self.client(name, spec, topics) for name, spec in value.get("clients", {}).items())
+        if not groups:
+            self.complain((), "expected `load` or `clients`: no client sends or reads")
+        names = [group.name for group in groups]
+        for group in groups:
+            check = ScriptCheck(group=group, topics=topics, clients=names, rules=list(value.get("rules", {})))
+            for path, problem in check.problems():
+                self.complain(("clients", group.name, "script", *path), problem)
+        return tuple(groups)
+
+    def client(self, name: str, spec: Mapping[str, Any], topics: tuple[TopicSpec, ...]) -> ClientGroup:
+        path = ("clients", name)
+        if name == SHORT_FORM and "load" in self.value:
+            self.complain(path, f"{SHORT_FORM!r} is the name of the clients of `load`; expected another")
+        producer = _texts(spec["producer"]) if "producer" in spec else None
+        consumer = _texts(spec["consumer"]) if "consumer" in spec else None
+        if producer is not None:
+            self.check_producer((*path, "producer"), producer)
+        if consumer is not None:
+            self.check_consumer((*path, "consumer"), consumer)
+        if producer is None and consumer is None:
+            self.complain(path, "expected `producer`, `consumer` or both, perhaps without configurations: {}")
+        if producer is None and "load" in spec:
+            self.complain((*path, "load"), "is sent by a producer: expected `producer` beside it")
+        if consumer is None and spec.get("final_polls"):
+            self.complain((*path, "final_polls"), "are made by a consumer: expected `consumer` beside it")
+        if "load" not in spec and "script" not in spec:
+            self.complain(path, "expected a `script` or a `load`")
+        count = spec.get("count", 1)
+        return ClientGroup(
+            name=name,
+            count=count,
+            producer=producer,
+            consumer=consumer,
+            script=parse_script(spec.get("script", [])),
+            load=self.load({"producers": count, **spec["load"]}, (*path, "load"), topics) if "load" in spec else None,
+            load_after_ms=spec.get("load", {}).get("after_ms", 0),
+            defects=tuple(spec.get("defects", ())),
+            final_polls=spec.get("final_polls", False),
+        )
+
+    def load(self, value: Mapping[str, Any], path: KeyPath, topics: tuple[TopicSpec, ...]) -> LoadSpec:
         names = [topic.name for topic in topics]
         if not names:
             self.complain(("topics",), "expected at least one topic to send to")
             names = ["none"]
         topic = value.get("topic", names[0])
         if topic not in names:
-            self.complain(("load", "topic"), f"no topic is named {topic!r}; the topics are {', '.join(names)}")
+            self.complain((*path, "topic"), f"no topic is named {topic!r}; the topics are {', '.join(names)}")
         sizes = value.get("sizes", [{"bytes": 100}])
         return LoadSpec(
             topic=topic,
@@ -191,37 +306,53 @@ class _Reader:
                 self.complain(("rules", rule.name, *error.path), error.problem)
         return rules
 
-    def check_configs(
-        self,
-        broker_config: Mapping[str, str],
-        producer_config: Mapping[str, str],
-        topics: tuple[TopicSpec, ...],
-        release: str,
-    ) -> None:
-        """Let broker, topic and producer check their own configurations, one name at a time where they can."""
+    def check_cluster(self, broker_config: Mapping[str, str], topics: tuple[TopicSpec, ...], release: str) -> None:
+        """Let brokers and topics check their own configurations, one name at a time where they can."""
         try:
             defaults = BrokerConfig.parse({}, release=release)
         except BrokerSimError as error:
             self.complain(("release",), str(error))
             return
-        self.attempt(("cluster", "config"), broker_config, lambda config: BrokerConfig.parse(config, release=release))
+        brokers = self.value["cluster"]["brokers"]
+        self.attempt(
+            ("cluster", "config"), broker_config, lambda config: BrokerConfigs(config, brokers=brokers, release=release)
+        )
+        for place, defect in enumerate(self.value["cluster"].get("defects", ())):
+            try:
+                BrokerConfigs({}, brokers=brokers, release=release, defects=[defect])
+            except BrokerSimError as error:
+                self.complain(("cluster", "defects", place), str(error))
         for topic in topics:
             self.attempt(
                 ("topics", topic.name, "config"), topic.configs, lambda config: TopicConfig.resolve(config, defaults)
             )
+
+    def check_producer(self, path: KeyPath, config: Mapping[str, str]) -> None:
+        """Let the producer check its configurations."""
+        if self.sets_nothing_of_the_run(path, config):
+            self.attempt(path, config, lambda config: ProducerConfig({**_ANYWHERE, **config}))
+
+    def check_consumer(self, path: KeyPath, config: Mapping[str, str]) -> None:
+        """Let the consumer check its configurations."""
+        if self.sets_nothing_of_the_run(path, config):
+            self.attempt(path, config, lambda config: consumer_options({**_ANYWHERE, **config}))
+
+    def sets_nothing_of_the_run(self, path: KeyPath, config: Mapping[str, str]) -> bool:
         for name in _SET_BY_THE_RUN:
-            if name in producer_config:
-                self.complain(("producer", name), "is set by the run itself")
-                return
-        self.attempt(("producer",), producer_config, lambda config: ProducerConfig({**_ANYWHERE, **config}))
+            if name in config:
+                self.complain((*path, name), "is set by the run itself")
+                return False
+        return True
 
     def attempt(self, path: KeyPath, config: Mapping[str, str], check: Callable[[Mapping[str, str]], object]) -> None:
         """Check a whole configuration, because names can conflict; report the mistake at the name in the error."""
         try:
             check(config)
         except (BrokerSimError, ProducerError) as error:
-            named = [name for name in config if name in str(error)]
-            self.complain((*path, max(named, key=len)) if named else path, str(error))
+            text = str(error)
+            named = [name for name in config if name in text]
+            first = min(named, key=lambda name: (text.index(name), -len(name)), default=None)
+            self.complain(path if first is None else (*path, first), text)
 
 
 def _texts(config: Mapping[str, str | float | bool]) -> dict[str, str]:
@@ -231,17 +362,3 @@ def _texts(config: Mapping[str, str | float | bool]) -> dict[str, str]:
 
 def _rule_text(rule: Mapping[str, Any]) -> str:
     return yaml.safe_dump(dict(rule), default_flow_style=True, sort_keys=False, width=10_000).strip()[1:-1]
-
-
-def _expectation(value: Mapping[str, Any]) -> Expectation:
-    verdict = value.get("verdict", Validity.VALID.value)
-    return Expectation(
-        validity=None if verdict == "any" else Validity(verdict),
-        counts={name: _range(count) for name, count in value.items() if name not in {_VERDICT, _ERRORS}},
-        errors={name: _range(count) for name, count in value.get(_ERRORS, {}).items()},
-    )
-
-
-def _range(written: int | str) -> CountRange:
-    at_least, at_most = parse_count(written)
-    return CountRange(at_least=at_least, at_most=at_most)

@@ -1,7 +1,8 @@
 """A YAML file as plain values, with the line and column of each key, and with the file that it is based on.
 
-A scenario may name a `base`: its mappings are laid over the base's, key by key, so that a flip of one setting is one
-line. Each value remembers the file and the line that it came from.
+A scenario may name a `base`: its mappings are laid over the base's, key by key, so that another setting is one line;
+the value null takes the base's key away. Its `flip` is laid over the file itself in the same way. Each value remembers
+the file and the line that it came from.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import yaml
 from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 __all__ = ["Mark", "Mistake", "ScenarioFileError", "Source", "read_source"]
@@ -83,6 +84,19 @@ class Source:
         """Return a mistake at a path."""
         return Mistake(mark=self.mark(path), path=path, problem=problem)
 
+    def without(self, key: str) -> Source:
+        """The same file without one of its first keys."""
+        return Source(self.file, {name: value for name, value in self.value.items() if name != key}, self.marks)
+
+    def overlaid(self, key: str, *, whole: Collection[str] = ()) -> Source:
+        """The same file with the mapping under one of its first keys laid over it; keys in `whole` are replaced."""
+        above = self.value[key]
+        below = {
+            name: value for name, value in self.without(key).value.items() if not (name in whole and name in above)
+        }
+        marks = {path[1:]: mark for path, mark in self.marks.items() if len(path) > 1 and path[0] == key}
+        return Source(self.file, _merge(below, above), self.marks | marks)
+
 
 def read_source(path: Path) -> Source:
     """Read a file and the files that it is based on. Raises ScenarioError or ScenarioFileError."""
@@ -112,6 +126,9 @@ def _read(path: Path, users: tuple[Path, ...]) -> Source:
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
+        if value is None and key in merged:
+            del merged[key]
+            continue
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
         merged[key] = _merge(merged[key], value) if both else value
     return merged

@@ -25,17 +25,19 @@ __all__ = ["run_with_spark"]
 
 def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_folder: Path | None) -> RunRecord:
     """Run and judge a scenario; its history is written as Parquet by Spark's tasks and read back by the checks."""
-    spark = start_session(task_slots=max(2, scenario.load.producers))
+    load = scenario.only_load.load
+    assert load is not None, "it was chosen for its load"
+    spark = start_session(task_slots=max(2, load.producers))
     kept = history_folder is not None
     folder = history_folder / f"{scenario.name}-{seed}" if history_folder else Path(mkdtemp(prefix="broker-sim-")) / "h"
 
     def send(spec: DriveSpec) -> Path:
-        load = load_frame(spark, scenario.load, seed)
-        drive(load, spec, producers=scenario.load.producers).write.mode("overwrite").parquet(str(folder))
+        frame = load_frame(spark, load, seed)
+        drive(frame, spec, producers=load.producers).write.mode("overwrite").parquet(str(folder))
         return folder
 
     try:
-        with load_progress(scenario.name, scenario.load.records) as progress:
+        with load_progress(scenario.name, load.records) as progress:
             evidence = run_over_tcp(scenario, seed, send, progress, sender=f"Spark {spark.version}")
         return judged(evidence, engine=SparkEngine(spark), reproduce=reproduce)
     finally:

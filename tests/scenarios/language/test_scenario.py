@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
@@ -10,9 +11,14 @@ import yaml
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.expectations import CountRange
+from broker_scenarios.language.kinds import Key, Keys
 from broker_scenarios.language.scenario import load_scenario
-from broker_scenarios.language.schema import json_schema
+from broker_scenarios.language.schema import FLIP, SCENARIO, json_schema
+from broker_scenarios.language.step_forms import STEPS
 from broker_scenarios.language.yaml_source import ScenarioFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 CATALOG = sorted((ROOT / "scenarios" / "catalog").rglob("*.yaml"))
@@ -73,14 +79,131 @@ def test_the_schema_takes_the_counts_that_a_scenario_takes(written: str, fits: b
     assert validator.is_valid({"lost": written}) is fits
 
 
-def test_a_flip_keeps_the_values_that_it_does_not_state() -> None:
+def test_a_file_keeps_the_values_of_its_base_that_it_does_not_state() -> None:
     base = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-1.yaml")
-    flip = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-all.yaml")
-    assert (base.producer_config["acks"], flip.producer_config["acks"]) == ("1", "all")
-    assert flip.load == base.load
-    assert flip.rules == base.rules
-    assert flip.expectation.counts["lost"] == CountRange(at_least=0, at_most=0)
-    assert flip.topics[0].configs["min.insync.replicas"] == "2"
+    other = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-all.yaml")
+    configs = [scenario.only_load.producer or {} for scenario in (base, other)]
+    assert [config["acks"] for config in configs] == ["1", "all"]
+    assert other.only_load.load == base.only_load.load
+    assert other.rules == base.rules
+    assert other.expectation.counts["lost"] == CountRange(at_least=0, at_most=0)
+    assert other.topics[0].configs["min.insync.replicas"] == "2"
+
+
+FLIPPED = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app: {producer: {acks: 1, linger.ms: 5}, script: [{send: 3}, flush, close]}
+rules:
+  lose: {select: {api: Produce, nth: 2}, phase: before_response, act: disconnect}
+  late: {select: {api: Produce}, phase: before_append, act: {delay_ms: 5}, optional: true}
+expect: {lost: 0, duplicate: 1}
+flip:
+  why: because
+  clients: {app: {producer: {acks: all, linger.ms: null}}}
+  rules: {lose: null}
+  expect: {duplicate: 0}
+"""
+
+
+def test_a_flip_is_the_file_with_its_changes_laid_over_it(tmp_path: Path) -> None:
+    main, flip = load_scenario(written(tmp_path, FLIPPED)).sides()
+    assert (main.clients[0].producer, flip.clients[0].producer) == ({"acks": "1", "linger.ms": "5"}, {"acks": "all"})
+    assert [rule.name for rule in main.rules] == ["lose", "late"]
+    assert [rule.name for rule in flip.rules] == ["late"]
+    assert list(flip.expectation.counts) == ["duplicate"], "an expectation is replaced, not merged"
+    assert (flip.name, flip.why, flip.seed) == ("case (flip)", "because", main.seed)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "problem"),
+    [
+        ("why: because", "whi: because", "flip.why: missing"),
+        ("why: because", "whi: because", "flip.whi: unknown key"),
+        ("rules: {lose: null}", "rules: {lose: {act: hodl}}", "13:18: rules.lose.act: 'hodl' is no action"),
+        ("acks: all", "ackz: all", "12:30: clients.app.producer.ackz"),
+    ],
+)
+def test_a_mistake_in_a_flip_is_named_where_it_is(tmp_path: Path, wrong: str, right: str, problem: str) -> None:
+    with pytest.raises(ScenarioFileError) as raised:
+        load_scenario(written(tmp_path, FLIPPED.strip().replace(wrong, right)))
+    assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("[{sned: 3}]", "script.0.sned: 'sned' is no step; expected one of send"),
+        ("[send]", "script.0: send needs a value, such as"),
+        ("[{send: 0}]", "script.0.send: expected a whole number from 1"),
+        ("[{send: {topik: orders}}]", "script.0.send.topik: unknown key"),
+        ("[{send: {topic: order}}]", "script.0: no topic is named 'order'; did you mean 'orders'?"),
+        ("[{poll: 1}]", "script.0: poll needs a consumer"),
+        ("[{copy: {to: orders, records: 1}}]", "script.0: copy needs a consumer"),
+        ("[{wait: {rule: los}}]", "script.0: no rule is named 'los'; did you mean 'lose'?"),
+        ("[{wait: {client: app}}]", "script.0: a client cannot wait for the end of its own script"),
+        (
+            "[{repeat: {times: 2, steps: [{assign: {orders: [1]}}]}}]",
+            "script.0.repeat.steps.0: assign needs a consumer",
+        ),
+        ("[{act: {kil: 1}}]", "script.0.act: 'kil' is no action"),
+        ("[{act: hold}]", "script.0.act: hold acts on a request"),
+        ("[{flush: 7}]", "script.0.flush: expected a mapping with timeout_ms"),
+        ("[{resend: all}]", "script.0.resend: expected one of failed, unknown, unconfirmed"),
+    ],
+)
+def test_a_mistake_in_a_script_is_named(tmp_path: Path, script: str, problem: str) -> None:
+    with pytest.raises(ScenarioFileError) as raised:
+        load_scenario(written(tmp_path, FLIPPED.strip().replace("[{send: 3}, flush, close]", script)))
+    assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("client", "problem"),
+    [
+        ("{script: [close]}", "clients.app: expected `producer`, `consumer` or both"),
+        ("{producer: {}}", "clients.app: expected a `script` or a `load`"),
+        ("{consumer: {}, load: {records: 1, rate_per_second: 1}}", "clients.app.load: is sent by a producer"),
+        ("{producer: {}, final_polls: true, script: [close]}", "clients.app.final_polls: are made by a consumer"),
+        ("{consumer: {group.di: g}, script: [close]}", "clients.app.consumer.group.di"),
+        ("{producer: {client.id: x}, script: [close]}", "clients.app.producer.client.id: is set by the run itself"),
+    ],
+)
+def test_a_mistake_in_a_client_is_named(tmp_path: Path, client: str, problem: str) -> None:
+    app = "{producer: {acks: 1, linger.ms: 5}, script: [{send: 3}, flush, close]}"
+    with pytest.raises(ScenarioFileError) as raised:
+        load_scenario(written(tmp_path, FLIPPED.strip().replace(app, client).partition("flip:")[0]))
+    assert problem in str(raised.value)
+
+
+def examples_of(keys: Keys, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Key]]:
+    """Every key below `keys`, with its path."""
+    for name, key in keys.keys.items():
+        yield (*path, name), key
+        below = getattr(key.kind, "value", key.kind)
+        if isinstance(below, Keys):
+            yield from examples_of(below, (*path, name))
+
+
+STEP_KEYS = [((word,), Key(form.kind, form.meaning, form.example)) for word, form in STEPS.items()]
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [each for each in [*examples_of(SCENARIO), *STEP_KEYS] if each[1].example is not None],
+    ids=lambda value: ".".join(value) if isinstance(value, tuple) and isinstance(value[0], str) else "",
+)
+def test_the_example_of_every_key_is_right(path: tuple[str, ...], key: Key) -> None:
+    mistakes: list[str] = []
+    kind = FLIP_EXAMPLE if path == ("flip",) else key.kind
+    kind.check(key.example, path, lambda at, problem: mistakes.append(f"{at}: {problem}"))
+    assert mistakes == []
+    assert key.meaning[0] != key.meaning[0].upper() or not key.meaning[0].isalpha() or key.meaning[1].isupper()
+
+
+FLIP_EXAMPLE = Keys(keys=FLIP.keys)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +212,7 @@ def test_a_flip_keeps_the_values_that_it_does_not_state() -> None:
         (
             "brokers: 1",
             "broker: 1",
-            "2:11: cluster.broker: unknown key; expected one of brokers, config, disk; did you",
+            "2:11: cluster.broker: unknown key; expected one of brokers, controllers, config, disk, defects; did",
         ),
         ("partitions: 1", "partitions: none", "topics.orders.partitions: expected a whole number from 1 to 10000"),
         ("records: 10", "record: 10", "load.record: unknown key"),

@@ -1,0 +1,204 @@
+"""One process of a client: a producer, a consumer or both, on a host of its own. It can crash and freeze."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_client.consumer_options import consumer_options
+from broker_client.core.network.client_core import ClientCore
+from broker_client.core.producer.producer_core import ProducerCore
+from broker_client.errors import ProducerError
+from broker_client.producer_config import ProducerConfig
+from broker_client.transaction_errors import TransactionAborted
+from broker_scenarios.history import EventType
+from broker_scenarios.sends import NOWHERE, Sends, class_of
+from broker_scenarios.workloads.values import value_bytes
+from protocol_specs.error_codes import ErrorCode
+from sim_runtime.deadlines import DeadlineExceeded, deadline
+from sim_runtime.process_reactor import ProcessReactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
+    from broker_client.core.consumer.consumer_core import ConsumerCore
+    from broker_scenarios.language.clients import ClientGroup
+    from broker_scenarios.playing.outbox import SentRecord
+    from broker_scenarios.playing.run_history import Operation
+    from broker_scenarios.playing.stage import Stage
+    from broker_scenarios.sends import DeliveredRecord
+
+__all__ = ["ClientProcess", "ProcessEnded", "UnknownEnd"]
+
+
+class ProcessEnded(ProducerError):
+    """The process of the client has ended before the call did."""
+
+    maybe_written = True
+
+
+class UnknownEnd(ProducerError):
+    """The end of the transaction is not known, and so is the fate of its records."""
+
+    maybe_written = True
+
+
+class ClientProcess:
+    """One lifetime of a client.
+
+    `ended_sends` counts the sends with an outcome. Within a transaction a send has the outcome of the transaction.
+    """
+
+    def __init__(
+        self, stage: Stage, group: ClientGroup, client_id: str, host: str, changes: Mapping[str, str] | None = None
+    ) -> None:
+        self._stage = stage
+        self.group: Final = group
+        self.number: Final = stage.history.new_process()
+        stage.groups[self.number] = group
+        self.reactor: Final = ProcessReactor(stage.reactor_of(host))
+        self.random: Final[Random] = stage.streams.stream(f"client {host}")
+        self.sends: Final = Sends(
+            stage.history.recorder, process=self.number, producer_id=self.number, now_us=stage.history.now_us
+        )
+        self.transaction: Operation | None = None
+        """The operation of the open transaction."""
+        self._in_transaction: list[Callable[[ProducerError | None], None]] = []
+        self._open: dict[int, Callable[[ProducerError], None]] = {}
+        servers = {"bootstrap.servers": stage.cluster.bootstrap_servers}
+        self.producer: ProducerCore | None = None
+        if group.producer is not None:
+            config = ProducerConfig({"client.id": client_id, **group.producer, **(changes or {}), **servers})
+            self.producer = ProducerCore(config, self.reactor, self.random, trace=stage.trace)
+        self.consumer: ConsumerCore | None = None
+        self._consumer_client: ClientCore | None = None
+        if group.consumer is not None:
+            self._start_consumer({"client.id": client_id, **group.consumer, **servers})
+
+    def _start_consumer(self, config: Mapping[str, Any]) -> None:
+        options = consumer_options(config)
+        self._consumer_client = ClientCore(
+            options.client,
+            self.reactor,
+            self.random,
+            by_subscription=True,
+            allow_auto_topic_creation=options.allow_auto_create_topics,
+        )
+        self.consumer = options.make_core(self._consumer_client)
+
+    # Sends
+
+    def send(self, record: SentRecord) -> None:
+        """Give the producer a record; its outcome comes to the record and to the history."""
+        assert self.producer is not None, "the check of scripts requires a producer"
+        completed = self.sends.invoke(
+            topic=record.topic, key=record.key, value_id=record.value_id, size_bytes=record.size_bytes
+        )
+        operation = self.transaction
+        mop: list[Any] = []
+        if operation is not None:
+            mop = ["send", f"{record.topic}-{record.partition}", record.value_id]
+            operation.mops.append(mop)
+        place = self.sends.invoked
+
+        def end(metadata: DeliveredRecord, error: ProducerError | None) -> None:
+            record.outcome = EventType.OK if error is None else class_of(error)
+            self._stage.history.outcomes[record.outcome.value] += 1
+            if error is not None:
+                self._stage.history.outcomes[_error_name(error)] += 1
+            completed(metadata, error)
+
+        def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
+            self._open.pop(place, None)
+            if operation is None:
+                end(metadata, error)
+                return
+            mop[1] = f"{record.topic}-{metadata.partition if metadata.partition >= 0 else record.partition}"
+            if error is None and metadata.offset >= 0:
+                operation.results.append(["send", mop[1], [metadata.offset, record.value_id]])
+            self._in_transaction.append(lambda outcome: end(metadata, outcome or error))
+            if operation.type is not None:
+                self._end_sends(operation.type)
+
+        self._open[place] = lambda error: delivered(NOWHERE, error)
+        try:
+            self.producer.send(
+                record.topic,
+                value_bytes(record.value_id, record.size_bytes),
+                record.key,
+                partition=record.partition,
+                headers=tuple((name, text.encode()) for name, text in record.headers.items()),
+                timestamp_ms=record.timestamp_ms,
+                on_delivery=delivered,
+            )
+        except ProducerError as error:
+            delivered(NOWHERE, error)
+
+    # Transactions
+
+    def begin(self) -> None:
+        """A transaction begins: the operation takes the sends and polls until its end."""
+        self.end_transaction(EventType.INFO)
+        self.transaction = self._stage.history.invoke(self.number, "txn", [])
+
+    def end_transaction(self, outcome: EventType, error: Exception | None = None) -> None:
+        """The open transaction, if there is one, has ended with this outcome."""
+        operation, self.transaction = self.transaction, None
+        if operation is None:
+            return
+        self._stage.history.complete(operation, outcome, operation.results, error)
+        self._end_sends(outcome)
+
+    def _end_sends(self, outcome: EventType) -> None:
+        sends, self._in_transaction = self._in_transaction, []
+        for end in sends:
+            if outcome is EventType.OK:
+                end(None)
+            elif outcome is EventType.FAIL:
+                end(TransactionAborted("the transaction of the record was aborted"))
+            else:
+                end(UnknownEnd("the end of the record's transaction is not known"))
+
+    # The end
+
+    def exit(self) -> None:
+        """End the program: what is buffered never leaves, and nothing is reported any more."""
+        self.reactor.crash()
+
+    def crash(self) -> None:
+        """Kill the process: what was open has an unknown outcome."""
+        self.reactor.crash()
+        self.end_transaction(EventType.INFO)
+        for end in list(self._open.values()):
+            end(ProcessEnded("the process was killed"))
+        self._open.clear()
+
+    async def finish(self, timeout_ms: float) -> None:
+        """Close at the end of the run, unless it has crashed; what goes wrong then is part of no script."""
+        if self.reactor.is_crashed:
+            return
+        self.reactor.resume()
+        closing = Deferred.fromCoroutine(self.close(timeout_ms))
+        with suppress(ProducerError, DeadlineExceeded):
+            await deadline(
+                self._stage.reactor, closing, 2 * timeout_ms + 1_000, awaited="the end of a client", option="deadline_s"
+            )
+        self.reactor.crash()
+
+    async def close(self, timeout_ms: float) -> None:
+        """Close in order, within the time-out."""
+        if self.producer is not None:
+            await self.producer.close(int(timeout_ms))
+        if self.consumer is not None and self._consumer_client is not None:
+            try:
+                await self.consumer.close(int(timeout_ms))
+            finally:
+                self._consumer_client.close()
+
+
+def _error_name(error: ProducerError) -> str:
+    code = error.error_code
+    return type(error).__name__ if code is ErrorCode.UNKNOWN_SERVER_ERROR else code.name

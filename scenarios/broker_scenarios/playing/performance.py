@@ -1,0 +1,92 @@
+"""The course of a run, on any reactor: clients under faults, then healing, final polls, rest, and the truth.
+
+As in TigerBeetle's simulator there are two phases: faults while the clients do their work; then held requests are
+released, dead brokers restart, and the cluster must come to rest. What is not at rest by the deadline is reported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.evidence import Evidence
+from broker_scenarios.playing.cast import Cast
+from broker_scenarios.playing.final_polls import poll_finally
+from broker_scenarios.settling import heal, settle, wait_for_due_rules
+from broker_scenarios.text_forms import clock, plural
+from broker_scenarios.truth import read_truth
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    from broker_scenarios.language.clients import ClientGroup
+    from broker_scenarios.playing.stage import Stage
+    from broker_scenarios.table import LoadProgress
+
+__all__ = ["perform"]
+
+_STEP_MS: Final = 50
+_CLOSE_MS: Final = 1_000
+
+
+async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress | None = None) -> Evidence:
+    """Run the scenario on a started cluster; returns its evidence. `time` names the kind of time."""
+    scenario, cluster, reactor = stage.scenario, stage.cluster, stage.reactor
+    began_s = reactor.seconds()
+    began_us = stage.history.now_us()
+    deadline_s = began_s + scenario.deadline_s
+    if scenario.records:
+        cluster.faults.expect(records=scenario.records)
+    cast = Cast(stage, seed)
+    for rule in scenario.rules:
+        cluster.faults.add(rule)
+    cast.start()
+    while (playing := cast.still_playing()) and reactor.seconds() < deadline_s:
+        await sleep(reactor, _STEP_MS)
+        if progress is not None:
+            progress.update(cast.completed)
+    if playing:
+        stage.problems.append(
+            f"{', '.join(playing[:5])} had not ended after {scenario.deadline_s:g} s, with "
+            f"{plural(cast.unfinished, 'record')} without an outcome (deadline_s)"
+        )
+    await wait_for_due_rules(cluster, within_s=max(0.0, deadline_s - reactor.seconds()))
+    reports = cluster.faults.reports()
+    healed_us = stage.history.now_us()
+    heal(cluster)
+    for player in cast:
+        if not player.process.reactor.is_crashed:
+            await player.process.finish(_CLOSE_MS)
+    problem = await settle(cluster, within_s=scenario.deadline_s)
+    for group in scenario.clients:
+        if group.final_polls and problem is None:
+            problem = await poll_finally(stage, group, within_s=scenario.deadline_s)
+    if problem is not None:
+        stage.problems.append(problem)
+    truth = read_truth(cluster)
+    return Evidence(
+        scenario=scenario,
+        seed=seed,
+        history=stage.history.recorder.drain(),
+        operations=stage.history,
+        groups=stage.groups,
+        truth=truth,
+        rules=reports,
+        healed_us=healed_us,
+        facts={
+            "seed": str(seed),
+            "release": scenario.release,
+            "brokers": str(scenario.brokers),
+            "clients": ", ".join(_described(group) for group in scenario.clients),
+            "time": f"{time}, {clock(stage.history.now_us() - began_us)} with settling",
+        },
+        problems=tuple(stage.problems),
+    )
+
+
+def _described(group: ClientGroup) -> str:
+    """`writer (2): 400 records at 200/s`, or the number of steps of the script."""
+    parts = []
+    if group.load is not None:
+        parts.append(f"{group.load.records:,} records at {group.load.rate_per_s:g}/s")
+    if group.script:
+        parts.append(plural(len(group.script), "step"))
+    return f"{group.name} ({group.count}): {' and '.join(parts)}"

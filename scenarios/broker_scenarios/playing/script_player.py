@@ -1,0 +1,318 @@
+"""Plays the script of one client, step after step. A call that fails is recorded, and the script goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from broker_client.errors import ProducerError
+from broker_scenarios.history import EventType
+from broker_scenarios.language import steps
+from broker_scenarios.language.step_forms import STEPS
+from broker_scenarios.playing.client_process import ClientProcess
+from broker_scenarios.playing.consumer_steps import ConsumerSteps
+from broker_scenarios.playing.copy_loop import copy
+from broker_scenarios.playing.outbox import Outbox, SentRecord
+from broker_scenarios.playing.waits import wait_for
+from sim_runtime.deadlines import DeadlineExceeded, deadline, sleep
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+
+    from broker_scenarios.language.clients import ClientGroup
+    from broker_scenarios.language.steps import Script, Step
+    from broker_scenarios.playing.stage import Stage
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["ScriptPlayer"]
+
+_EVERY_OUTCOME_MS: Final = 600_000
+"""How long a send with `wait` may wait for its outcome, in milliseconds: a producer gives it up long before."""
+
+
+class ScriptPlayer:
+    """One client of a group. `has_ended` is True when its script is over."""
+
+    def __init__(self, stage: Stage, group: ClientGroup, number: int) -> None:
+        self.stage = stage
+        self.group = group
+        self.client_id = group.client_id(number)
+        self.has_ended = False
+        self.outbox = Outbox()
+        self._commit_error: Exception | None = None
+        """What a commit failed with that no abort has followed yet."""
+        self._lifetime = 0
+        self._changes: Mapping[str, str] = {}
+        self._playing: Deferred[None] | None = None
+        self.process = self._new_process()
+        self.consumer_steps = ConsumerSteps(self)
+
+    @property
+    def unfinished(self) -> int:
+        """The sends without an outcome."""
+        return self.process.sends.invoked - self.process.sends.completed
+
+    def start(self) -> None:
+        """Play the script from its beginning."""
+        self.has_ended = False
+        self._playing = Deferred.fromCoroutine(self._play())
+        self._playing.addErrback(self._failed)
+
+    def kill(self) -> None:
+        """Kill the process in the middle of its script, as a rule does."""
+        self.process.crash()
+        playing, self._playing = self._playing, None
+        if playing is not None:
+            playing.cancel()
+        self.has_ended = True
+
+    def restart(self) -> None:
+        """Start a new process after a kill; it plays the script from its beginning."""
+        self._start_process()
+        self.start()
+
+    async def _play(self) -> None:
+        await self.play(self.group.script)
+        self.has_ended = True
+
+    def _failed(self, failure: Any) -> None:
+        if failure.check(CancelledError) is None:
+            self.stage.problems.append(f"client {self.client_id}: {failure.type.__name__}: {failure.getErrorMessage()}")
+        self.has_ended = True
+
+    async def play(self, script: Script) -> None:
+        """Play steps in order."""
+        for step in script:
+            await _STEPS[type(step)](self, step)
+
+    # Producer
+
+    async def send(self, step: steps.Send) -> None:
+        """Send records, one after another."""
+        for place in range(step.count):
+            if place and step.every_ms:
+                await self.sleep(step.every_ms)
+            record = SentRecord(
+                topic=step.topic or self.stage.scenario.topics[0].name,
+                value_id=self.stage.new_value_id(),
+                size_bytes=step.size_bytes,
+                partition=step.partition,
+                key=None if step.key is None else step.key.encode(),
+                timestamp_ms=step.timestamp_ms,
+                headers=step.headers,
+            )
+            self.send_record(record)
+            if step.wait:
+                await self._until_ended(record)
+
+    async def _until_ended(self, record: SentRecord) -> None:
+        waited_ms = 0.0
+        while record.outcome is None and waited_ms < _EVERY_OUTCOME_MS and self.process.transaction is None:
+            await self.sleep(1)
+            waited_ms += 1
+
+    def send_record(self, record: SentRecord) -> None:
+        """Give the producer a record and keep it."""
+        self.outbox.add(record)
+        self.process.send(record)
+
+    async def resend(self, step: steps.Resend) -> None:
+        """Send records of the outbox again."""
+        for record in self.outbox.of(step.which):
+            self.send_record(record)
+
+    async def flush(self, step: steps.Flush) -> None:
+        """Flush the producer."""
+        producer = self.process.producer
+        assert producer is not None, "the check of scripts requires a producer"
+        await self.call("flush", [], producer.flush(), step.timeout_ms)
+
+    async def init(self, _: steps.Init) -> None:
+        """Call init_transactions."""
+        await self.call("init", [], self._transactional(lambda calls: calls.init_transactions()))
+
+    async def begin(self, _: steps.Begin) -> None:
+        """Begin a transaction."""
+        self.begin_transaction()
+
+    async def commit(self, step: steps.Commit) -> None:
+        """Commit it."""
+        await self.commit_transaction(or_abort=step.or_abort)
+
+    async def abort(self, _: steps.Abort) -> None:
+        """Abort it."""
+        await self.abort_transaction()
+
+    def begin_transaction(self) -> bool:
+        """Begin a transaction; returns whether it has begun."""
+        assert self.process.producer is not None, "the check of scripts requires a producer"
+        try:
+            self.process.producer.transactional.begin_transaction()
+        except ProducerError as error:
+            operation = self.stage.history.invoke(self.process.number, "begin", [])
+            self.stage.history.complete(operation, EventType.FAIL, None, error)
+            return False
+        self.process.begin()
+        return True
+
+    async def commit_transaction(self, *, or_abort: bool) -> bool:
+        """Commit; returns whether the commit succeeded. With `or_abort` an abort follows a commit that did not.
+
+        A transaction whose commit failed has an unknown end, until an abort of it succeeds.
+        """
+        self._commit_error = await self._end(lambda calls: calls.commit_transaction())
+        if self._commit_error is None:
+            self.process.end_transaction(EventType.OK)
+            return True
+        if or_abort:
+            await self.abort_transaction()
+        return False
+
+    async def abort_transaction(self) -> None:
+        """Abort the transaction."""
+        error = await self._end(lambda calls: calls.abort_transaction())
+        self.process.end_transaction(EventType.FAIL if error is None else EventType.INFO, error or self._commit_error)
+        self._commit_error = None
+
+    async def _end(self, end: Callable[[Any], Coroutine[Any, Any, None]]) -> Exception | None:
+        """End the transaction; returns the error of the call."""
+        try:
+            await self.within(self._transactional(end), _EVERY_OUTCOME_MS, "the end of the transaction")
+        except (ProducerError, DeadlineExceeded) as error:
+            return error
+        return None
+
+    async def _transactional(self, call: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+        assert self.process.producer is not None, "the check of scripts requires a producer"
+        await call(self.process.producer.transactional)
+
+    # The process
+
+    async def close(self, step: steps.Close) -> None:
+        """Close the client in order."""
+        timeout_ms = step.timeout_ms
+        await self.call("close", [], self.process.close(timeout_ms), timeout_ms + 30_000)
+
+    async def exit(self, _: steps.Exit) -> None:
+        """End the program as it is."""
+        self.process.exit()
+
+    async def crash(self, _: steps.Crash) -> None:
+        """Kill the process."""
+        operation = self.stage.history.invoke(self.process.number, "crash", [])
+        self.process.crash()
+        self.stage.history.complete(operation, EventType.INFO)
+
+    async def restart_step(self, step: steps.Restart) -> None:
+        """Go on with a new process."""
+        self.process.crash()
+        self._changes = {**self._changes, **step.config}
+        left = self.outbox.unconfirmed() if step.outbox else []
+        self._start_process()
+        for record in left:
+            self.send_record(record)
+
+    def _start_process(self) -> None:
+        self._lifetime += 1
+        self.process = self._new_process()
+        self.consumer_steps = ConsumerSteps(self)
+
+    def _new_process(self) -> ClientProcess:
+        host = self.client_id if self._lifetime == 0 else f"{self.client_id}-process-{self._lifetime + 1}"
+        return ClientProcess(self.stage, self.group, self.client_id, host, self._changes)
+
+    # The run
+
+    async def wait(self, step: steps.Wait) -> None:
+        """Wait; what does not come in time is a problem of the run."""
+        problem = await wait_for(self.stage, self.reactor, step)
+        if problem is not None:
+            self.stage.problems.append(f"client {self.client_id}: {problem}")
+
+    async def act(self, step: steps.Act) -> None:
+        """Act on the cluster."""
+        self.stage.act(self.client_id, step.act)
+
+    async def repeat(self, step: steps.Repeat) -> None:
+        """Play steps several times."""
+        for _ in range(step.times):
+            began_s = self.reactor.seconds()
+            await self.play(step.steps)
+            left_ms = step.every_ms - (self.reactor.seconds() - began_s) * 1000
+            if left_ms > 0:
+                await self.sleep(left_ms)
+
+    async def copy(self, step: steps.Copy) -> None:
+        """Consume, transform and produce."""
+        await copy(self, step)
+
+    # Helpers of all steps
+
+    async def sleep(self, ms: float) -> None:
+        """The application does nothing for a time."""
+        await sleep(self.reactor, ms)
+
+    @property
+    def reactor(self) -> IReactor:
+        """The time of the application: that of its process, which may be frozen, or the run's between two processes."""
+        return self.stage.reactor if self.process.reactor.is_crashed else self.process.reactor
+
+    async def call(
+        self, f: str, mops: list[list[Any]], call: Awaitable[Any], timeout_ms: float = _EVERY_OUTCOME_MS
+    ) -> bool:
+        """Make a call and record it; returns whether it succeeded."""
+        history = self.stage.history
+        operation = history.invoke(self.process.number, f, mops, group=self.group_id)
+        try:
+            await self.within(call, timeout_ms, f"the call {f}")
+        except (ProducerError, DeadlineExceeded) as error:
+            history.complete(operation, EventType.INFO, None, error)
+            return False
+        history.complete(operation, EventType.OK)
+        return True
+
+    async def within(self, call: Awaitable[Any], timeout_ms: float, awaited: str) -> Any:
+        """Wait for a call. Raises DeadlineExceeded."""
+        made = Deferred.fromCoroutine(_awaited(call))
+        return await deadline(
+            self.stage.reactor, made, timeout_ms, awaited=f"{awaited} of client {self.client_id}", option="timeout_ms"
+        )
+
+    @property
+    def group_id(self) -> str | None:
+        """The consumer group."""
+        return None if self.group.consumer is None else self.group.consumer.get("group.id")
+
+
+async def _awaited(call: Awaitable[Any]) -> Any:
+    return await call
+
+
+_STEPS: Final[Mapping[type[Step], Callable[[ScriptPlayer, Any], Awaitable[None]]]] = {
+    steps.Send: ScriptPlayer.send,
+    steps.Resend: ScriptPlayer.resend,
+    steps.Flush: ScriptPlayer.flush,
+    steps.Init: ScriptPlayer.init,
+    steps.Begin: ScriptPlayer.begin,
+    steps.Commit: ScriptPlayer.commit,
+    steps.Abort: ScriptPlayer.abort,
+    steps.Close: ScriptPlayer.close,
+    steps.Exit: ScriptPlayer.exit,
+    steps.Crash: ScriptPlayer.crash,
+    steps.Restart: ScriptPlayer.restart_step,
+    steps.Wait: ScriptPlayer.wait,
+    steps.Act: ScriptPlayer.act,
+    steps.Repeat: ScriptPlayer.repeat,
+    steps.Copy: ScriptPlayer.copy,
+    steps.SendOffsets: lambda player, step: player.consumer_steps.send_offsets(step),
+    steps.Assign: lambda player, step: player.consumer_steps.assign(step),
+    steps.Subscribe: lambda player, step: player.consumer_steps.subscribe(step),
+    steps.Unsubscribe: lambda player, step: player.consumer_steps.unsubscribe(step),
+    steps.Seek: lambda player, step: player.consumer_steps.seek(step),
+    steps.Poll: lambda player, step: player.consumer_steps.poll(step),
+    steps.CommitOffsets: lambda player, step: player.consumer_steps.commit(step),
+}
+assert {step.__name__ for step in _STEPS} == {
+    "".join(part.capitalize() for part in word.split("_")) for word in STEPS
+}, "each step of the language can be played"

@@ -1,0 +1,64 @@
+"""The stage of a run: what its clients share. Virtual time and real sockets differ here alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.faults.grammar import parse_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from broker_client.core.producer.trace import Trace
+    from broker_scenarios.language.clients import ClientGroup
+    from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.playing.run_history import RunHistory
+    from broker_sim.cluster import Cluster
+    from sim_runtime.interfaces import IReactor
+    from sim_runtime.random_streams import RandomStreams
+
+__all__ = ["SCRIPT_VALUES_FIRST", "Stage"]
+
+SCRIPT_VALUES_FIRST: Final = 1 << 40
+"""The first id of a value that a script sends: ids below are those of loads."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    """The cluster of a run, its time and chance, and the history that its clients write."""
+
+    scenario: Scenario
+    cluster: Cluster
+    reactor: IReactor
+    reactor_of: Callable[[str], IReactor]
+    """The reactor of the host with a name; a host is the home of one process."""
+    streams: RandomStreams
+    history: RunHistory
+    trace: Trace | None = None
+    problems: list[str] = field(default_factory=list)
+    """The reasons why the run did not go as its scripts state."""
+    groups: dict[int, ClientGroup] = field(default_factory=dict)
+    """The client group of each process."""
+    ended: set[str] = field(default_factory=set)
+    """The client groups whose scripts and loads are over."""
+    _acts: Iterator[int] = field(default_factory=lambda: count(1))
+    _value_ids: Iterator[int] = field(default_factory=lambda: count(SCRIPT_VALUES_FIRST))
+
+    def new_value_id(self) -> int:
+        """The id of the next value of a script."""
+        return next(self._value_ids)
+
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions a topic has now."""
+        return self.cluster.partition_counts[topic]
+
+    def has_ended(self, group: str) -> bool:
+        """Return True if the scripts and loads of a client group are over."""
+        return group in self.ended
+
+    def act(self, client_id: str, act: object) -> None:
+        """Do to the cluster what a rule's act does, now."""
+        rule = parse_rule({"name": f"{client_id} acts ({next(self._acts)})", "act": act})
+        self.cluster.faults.add(rule)

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.scenarios.playing.runs import play, play_scenario, scenario_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 2, replication_factor: 1}}
+clients:
+  app: {producer: CONFIG, script: SCRIPT}
+rules: RULES
+expect: EXPECT
+deadline_s: 300
+"""
+
+
+def one(
+    script: str, *, config: str = "{linger.ms: 0}", rules: str = "{}", expect: str = "{verdict: any}", flip: str = ""
+) -> str:
+    filled = (("CONFIG", config), ("SCRIPT", script), ("RULES", rules), ("EXPECT", expect))
+    text = ONE
+    for name, value in filled:
+        text = text.replace(name, value)
+    return text + flip
+
+
+def test_a_lost_response_is_a_second_copy_and_the_flip_has_none(tmp_path: Path) -> None:
+    text = one(
+        "[{send: {count: 3, wait: true}}, flush, close]",
+        config="{enable.idempotence: false, linger.ms: 0}",
+        rules="{lose: {select: {api: Produce, nth: 2}, phase: before_response, act: disconnect}}",
+        expect="{duplicate: 1, lost: 0, outcome: {ok: 3, fail: 0, info: 0, open: 0}}",
+        flip="flip: {why: w, clients: {app: {producer: {enable.idempotence: true}}}, expect: {duplicate: 0}}\n",
+    )
+    for side in scenario_of(tmp_path, text).sides():
+        assert play_scenario(side).run.judgement.misses == ()
+
+
+def test_records_go_where_the_script_sends_them(tmp_path: Path) -> None:
+    send = (
+        "{partition: 1, key: a, count: 2, timestamp_ms: 1700000000000, headers: {h: x}, size_bytes: 50, every_ms: 20}"
+    )
+    played = play(tmp_path, one(f"[{{send: {send}}}, {{send: {{partition: 0}}}}, flush, close]"))
+    stored = played.evidence.truth.stored
+    assert sorted((each.partition, each.offset) for each in stored) == [(0, 0), (1, 0), (1, 1)]
+    oks = [event for event in played.evidence.history if event.type == "ok"]
+    assert [event.timestamp_ms for event in oks if event.partition == 1] == [1_700_000_000_000] * 2
+    invokes = [event for event in played.evidence.history if event.type == "invoke"]
+    assert invokes[1].time_us - invokes[0].time_us == 20_000
+
+
+HOLD = "{hold: {select: {api: Produce}, phase: after_append, act: hold}}"
+
+
+def test_a_crash_leaves_outcomes_unknown_and_a_restart_with_outbox_sends_again(tmp_path: Path) -> None:
+    script = "[{send: 2}, {wait: {rule: hold}}, crash, {wait: 50}, {restart: {outbox: true}}, flush, close]"
+    rules = HOLD.replace("act: hold", "act: hold, times: 1")
+    played = play(tmp_path, one(script, rules=rules, expect="{duplicate: 2, outcome: {ok: 2, info: 2}}"))
+    assert played.run.judgement.misses == ()
+    assert played.run.verdict.groups[0].cause == "application-resend"
+    assert sorted(played.evidence.groups) == [0, 1], "the new process has a number of its own"
+
+
+def test_a_program_that_exits_leaves_its_buffer_unsent_and_unreported(tmp_path: Path) -> None:
+    played = play(tmp_path, one("[{send: 3}, exit]", config="{linger.ms: 1000}", expect="{unresolved: 3}"))
+    assert played.evidence.truth.stored == []
+    assert played.run.verdict.found("unresolved") == 3
+
+
+def test_an_application_sends_again_what_timed_out(tmp_path: Path) -> None:
+    config = "{linger.ms: 0, request.timeout.ms: 500, delivery.timeout.ms: 1000, retries: 0}"
+    script = "[{send: 1}, flush, {resend: unknown}, flush, close]"
+    rules = HOLD.replace("act: hold", "act: hold, times: 1, until: {after: hold, delay_ms: 3000}")
+    played = play(tmp_path, one(script, config=config, rules=rules))
+    assert played.history.outcomes["info"] == 1
+    assert played.history.outcomes["REQUEST_TIMED_OUT"] == 1
+    assert played.run.verdict.counts.duplicated == 1
+
+
+def test_a_step_that_takes_too_long_is_recorded_and_the_script_goes_on(tmp_path: Path) -> None:
+    rules = HOLD.replace("act: hold", "act: hold, until: {after: hold, delay_ms: 5000}")
+    played = play(tmp_path, one("[{send: 1}, {flush: {timeout_ms: 100}}, {send: 1}, flush, close]", rules=rules))
+    assert [(each.type, each.error) for each in played.operations("flush")] == [
+        ("info", "DeadlineExceeded"),
+        ("ok", None),
+    ]
+    assert played.history.outcomes["ok"] == 2
+
+
+def test_a_script_waits_for_rules_times_records_and_events(tmp_path: Path) -> None:
+    script = (
+        "[{send: 1}, {wait: {acked: 1}}, {wait: {event: {kind: BatchAppended, topic: orders}}}, "
+        "{wait: {ms: 100}}, {send: 1}, flush, close]"
+    )
+    played = play(tmp_path, one(script))
+    invokes = [event.time_us for event in played.evidence.history if event.type == "invoke"]
+    assert invokes[1] - invokes[0] >= 100_000
+    late = play(tmp_path, one("[{wait: {acked: 5, timeout_ms: 200}}, close]"))
+    assert late.run.judgement.misses == ("client app: waited 200 ms for 5 acknowledged records (timeout_ms)",)
+
+
+def test_a_client_waits_for_the_end_of_another(tmp_path: Path) -> None:
+    text = one("[{wait: {client: first}}, {send: 1}, flush, close]").replace(
+        "clients:", "clients:\n  first: {producer: {}, script: [{wait: 300}, {send: 1}, flush, close]}"
+    )
+    played = play(tmp_path, text)
+    invokes = [(event.process, event.time_us) for event in played.evidence.history if event.type == "invoke"]
+    assert [process for process, _ in invokes] == [0, 1]
+
+
+def test_a_load_and_a_script_run_side_by_side(tmp_path: Path) -> None:
+    text = one("[{repeat: {times: 3, every_ms: 50, steps: [{send: 1}]}}, flush, close]").replace(
+        "clients:",
+        "clients:\n  bulk: {count: 2, producer: {}, load: {records: 40, rate_per_second: 400, after_ms: 20}}",
+    )
+    played = play(tmp_path, text)
+    assert played.history.outcomes["ok"] == 43
+    assert len({record.value_id for record in played.evidence.truth.stored}) == 43
+
+
+def test_an_act_of_a_script_is_that_of_a_rule(tmp_path: Path) -> None:
+    acts = "{act: {kill: leader of orders-0}}, {wait: 2000}, {act: {restart: 1}}"
+    text = one(f"[{{send: 1}}, flush, {acts}, {{send: 1}}, flush, close]", expect="{lost: 0, outcome: {ok: 2}}")
+    assert play(tmp_path, text).run.judgement.misses == ()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_file_and_seed_give_the_same_run(tmp_path: Path, seed: int) -> None:
+    text = one("[{send: {count: 5, every_ms: 3}}, crash, {restart: {outbox: true}}, flush, close]")
+    digests = {play(tmp_path, text, seed).evidence.facts["digest"] for _ in range(2)}
+    assert len(digests) == 1
+
+
+def test_an_unexpected_outcome_is_a_miss_that_shows_all(tmp_path: Path) -> None:
+    played = play(tmp_path, one("[{send: 2}, flush, close]", expect="{outcome: {ok: 3}}"))
+    assert played.run.judgement.misses == ("2 sends ended with ok, expected exactly 3 (there were {'ok': 2})",)
