@@ -73,6 +73,15 @@ from broker_client.core.admin.topics import (
     TopicListing,
     TopicPartitionInfo,
 )
+from broker_client.core.admin.transactions import (
+    NO_DURATION,
+    AbortTransactionSpec,
+    FencedProducer,
+    ProducerState,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerClosed
 from broker_client.isolation_levels import IsolationLevel
@@ -87,6 +96,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HIGH_WATERMARK",
+    "NO_DURATION",
+    "AbortTransactionSpec",
     "Admin",
     "AlterConfigOp",
     "ClassicGroupDescription",
@@ -104,6 +115,7 @@ __all__ = [
     "FeatureMetadata",
     "FeatureUpdate",
     "FeatureUpgradeType",
+    "FencedProducer",
     "GroupListing",
     "GroupState",
     "GroupType",
@@ -116,6 +128,7 @@ __all__ = [
     "NewTopic",
     "OffsetSpec",
     "PartitionReassignment",
+    "ProducerState",
     "QuorumInfo",
     "QuorumReplica",
     "QuotaEntity",
@@ -135,6 +148,9 @@ __all__ = [
     "TopicListing",
     "TopicPartitionInfo",
     "TopicPartitionReplica",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
     "VersionLevels",
 ]
 
@@ -382,6 +398,58 @@ class Admin:
     def delete_share_group_offsets(self, group_id: str, topics: Sequence[str]) -> None:
         """Delete the start offsets of topics of a share group that has no members; from 4.1 on."""
         self._call(lambda: self._admin.delete_share_group_offsets(group_id, topics))
+
+    # Transactions
+
+    def describe_transactions(self, transactional_ids: Sequence[str]) -> dict[str, TransactionDescription]:
+        """Return transactional ids by name: state, producer, partitions; from 3.0 on.
+
+        An id that no coordinator has fails with TransactionalIdNotFound.
+        """
+        return self._call(lambda: self._admin.describe_transactions(transactional_ids))
+
+    def list_transactions(
+        self,
+        *,
+        states: Sequence[TransactionState] = (),
+        producer_ids: Sequence[int] = (),
+        duration_ms: int = NO_DURATION,
+        transactional_id_pattern: str | None = None,
+    ) -> dict[str, TransactionListing]:
+        """Return the transactional ids of all brokers, sorted, or those that match all of these; from 3.0 on.
+
+        Brokers select transactions that are open for longer than `duration_ms` from 3.8 on, and ids by a regular
+        expression (RE2) for the whole id from 4.1 on. Failed items are broker ids.
+        """
+        return self._call(
+            lambda: self._admin.list_transactions(
+                states=states,
+                producer_ids=producer_ids,
+                duration_ms=duration_ms,
+                transactional_id_pattern=transactional_id_pattern,
+            )
+        )
+
+    def describe_producers(
+        self, partitions: Sequence[TopicPartition], *, broker_id: int | None = None
+    ) -> dict[TopicPartition, tuple[ProducerState, ...]]:
+        """Return the producers that the leaders of partitions remember, or a replica on `broker_id`; from 2.8 on."""
+        return self._call(lambda: self._admin.describe_producers(partitions, broker_id=broker_id))
+
+    def abort_transaction(self, spec: AbortTransactionSpec) -> None:
+        """Abort a hanging transaction in one partition: write an abort marker to its leader; from 0.11 on.
+
+        The coordinator is not involved. A marker with an old epoch fails with InvalidProducerEpoch or
+        TransactionCoordinatorFenced.
+        """
+        self._call(lambda: self._admin.abort_transaction(spec))
+
+    def fence_producers(self, transactional_ids: Sequence[str]) -> dict[str, FencedProducer]:
+        """Fence the producers of transactional ids, and abort their open transactions; from 0.11 on.
+
+        An id gets a new epoch and `request.timeout.ms` as transaction time-out, and is created if it does not exist.
+        """
+        return self._call(lambda: self._admin.fence_producers(transactional_ids))
 
     # Leaders, replicas, log directories
 

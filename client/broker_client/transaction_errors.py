@@ -1,4 +1,4 @@
-"""The errors of transactional producers, beyond those of every producer.
+"""The errors of transactional producers, beyond those of every producer, and of the admin calls for transactions.
 
 After a fatal error (ProducerFenced, and all others that set the state FATAL_ERROR) the producer must be closed. After
 an abortable error `abort_transaction` makes the producer ready for the next transaction. The next transactional call
@@ -20,10 +20,14 @@ __all__ = [
     "ProducerFenced",
     "TransactionAbortable",
     "TransactionAborted",
+    "TransactionCoordinatorFenced",
     "TransactionInError",
     "TransactionTimeout",
+    "TransactionalIdAuthorizationFailed",
+    "TransactionalIdNotFound",
     "topics_authorization_failed",
     "transaction_error_of",
+    "transactional_id_error",
 ]
 
 
@@ -47,6 +51,29 @@ class TransactionAbortable(BrokerError):
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(ErrorCode.TRANSACTION_ABORTABLE, message or "the transaction can only be aborted")
+
+
+class TransactionalIdAuthorizationFailed(BrokerError):
+    """The client is not authorized to use the transactional id. Mirrors TransactionalIdAuthorizationException."""
+
+    def __init__(self, message: str | None = None) -> None:
+        text = message or "not authorized to use the transactional id"
+        super().__init__(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
+
+
+class TransactionalIdNotFound(BrokerError):
+    """The coordinator has no state of the transactional id. Mirrors TransactionalIdNotFoundException."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, message or "the transactional id does not exist")
+
+
+class TransactionCoordinatorFenced(BrokerError):
+    """A coordinator with a newer epoch has written a marker. Mirrors TransactionCoordinatorFencedException."""
+
+    def __init__(self, message: str | None = None) -> None:
+        text = message or "the active coordinator has a newer epoch"
+        super().__init__(ErrorCode.TRANSACTION_COORDINATOR_FENCED, text)
 
 
 class TransactionAborted(ProducerError):
@@ -75,6 +102,9 @@ _CLASSES: Final[Mapping[ErrorCode, type[BrokerError]]] = {
     ErrorCode.PRODUCER_FENCED: ProducerFenced,
     ErrorCode.INVALID_PRODUCER_EPOCH: InvalidProducerEpoch,
     ErrorCode.TRANSACTION_ABORTABLE: TransactionAbortable,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationFailed,
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: TransactionalIdNotFound,
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED: TransactionCoordinatorFenced,
 }
 
 
@@ -82,6 +112,11 @@ def transaction_error_of(error_code: ErrorCode, message: str | None = None) -> P
     """Return the error for a coordinator's error code."""
     known = _CLASSES.get(error_code)
     return error_of(error_code, message) if known is None else known(message)  # type: ignore[arg-type]
+
+
+def transactional_id_error(error_code: ErrorCode, transactional_id: str, message: str | None = None) -> ProducerError:
+    """Return the error for a code that a coordinator returns for a transactional id, which the text names."""
+    return transaction_error_of(error_code, message or f"transactional id {transactional_id!r}")
 
 
 def topics_authorization_failed(topics: Iterable[str]) -> ProducerError:

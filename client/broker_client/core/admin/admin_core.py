@@ -18,6 +18,7 @@ from broker_client.core.admin.share_group_offsets import ShareGroupOffsetCalls
 from broker_client.core.admin.streams_groups import StreamsGroupCalls
 from broker_client.core.admin.topic_partitions import TopicPartitionCalls
 from broker_client.core.admin.topics import NewTopic
+from broker_client.core.admin.transactions import TransactionCalls
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.errors import BrokerError, ProducerTimeout, error_of
 from protocol_specs.error_codes import ErrorCode
@@ -45,6 +46,7 @@ class AdminCore(
     GroupOffsetCalls,
     ShareGroupOffsetCalls,
     StreamsGroupCalls,
+    TransactionCalls,
 ):
     """Call everything on the reactor's thread."""
 

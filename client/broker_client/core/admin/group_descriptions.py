@@ -23,7 +23,7 @@ from protocol_specs.messages.share_group_describe import ShareGroupDescribeReque
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from broker_client.core.admin.group_coordinators import CoordinatorRoute
+    from broker_client.core.admin.coordinators import CoordinatorRoute
     from broker_client.core.network.cluster import Node
     from protocol_specs.message import Message
     from protocol_specs.messages.consumer_group_describe import Assignment

@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.logger import Logger
 
 from broker_client.core.admin.calls import AdminCalls, ItemCall, OneItemPerRequest, Outcomes
-from broker_client.core.admin.group_coordinators import (
-    COORDINATOR_RETRIED,
-    by_group,
-    of_group,
-    take_code,
-)
+from broker_client.core.admin.coordinators import COORDINATOR_RETRIED
+from broker_client.core.admin.group_coordinators import by_group, of_group, take_code
 from broker_client.core.groups.committed_offsets import BY_GROUP_FROM, committed_offset, offset_fetch_request
 from broker_client.core.groups.consumer_protocol import partitions_by_topic
 from broker_client.core.groups.offset_commits import offset_commit_request

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_client.core.admin.all_brokers import all_broker_ids
 from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin.group_coordinators import by_group, take_code
-from broker_client.core.admin.routes import BrokerRoute
+from broker_client.core.admin.routes import BROKER
 from broker_client.errors import UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
@@ -20,7 +21,6 @@ from protocol_specs.messages.list_groups import ListGroupsRequest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_client.core.network.client_core import ClientCore
     from protocol_specs.messages.list_groups import ListedGroup, ListGroupsResponse
 
 __all__ = ["GroupCalls", "GroupListing", "GroupState", "GroupType"]
@@ -88,7 +88,6 @@ class GroupCalls:
     """Call everything on the reactor's thread."""
 
     _calls: AdminCalls
-    _core: ClientCore
 
     async def list_groups(
         self,
@@ -123,10 +122,8 @@ class GroupCalls:
             groups = [_listing(one) for one in response.groups]
             outcomes.take(broker_id, response.error_code, None, groups, retried=_LISTING_RETRIED)
 
-        cluster = await self._core.cluster_with([], refresh=True)
-        route: BrokerRoute[int] = BrokerRoute(lambda broker_id: broker_id)
-        call = ItemCall(kind=ListGroupsRequest, route=route, build=build, take=take)
-        by_broker = await self._calls.settle(sorted(cluster.nodes), call)
+        call = ItemCall(kind=ListGroupsRequest, route=BROKER, build=build, take=take)
+        by_broker = await self._calls.settle(await all_broker_ids(self._calls), call)
         found = {one.group_id: one for groups in by_broker.values() for one in groups}
         return {
             group_id: found[group_id]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
-from broker_client.core.admin.routes import BrokerRoute
+from broker_client.core.admin.routes import BROKER, BrokerRoute
 from broker_client.errors import ProducerError, error_of
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -57,15 +57,10 @@ class LogDirDescription:
     is_cordoned: bool
 
 
-def _itself(broker_id: int) -> int:
-    return broker_id
-
-
 def _broker_of(replica: TopicPartitionReplica) -> int:
     return replica.broker_id
 
 
-_BY_ID: Final = BrokerRoute(_itself)
 _BY_REPLICA: Final = BrokerRoute(_broker_of)
 
 
@@ -86,7 +81,7 @@ class LogDirCalls:
 
         call = ItemCall(
             kind=DescribeLogDirsRequest,
-            route=_BY_ID,
+            route=BROKER,
             build=lambda *_: DescribeLogDirsRequest(topics=None),
             take=take,
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_client.core.network.metadata import Metadata
     from broker_client.records import TopicPartition
 
-__all__ = ["ANY", "CONTROLLER", "LEADER", "BrokerRoute", "Route"]
+__all__ = ["ANY", "BROKER", "CONTROLLER", "LEADER", "BrokerRoute", "Route"]
 
 _FINAL: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
@@ -112,6 +112,12 @@ class _LeaderRoute(_MetadataRoute):
         return error
 
 
+def _itself(broker_id: int) -> int:
+    return broker_id
+
+
 ANY: Final = _AnyRoute()
+BROKER: Final = BrokerRoute(_itself)
+"""The route of a call whose items are broker ids."""
 CONTROLLER: Final = _ControllerRoute()
 LEADER: Final = _LeaderRoute()

@@ -17,13 +17,17 @@ from broker_client.core.admin.records import HIGH_WATERMARK, OffsetSpec
 from broker_client.core.admin.replicas import ElectionType
 from broker_client.core.admin.routes import BrokerRoute
 from broker_client.core.admin.topics import NewPartitions, NewTopic
+from broker_client.core.admin.transactions import TransactionState
 from broker_client.core.network.client_core import ClientCore, ClientOptions
 from broker_client.core.network.cluster import Cluster as Snapshot
 from broker_client.core.network.cluster import Node
 from broker_client.core.network.network_client import NetworkClientConfig
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import BrokerError, ConnectionFailed, ProducerError, ProducerTimeout, UnsupportedVersion
+from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.faults.grammar import parse_rule
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 
@@ -34,6 +38,10 @@ if TYPE_CHECKING:
 
 KEY: Final = TopicPartition("t", 0)
 QUICK: Final = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+TRANSACTIONS: Final = {
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    "transaction.state.log.num.partitions": "2",
+}
 RETRIED: Final = (ErrorCode.NOT_CONTROLLER,)
 Response = dict[str, ErrorCode] | ProducerError
 
@@ -157,7 +165,7 @@ class Room:
             streams=world.streams,
             topics=[TopicSpec.parse("t:1:3")],
             release=release,
-            config={"zookeeper.session.timeout.ms": "2000"} if release.startswith("0.") else QUICK,
+            config={"zookeeper.session.timeout.ms": "2000"} if release.startswith("0.") else QUICK | TRANSACTIONS,
             host=lambda broker: f"b{broker}",
             broker_reactor=lambda broker: world.network.host(f"b{broker}"),
         )
@@ -172,6 +180,15 @@ class Room:
             world.streams.stream("admin"),
         )
         self.admin = AdminCore(self.core)
+
+    def open_transaction(self, transactional_id: str, host: str) -> ProducerCore:
+        """Return a producer on a host of its own, in a transaction with one record."""
+        config = ProducerConfig(bootstrap_servers=self.cluster.bootstrap_servers, transactional_id=transactional_id)
+        producer = ProducerCore(config, self.world.network.host(host), self.world.streams.stream(host))
+        self.world.run_until(producer.transactional.init_transactions())
+        producer.transactional.begin_transaction()
+        self.world.run_until(producer.send("t", b"open").as_deferred())
+        return producer
 
     def close(self) -> None:
         self.core.close()
@@ -301,3 +318,44 @@ def test_a_partition_without_leader_is_named_when_the_time_is_over(world: World,
     assert failed.value.done[KEY].offset == 0
     with pytest.raises(ProducerTimeout, match="broker 9 is not among the brokers 1, 2, 3"):
         world.run_until(room.admin.describe_log_dirs([9]), deadline_ms=90_000)
+
+
+def test_producers_are_fenced_while_markers_are_held_and_the_coordinator_moves(world: World) -> None:
+    room = Room(world, "4.3.1")
+    admin = room.admin
+    producer = room.open_transaction("payments", "shop")
+    (before,) = world.run_until(admin.describe_producers([KEY]))[KEY]
+    assert before.current_transaction_start_offset == 0
+    described = world.run_until(admin.describe_transactions(["payments"]))["payments"]
+    assert (described.state, described.topic_partitions) == (TransactionState.ONGOING, (KEY,))
+    room.cluster.faults.add(
+        parse_rule({"name": "late", "select": {"api": "WriteTxnMarkers", "replica": "any"}, "act": "hold"})
+    )
+    fencing = Deferred.fromCoroutine(admin.fence_producers(["payments"]))
+    world.run_for(ms=500)
+    assert not fencing.called  # CONCURRENT_TRANSACTIONS until the marker is written
+    room.cluster.kill(described.coordinator_id)
+    room.cluster.faults.remove("late")
+    fenced = world.run_until(fencing)["payments"]
+    assert (fenced.producer_id, fenced.producer_epoch > before.producer_epoch) == (before.producer_id, True)
+    (after,) = world.run_until(admin.describe_producers([KEY]))[KEY]
+    assert (after.current_transaction_start_offset, after.coordinator_epoch) == (None, 1)
+    moved = world.run_until(admin.describe_transactions(["payments"]))["payments"]
+    assert (moved.state, moved.topic_partitions) == (TransactionState.EMPTY, ())
+    assert moved.coordinator_id != described.coordinator_id
+    assert world.run_until(admin.list_transactions(states=[TransactionState.ONGOING])) == {}
+    with pytest.raises(ProducerError, match=r"PRODUCER_FENCED|INVALID_PRODUCER_EPOCH"):
+        world.run_until(producer.send("t", b"late").as_deferred())
+    producer.close(0)
+    room.close()
+
+
+def test_lists_of_all_brokers_do_not_wait_for_the_metadata(world: World) -> None:
+    room = Room(world, "4.3.1")
+    world.run_until(room.admin.list_transactions())
+    began_us = world.reactor.now_us
+    for _ in range(10):
+        world.run_until(room.admin.list_transactions())
+        world.run_until(room.admin.list_groups())
+    assert world.reactor.now_us - began_us < 100_000
+    room.close()

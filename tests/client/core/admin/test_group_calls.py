@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from twisted.internet.defer import Deferred, fail, succeed
 
 from broker_client.admin_errors import ItemsFailed
 from broker_client.consumer_errors import GroupAuthorizationFailed
 from broker_client.consumer_groups import OffsetAndMetadata
-from broker_client.core.admin.admin_core import AdminCore
 from broker_client.core.admin.groups import GroupState, GroupType
 from broker_client.core.admin.share_group_offsets import SharePartitionOffset
 from broker_client.core.groups.consumer_protocol import Assignment, encoded_assignment
-from broker_client.core.network.client_core import ClientOptions
-from broker_client.core.network.cluster import Cluster, Node
-from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.errors import ConnectionFailed, ProducerError, ProducerTimeout, UnsupportedVersion
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -31,7 +26,6 @@ from protocol_specs.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 )
-from protocol_specs.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from protocol_specs.messages.leave_group import LeaveGroupResponse, MemberResponse
 from protocol_specs.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol_specs.messages.offset_commit import (
@@ -48,9 +42,10 @@ from protocol_specs.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from tests.client.core.admin.scripted_nodes import NODES, ScriptedNodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from sim_runtime.world import World
 
@@ -60,62 +55,6 @@ MOVED: Final = ErrorCode.NOT_COORDINATOR
 LOADING: Final = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 ABSENT: Final = ErrorCode.GROUP_ID_NOT_FOUND
 REFUSED: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
-NODES: Final = {1: Node(1, "h", 1), 2: Node(2, "h", 2)}
-
-
-class _Metadata:
-    cluster = Cluster(nodes=NODES)
-
-
-class ScriptedNodes:
-    """Two nodes. The coordinator of a group is the number at the end of its id."""
-
-    def __init__(self, world: World, versions: Mapping[str, int] | None = None) -> None:
-        self.reactor = world.reactor
-        self.random = world.streams.stream("admin")
-        self.options = ClientOptions(
-            bootstrap_servers=(), network=NetworkClientConfig(client_id="a"), default_api_timeout_ms=5_000
-        )
-        self.metadata = _Metadata()
-        self.requests: list[tuple[str, int | None, Any]] = []
-        self.scripts: dict[str, Callable[[Any], Any]] = {"FindCoordinator": self._found}
-        self.coordinator_codes: list[ErrorCode] = []
-        self._versions = versions or {}
-        self._world = world
-
-    def run(self, call: Callable[[AdminCore], Any]) -> Any:
-        """Run one call of the admin client."""
-        return self._world.run_until(call(AdminCore(self)), deadline_ms=20_000)  # type: ignore[arg-type]
-
-    def names(self) -> list[tuple[str, int | None]]:
-        """The requests so far, each with the node that it went to."""
-        return [(name, node_id) for name, node_id, _ in self.requests]
-
-    async def cluster_with(self, topics: object, *, refresh: bool, timeout_ms: int = 0) -> Cluster:
-        del topics, refresh, timeout_ms
-        return self.metadata.cluster
-
-    def request(
-        self, kind: Any, build: Callable[[int], Any], *, node_id: int | None, highest_version: int | None, **_: Any
-    ) -> Deferred[Any]:
-        newest = kind.VERSIONS.highest if highest_version is None else highest_version
-        try:
-            request = build(self._versions.get(kind.NAME, newest))
-        except UnsupportedVersion as error:
-            return fail(error)
-        self.requests.append((kind.NAME, node_id, request))
-        response = self.scripts[kind.NAME](request)
-        return fail(response) if isinstance(response, ProducerError) else succeed(response)
-
-    def _found(self, request: Any) -> FindCoordinatorResponse:
-        code = self.coordinator_codes.pop(0) if self.coordinator_codes else ErrorCode.NONE
-        found = [
-            Coordinator(key=key, node_id=int(key[-1]), host="h", port=1, error_code=code, error_message=None)
-            for key in request.coordinator_keys
-        ]
-        if found:
-            return FindCoordinatorResponse(coordinators=found)
-        return FindCoordinatorResponse(node_id=int(request.key[-1]), host="h", port=1, error_code=code)
 
 
 @pytest.fixture
@@ -208,8 +147,8 @@ def test_groups_of_all_brokers_are_listed(world: World) -> None:
         ("a", GroupState.UNKNOWN, GroupType.CLASSIC, True),
         ("z", GroupState.STABLE, GroupType.SHARE, False),
     ]
-    assert nodes.names() == [("ListGroups", 1), ("ListGroups", 2), ("ListGroups", 2)]
-    assert (nodes.requests[0][2].states_filter, nodes.requests[0][2].types_filter) == (["Stable"], ["Share"])
+    assert nodes.names() == [("Metadata", None), ("ListGroups", 1), ("ListGroups", 2), ("ListGroups", 2)]
+    assert (nodes.requests[1][2].states_filter, nodes.requests[1][2].types_filter) == (["Stable"], ["Share"])
 
 
 def test_old_brokers_list_classic_groups_without_a_filter_of_types(world: World) -> None:
