@@ -35,12 +35,12 @@ from protocol_specs import uuids
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from broker_sim.cluster_admin import ClusterAdmin
     from broker_sim.cluster_data import ClusterData
     from broker_sim.cluster_input import ConfigInput, TopicsInput
     from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.controller_server import ControllerServer
     from broker_sim.defects.defect import Defect
-    from broker_sim.faults.action import Need
     from broker_sim.links.link import Link
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metadata.metadata_image import MetadataImage
@@ -289,11 +289,11 @@ class Cluster:
     # State.
 
     @property
-    def capabilities(self) -> frozenset[Need]:
-        """The parts that actions of fault rules can need."""
-        from broker_sim.cluster_capabilities import capabilities_of
+    def admin(self) -> ClusterAdmin:
+        """The verbs of an administrator."""
+        from broker_sim.cluster_admin import ClusterAdmin
 
-        return capabilities_of(self)
+        return ClusterAdmin(self)
 
     @property
     def bootstrap_servers(self) -> str:

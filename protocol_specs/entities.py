@@ -23,6 +23,7 @@ __all__ = [
     "groups_of",
     "members_of",
     "named_values",
+    "struct_of",
     "structs_with",
 ]
 
@@ -111,7 +112,7 @@ def _plan(cls: type[Struct], is_wanted: Callable[[Field], bool]) -> _Plan:
         if is_wanted(field):
             wanted.append(field.name)
             continue
-        element = _struct_of(field)
+        element = struct_of(field)
         if element is not None and any(_plan(element, is_wanted)):
             structs.append(field.name)
     return tuple(wanted), tuple(structs)
@@ -123,11 +124,12 @@ def _struct_plan(cls: type[Struct], entities: frozenset[str]) -> tuple[bool, tup
     structs = [
         field.name
         for field in cls.FIELDS
-        if (element := _struct_of(field)) is not None and any(_struct_plan(element, entities))  # type: ignore[arg-type]
+        if (element := struct_of(field)) is not None and any(_struct_plan(element, entities))  # type: ignore[arg-type]
     ]
     return any(field.entity in entities for field in cls.FIELDS), tuple(structs)
 
 
-def _struct_of(field: Field) -> type[Struct] | None:
+def struct_of(field: Field) -> type[Struct] | None:
+    """Return the class of the structs that a field has, None for a field of other values."""
     inner = field.type.element if isinstance(field.type, Array) else field.type
     return inner if isinstance(inner, type) and issubclass(inner, Struct) else None

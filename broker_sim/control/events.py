@@ -397,7 +397,7 @@ class GroupMemberAssigned(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
-class GroupRequestRefused(Event):
+class GroupRequestRefused(TrafficEvent):
     """A member's request is refused: it is fenced, unknown, or of another generation."""
 
     group_id: str
@@ -499,6 +499,8 @@ class RuleFired(Event):
     topic: str | None = None
     partition: int | None = None
     request_id: int = -1
+    decisions: str = ""
+    """The draws of the rule since it fired last: `when.delay_ms 120.5, act.delay_ms@1 7.25`."""
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)

@@ -47,10 +47,10 @@ ROW_COLUMNS: Final = (
 
 
 class Journal:
-    """Events in order. `full` is true if traffic events are kept: their makers check it first.
+    """Events in order. `full` is true if traffic events are made: they are kept, or a fault rule counts them.
 
-    `wants_batches` is true if events of batches (BatchAppended, ProduceCompleted, ...) are made: they are kept, or a
-    fault rule counts them.
+    `wants_batches` is true if events of batches (BatchAppended, ProduceCompleted, ...) are made. Makers of events check
+    these two first.
     """
 
     def __init__(
@@ -76,6 +76,10 @@ class Journal:
         self._subscribers: tuple[Callable[[Event], None], ...] = ()
         self.sink: Callable[[int, Event], None] | None = None
         """Receives each event with its number, before any subscriber can cause another one: a file."""
+
+    def make_traffic(self) -> None:
+        """Have traffic events made, for subscribers, also if the journal does not keep them."""
+        self.full = self.wants_batches = True
 
     def append(self, event: Event) -> None:
         """Keep one event and call the subscribers, in the order of their subscription.

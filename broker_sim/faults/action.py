@@ -69,6 +69,8 @@ class Action:
     on_cluster: ClassVar[bool] = False
     on_controllers: ClassVar[bool] = False
     """True if the broker of the action may be a controller."""
+    decides: ClassVar[bool] = False
+    """True if the action decides the outcome of a request, which one rule alone can do."""
     phases: ClassVar[tuple[Phase, ...]] = ON_REQUESTS
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from broker_sim.faults.rule import NoEffect, OneOf, Range
+from broker_sim.faults.rule import NoEffect, OneOf, Range, RuleError
+from broker_sim.faults.rule_targets import RuleTargets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -14,9 +15,18 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IReactorTime
 
     from broker_sim.control.journal import Journal
-    from broker_sim.faults.action import Need
     from broker_sim.faults.interception import FaultPoint
     from broker_sim.faults.rule import BrokerRef, Drawable
+
+
+class AdminTarget(RuleTargets, Protocol):
+    """The verbs of an administrator of a cluster."""
+
+    def replicas_of(self, topic: str, partition: int) -> Sequence[int]:
+        """Return the replicas of a partition, the preferred one first. Raises BrokerSimError for an unknown one."""
+
+    def state_partition(self, kind: str, key: str) -> tuple[str, int]:
+        """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
 
 
 class FaultTarget(Protocol):
@@ -55,8 +65,8 @@ class FaultTarget(Protocol):
         """Shut a broker down in order."""
 
     @property
-    def capabilities(self) -> Collection[Need]:
-        """The parts that actions can need."""
+    def admin(self) -> AdminTarget:
+        """The verbs of an administrator."""
 
     def lose_power(self, broker_id: int) -> None:
         """Kill a broker and lose its unflushed data."""
@@ -85,24 +95,67 @@ class FaultTarget(Protocol):
         """Return the leader of a partition, None when it has none."""
 
 
+class ClientTarget(Protocol):
+    """The clients of a run, by their names in the scenario."""
+
+    @property
+    def client_names(self) -> Sequence[str]:
+        """The names of all clients."""
+
+    def pause_client(self, name: str) -> object:
+        """Stop the process of a client: its timers stand still, its sockets accept bytes, nothing is sent."""
+
+    def resume_client(self, name: str) -> object:
+        """Continue a paused client."""
+
+    def kill_client(self, name: str) -> object:
+        """End a client at once, as SIGKILL does: its buffer is lost, its connections are reset."""
+
+    def restart_client(self, name: str) -> object:
+        """Start a client that was killed again, from the beginning of its script or load."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
-    """One firing of one rule: the argument of `Action.fire`."""
+class Resolver:
+    """Finds the node behind a reference in a rule."""
 
     cluster: FaultTarget
-    reactor: IReactorTime
     point: FaultPoint | None
-    resolve: Callable[[BrokerRef], int]
-    """Returns the node behind a reference; raises RuleError when there is none now."""
+    victim_of: Callable[[str], int | None]
+    """Returns the broker that the rule of this name has killed or stopped; raises RuleError for an unknown rule."""
+    draw: Callable[[str, Range | OneOf], float]
+    """Draws a number by its name."""
+
+    def resolve(self, broker: BrokerRef, name: str = "broker") -> int:
+        """Return the node behind a reference; raises RuleError when there is none now. `name` is that of a draw."""
+        return broker if isinstance(broker, int) else broker.resolve(self, name)
+
+    def draw_broker(self, candidates: Sequence[int], name: str, wanted: str) -> int:
+        """Return one of some brokers that runs. Raises RuleError when none does."""
+        running = tuple(each for each in candidates if self.cluster.is_running(each))
+        if not running:
+            raise RuleError((name,), f"no {wanted} is running")
+        return int(self.draw(name, OneOf(running)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing(Resolver):
+    """One firing of one rule: the argument of `Action.fire`."""
+
+    clients: ClientTarget | None
+    """The clients of the run, for actions that need them."""
+    reactor: IReactorTime
+    ends: bool
+    """True if the rule has an `until`: an effect that lasts ends there."""
     hold: Callable[[], Deferred[None]]
     """Returns a Deferred that fires when the rule is released."""
-    draw: Callable[[str, Range | OneOf], float]
-    """Draws a number of the action by its name."""
     record_victim: Callable[[int], None]
     """Remembers the broker that was killed or stopped, for `killed by RULE`."""
     soon: Callable[[Callable[[], object]], None]
     """Calls a function in the next loop iteration, never while the triggering request is served. An error of it, also
     a late one of a Deferred that it returns, becomes the problem of the rule."""
+    at_end: Callable[[Callable[[], object]], None]
+    """Calls a function when the rule closes, by its `until` or at the end of the run."""
     report_problem: Callable[[str], None]
     """Reports why the rule could not do its work, for an action that finds out after it has fired."""
 

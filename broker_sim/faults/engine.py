@@ -6,8 +6,9 @@ clock and draws from a random stream per rule, so that a virtual run repeats its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
@@ -16,21 +17,25 @@ from twisted.python.failure import Failure
 
 from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.action_context import Firing
-from broker_sim.faults.interception import Phase
-from broker_sim.faults.progress import Progress
-from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, NoEffect, RuleError, Self
+from broker_sim.faults.action_context import Firing, Resolver
+from broker_sim.faults.gates import Waiting
+from broker_sim.faults.interception import Outcome, Phase
+from broker_sim.faults.progress import ROUNDING_S, Progress
+from broker_sim.faults.rule import NoEffect, RuleError
+from broker_sim.faults.rule_state import Decisions, RuleState, Status
+from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from random import Random
+    from collections.abc import Callable, Mapping, Sequence
 
     from twisted.internet.interfaces import IReactorTime
 
     from broker_sim.control.events import Event
-    from broker_sim.faults.action_context import FaultTarget
+    from broker_sim.faults.action_context import ClientTarget, FaultTarget
+    from broker_sim.faults.gates import Gate
     from broker_sim.faults.interception import FaultPoint, Interception
-    from broker_sim.faults.rule import BrokerRef, DrawnGate, Rule
+    from broker_sim.faults.rule import Rule
+    from broker_sim.faults.rule_state import Decision
     from broker_sim.faults.slow_disks import SlowDisks
     from protocol_specs.api_key import ApiKey
     from sim_runtime.random_streams import RandomStreams
@@ -53,50 +58,9 @@ class RuleReport:
     matched: int
     optional: bool
     problem: str | None
-
-
-class _RuleState:
-    __slots__ = (
-        "broker",
-        "due",
-        "error",
-        "fired",
-        "held",
-        "matched",
-        "near",
-        "near_text",
-        "open",
-        "opened",
-        "random",
-        "rule",
-        "victim",
-        "waiting",
-    )
-
-    def __init__(self, rule: Rule, random: Random) -> None:
-        self.rule = rule
-        self.random = random
-        self.open = False
-        self.opened = False
-        self.due = False
-        self.broker: int | None = None
-        self.fired = 0
-        self.matched = 0
-        self.near = -1
-        self.near_text: str | None = None
-        self.victim: int | None = None
-        self.held: list[Deferred[None]] = []
-        self.waiting = 0
-        self.error: str | None = None
-
-    def wait_ended(self, result: None) -> None:
-        """Count a request that waits no longer: a callback of its wait."""
-        self.waiting -= 1
-        return result
-
-    def miss(self, fitted: int, text: str) -> None:
-        if fitted > self.near:
-            self.near, self.near_text = fitted, text
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    """The draws of the rule by name, for `FaultEngine.replay`: `when.delay_ms`, `act.delay_ms@2` of the second firing,
+    and `share`, the numbers of the requests that it has selected."""
 
 
 class FaultEngine:
@@ -109,18 +73,42 @@ class FaultEngine:
         self._cluster = cluster
         self._reactor = reactor
         self._streams = streams
-        self._rules: dict[str, _RuleState] = {}
-        self._waiting: list[tuple[DrawnGate, _RuleState, bool]] = []
-        self._by_phase: dict[Phase, list[_RuleState]] = {}
+        self._rules: dict[str, RuleState] = {}
+        self._added = 0
+        self._waiting: list[tuple[Waiting, RuleState, bool]] = []
+        """The gates that are not reached, each with its rule, and True for a `when`."""
+        self._event_gates: list[Waiting] = []
+        self._by_phase: dict[Phase, list[RuleState]] = {}
         self._held = 0
+        self._replayed: Mapping[str, Mapping[str, Decision]] = {}
+        self.clients: ClientTarget | None = None
+        """The clients of the run, None where no run has any."""
         self.slow_disks: SlowDisks | None = None
         """The slow log directories, None until the first one."""
         cluster.journal.subscribe(self._count_event)
+
+    # The run around the rules.
 
     def expect(self, *, records: int) -> None:
         """Set the number of records of the load, which `acked_share` is a share of."""
         self.progress.expected_records = records
         self._check_gates()
+
+    def start_load(self) -> None:
+        """Note that the load begins now: `at_ms` counts from here."""
+        self.progress.load_start_s = self._reactor.seconds()
+        for gate, _, _ in self._waiting:
+            self._check_at(gate)
+
+    def replay(self, decisions: Mapping[str, Mapping[str, Decision]]) -> None:
+        """Use these draws, by rule and name as `RuleReport.decisions` has them, for the rules that are added later."""
+        self._replayed = decisions
+
+    def control_clients(self, clients: ClientTarget) -> None:
+        """Let rules pause, end and restart the clients of a run."""
+        self.clients = clients
+
+    # Rules.
 
     def add(self, rule: Rule) -> None:
         """Add a rule; without `when` it opens at once.
@@ -135,26 +123,36 @@ class FaultEngine:
         if rule.name in self._rules:
             raise RuleError(("name",), f"{rule.name!r} is the name of an earlier rule")
         check_parts(rule)
-        check_targets(rule, self._cluster)
-        if any(gate is not None and gate.counts_batches for gate in (rule.when, rule.until)):
-            self._cluster.journal.wants_batches = True
-        state = _RuleState(rule, self._streams.stream(f"fault rule {rule.name}"))
+        check_targets(rule, self._cluster.admin)
+        for gate in (rule.when, rule.until):
+            if gate is not None:
+                self._make_events_of(gate)
+        random = self._streams.stream(f"fault rule {rule.name}")
+        self._added += 1
+        state = RuleState(rule, self._added, Decisions(random, self._replayed.get(rule.name, {})))
         self._rules[rule.name] = state
         if rule.when is None:
             self._open(state)
         else:
-            self._waiting.append((rule.when.drawn(state.random), state, True))
-            self._check_gates()
+            self._wait_for_gate(rule.when, state, opens=True)
+
+    def _make_events_of(self, gate: Gate) -> None:
+        """Have the events made that a gate counts, also where the journal does not keep them."""
+        journal = self._cluster.journal
+        if gate.counts_batches:
+            journal.wants_batches = True
+        if gate.event is not None and gate.event.is_traffic and not journal.full:
+            journal.make_traffic()
+            self.changed()
 
     def free_name(self) -> str:
         """Return the first of `rule-1`, `rule-2`, ... that no rule has."""
         return next(name for number in count(1) if (name := f"rule-{number}") not in self._rules)
 
     def remove(self, name: str) -> RuleReport:
-        """Close a rule, release what it holds, and forget it. Raises RuleError for an unknown name."""
+        """Close a rule, release what it holds, end its effects, and forget it. Raises RuleError for an unknown name."""
         state = self._state(name)
         self._close(state)
-        self._waiting = [entry for entry in self._waiting if entry[1] is not state]
         del self._rules[name]
         return self._report(state)
 
@@ -170,6 +168,26 @@ class FaultEngine:
         """Return how often a rule has fired. Raises RuleError for an unknown name."""
         return self._state(name).fired
 
+    def wait_for(self, name: str, *, fired: int = 1, timeout_ms: float) -> Deferred[int]:
+        """Fire when a rule has fired at least `fired` times, with the number of times.
+
+        The Deferred fails with DeadlineExceeded after `timeout_ms`. Raises RuleError for an unknown name.
+        """
+        state = self._state(name)
+        waiter: Deferred[int] = Deferred()
+        state.waiters.append((fired, waiter))
+        self._call_waiters(state)
+        awaited = f"rule {name!r} to fire {fired} times (then: {state.fired})"
+        return deadline(self._reactor, waiter, timeout_ms, awaited=awaited, option="timeout_ms")
+
+    def _call_waiters(self, state: RuleState) -> None:
+        ready = [waiter for fired, waiter in state.waiters if state.fired >= fired]
+        if ready:
+            state.waiters = [each for each in state.waiters if state.fired < each[0]]
+            for waiter in ready:
+                # In the next loop iteration: the rule fires in the middle of a request.
+                self._reactor.callLater(0, _call_back, waiter, state.fired)
+
     def pending(self) -> list[str]:
         """Return one text per rule that delays or holds requests now."""
         return [
@@ -181,19 +199,29 @@ class FaultEngine:
     def due(self) -> list[str]:
         """Return the names of the rules that will open after a delay; an optional rule is not waited for."""
         return [
-            state.rule.name
-            for state in self._rules.values()
-            if state.due and not state.opened and not state.rule.optional
+            state.rule.name for state in self._rules.values() if state.status is Status.DUE and not state.rule.optional
         ]
 
-    def close(self) -> None:
-        """Close every rule: nothing stays held."""
+    def end(self) -> None:
+        """Close every rule at the end of a run: held requests go on, and effects that last end."""
         for state in self._rules.values():
             self._close(state)
-        self._waiting = []
+
+    def close(self) -> None:
+        """Close every rule with its cluster: nothing stays held."""
+        for state in self._rules.values():
+            state.undo.clear()
+            self._close(state)
+
+    # Requests.
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
-        """Return the decision on the request at `point`, None to go on: the first open rule that fits fires."""
+        """Return the decision on the request at `point`, None to go on.
+
+        Every open rule that fits fires, in the order in which the rules were added. Delays add up, and a request waits
+        for all that hold it. The first rule that decides the outcome does so for all: a later one that would decide
+        does not fire on this request.
+        """
         if self.slow_disks:
             return self.slow_disks.intercept(phase, point, self._intercept)
         return self._intercept(phase, point)
@@ -202,12 +230,38 @@ class FaultEngine:
         states = self._by_phase.get(phase)
         if not states:
             return None
-        for state in states:
-            if self._fits(state, point):
-                interception = self._fire(state, point)
-                if interception is not None:
-                    return interception
-        return None
+        fired: list[tuple[RuleState, Interception]] = []
+        is_decided = False
+        for state in tuple(states):
+            if state.status is not Status.OPEN or not self._fits(state, point):
+                continue
+            if is_decided and state.rule.act.decides:
+                state.miss(NEAREST, "an earlier rule has decided the outcome")
+                continue
+            interception = self._fire(state, point)
+            if interception is not None:
+                is_decided = is_decided or interception.outcome is not Outcome.PROCEED
+                fired.append((state, interception))
+        return self._combined(fired) if fired else None
+
+    def _combined(self, fired: Sequence[tuple[RuleState, Interception]]) -> Interception:
+        """Return one interception that waits for all, and has the first outcome that is decided."""
+        first = next((each for _, each in fired if each.outcome is not Outcome.PROCEED), fired[0][1])
+        waits = [each.wait for _, each in fired if each.wait is not None]
+        delay_ms = sum(each.delay_ms for _, each in fired)
+        if delay_ms > 0:
+            waits.append(sleep(self._reactor, delay_ms))
+        if waits:
+            wait = waits[0]
+            for other in waits[1:]:
+                wait.addCallback(_then, other)
+            for state, each in fired:
+                if each.wait is not None or each.delay_ms > 0:
+                    state.waiting += 1
+                    wait.addBoth(state.wait_ended)
+            first.wait = wait
+        first.edits = tuple(edit for _, each in fired for edit in each.edits)
+        return first
 
     def changed(self) -> None:
         """Compute the open phases again, after a rule or the speed of a disk has changed, and notify the watchers."""
@@ -221,33 +275,43 @@ class FaultEngine:
         self._watchers[changed] = None
         return lambda: self._watchers.pop(changed, None)
 
-    def _fits(self, state: _RuleState, point: FaultPoint) -> bool:
+    def _fits(self, state: RuleState, point: FaultPoint) -> bool:
         rule = state.rule
-        if rule.times is not None and state.fired >= rule.times:
+        if state.is_used_up:
             return False
-        broker = state.broker
-        missed = rule.select.mismatch(point, _api_name(point.api_key), broker)
+        missed = rule.select.mismatch(point, _api_name(point.api_key), state.broker)
         if missed is not None:
             if not state.matched:
                 state.miss(*missed)
             return False
+        select = rule.select
+        if select.connections is not None:
+            number = state.number_of_connection(point.client_id, point.connection_id)
+            if number not in select.connections:
+                state.miss(NEAREST, f"connection {number} of its client is not in {list(select.connections)}")
+                return False
         state.matched += 1
-        if rule.select.nth is not None and state.matched not in rule.select.nth:
-            state.miss(NEAREST, f"{state.matched} requests fitted, the rule fires on number {list(rule.select.nth)}")
+        if select.nth is not None and state.matched not in select.nth:
+            state.miss(NEAREST, f"{state.matched} requests fitted, the rule fires on number {list(select.nth)}")
             return False
-        return rule.select.share is None or state.random.random() < rule.select.share
+        return select.share is None or state.decisions.selects(state.matched, select.share)
 
-    def _fire(self, state: _RuleState, point: FaultPoint | None) -> Interception | None:
+    # Firing.
+
+    def _fire(self, state: RuleState, point: FaultPoint | None) -> Interception | None:
         rule = state.rule
         firing = Firing(
             cluster=self._cluster,
+            clients=self.clients,
             reactor=self._reactor,
             point=point,
-            resolve=lambda broker: self._resolve(broker, point),
+            ends=rule.until is not None,
+            victim_of=lambda name: self._state(name).victim,
             hold=lambda: self._hold(state),
-            draw=lambda _, value: value.drawn(state.random),
+            draw=state.draw_of_action,
             record_victim=lambda broker_id: setattr(state, "victim", broker_id),
             soon=lambda call: self._soon(state, call),
+            at_end=state.undo.append,
             report_problem=lambda problem: setattr(state, "error", problem),
         )
         try:
@@ -259,9 +323,6 @@ class FaultEngine:
             state.error = str(error)
             return None
         state.fired += 1
-        if interception is not None and interception.wait is not None:
-            state.waiting += 1
-            interception.wait.addBoth(state.wait_ended)
         self.progress.fired[rule.name] = state.fired
         self._cluster.journal.append(
             RuleFired(
@@ -274,99 +335,127 @@ class FaultEngine:
                 topic=point.topic if point else None,
                 partition=point.partition if point else None,
                 request_id=point.request_id if point else -1,
+                decisions=state.decisions.take_latest(),
             )
         )
+        self._call_waiters(state)
         self._check_gates()
         return interception
 
-    def _resolve(self, broker: BrokerRef, point: FaultPoint | None) -> int:
-        if isinstance(broker, int):
-            return broker
-        if isinstance(broker, Self):
-            assert point is not None, "the grammar gives `self` to rules on requests alone"
-            return point.broker_id
-        if isinstance(broker, LeaderOf):
-            leader = self._cluster.leader_of(broker.topic, broker.partition)
-            if leader is None:
-                raise RuleError(("broker",), f"{broker.topic}-{broker.partition} has no leader")
-            return leader
-        if isinstance(broker, ActiveController):
-            active = self._cluster.active_controller
-            if active is None:
-                raise RuleError(("broker",), "no controller is active")
-            return active
-        assert isinstance(broker, KilledBy)
-        victim = self._state(broker.rule).victim
-        if victim is None:
-            raise RuleError(("broker",), f"rule {broker.rule!r} has killed no broker yet")
-        return victim
+    def _soon(self, state: RuleState, call: Callable[[], object]) -> None:
+        self._reactor.callLater(0, self._run, state, call)
 
-    def _soon(self, state: _RuleState, call: Callable[[], object]) -> None:
+    def _run(self, state: RuleState, call: Callable[[], object]) -> None:
         def failed(failure: Failure) -> None:
             if failure.check(BrokerSimError) is None:
                 _log.failure("faults: rule {rule} has failed", failure=failure, rule=state.rule.name)
             state.error = failure.getErrorMessage()
 
-        def run() -> None:
-            try:
-                result = call()
-            except Exception:  # noqa: BLE001 - any error of an action is the problem of its rule
-                failed(Failure())
-                return
-            if isinstance(result, Deferred):
-                result.addErrback(failed)
-
-        self._reactor.callLater(0, run)
+        try:
+            result = call()
+        except Exception:  # noqa: BLE001 - any error of an action is the problem of its rule
+            failed(Failure())
+            return
+        if isinstance(result, Deferred):
+            result.addErrback(failed)
 
     # Gates.
 
     def _count_event(self, event: Event) -> None:
-        if self.progress.count(event) and self._waiting:
+        if not self._waiting:
+            self.progress.count(event)
+            return
+        reached = self.progress.count(event)
+        for gate in self._event_gates:
+            reached = gate.count(event) or reached
+        if reached:
             self._check_gates()
 
+    def _wait_for_gate(self, gate: Gate, state: RuleState, *, opens: bool) -> None:
+        key = "when" if opens else "until"
+        waiting = Waiting(gate, lambda name, value: state.draw(key, name, value), self._reactor.seconds())
+        self._waiting.append((waiting, state, opens))
+        if waiting.left:
+            self._event_gates.append(waiting)
+        self._check_at(waiting)
+        self._check_gates()
+
+    def _check_at(self, waiting: Waiting) -> None:
+        """Check the gates at the time of an `at_ms`, unless it is over: its own check follows then."""
+        if waiting.at_ms is not None:
+            left_s = self.progress.due_s(waiting) - self._reactor.seconds()
+            self._reactor.callLater(max(0.0, left_s) + ROUNDING_S, self._check_gates)
+
     def _check_gates(self) -> None:
-        reached = [entry for entry in self._waiting if self.progress.reached(entry[0])]
+        if not self._waiting:
+            return
+        now_s = self._reactor.seconds()
+        reached = [entry for entry in self._waiting if self.progress.reached(entry[0], now_s)]
         if not reached:
             return
         self._waiting = [entry for entry in self._waiting if entry not in reached]
+        self._event_gates = [entry[0] for entry in self._waiting if entry[0].left]
         for gate, state, opens in reached:
-            state.due = opens
+            if opens:
+                state.status = Status.DUE
             # In the next loop iteration at the earliest: a gate is reached in the middle of an append or a response.
             self._reactor.callLater(gate.delay_ms / 1000, self._open if opens else self._close, state)
 
-    def _open(self, state: _RuleState) -> None:
+    def _open(self, state: RuleState) -> None:
         rule = state.rule
-        if state.opened or rule.name not in self._rules:
+        if state.was_opened:
             return
-        state.opened = True
-        if rule.phase is None:
-            self._fire(state, None)
-            return
-        if rule.select.broker is not None:
+        if rule.phase is not None and rule.select.broker is not None:
             try:
-                state.broker = self._resolve(rule.select.broker, None)
+                state.broker = self._resolve_select(state)
             except BrokerSimError as error:
+                state.status = Status.CLOSED
                 state.error = str(error)
                 return
-        state.open = True
-        self._by_phase.setdefault(rule.phase, []).append(state)
-        self.changed()
+        state.status = Status.OPEN
+        if rule.phase is None:
+            self._fire_on_cluster(state)
+        else:
+            states = self._by_phase.setdefault(rule.phase, [])
+            states.append(state)
+            states.sort(key=attrgetter("place"))
+            self.changed()
         if rule.until is not None:
-            self._waiting.append((rule.until.drawn(state.random), state, False))
-            self._check_gates()
+            self._wait_for_gate(rule.until, state, opens=False)
 
-    def _close(self, state: _RuleState) -> None:
-        state.opened = True
-        if state.open:
-            state.open = False
-            assert state.rule.phase is not None
+    def _resolve_select(self, state: RuleState) -> int:
+        resolver = Resolver(
+            cluster=self._cluster,
+            point=None,
+            victim_of=lambda name: self._state(name).victim,
+            draw=lambda name, value: state.draw("select", name, value),
+        )
+        assert state.rule.select.broker is not None
+        return resolver.resolve(state.rule.select.broker)
+
+    def _fire_on_cluster(self, state: RuleState) -> None:
+        if state.status is not Status.OPEN or state.is_used_up:
+            return
+        self._fire(state, None)
+        if state.rule.every_ms is not None and not state.is_used_up:
+            pause_ms = state.decisions.draw(f"every_ms@{state.fired}", state.rule.every_ms)
+            self._reactor.callLater(pause_ms / 1000, self._fire_on_cluster, state)
+
+    def _close(self, state: RuleState) -> None:
+        was_open, state.status = state.status is Status.OPEN, Status.CLOSED
+        if was_open and state.rule.phase is not None:
             self._by_phase[state.rule.phase].remove(state)
             self.changed()
+        self._waiting = [entry for entry in self._waiting if entry[1] is not state]
+        self._event_gates = [entry[0] for entry in self._waiting if entry[0].left]
         self._release(state)
+        undo, state.undo = state.undo, []
+        for call in reversed(undo):
+            self._run(state, call)
 
     # Held requests.
 
-    def _hold(self, state: _RuleState) -> Deferred[None]:
+    def _hold(self, state: RuleState) -> Deferred[None]:
         held: Deferred[None] = Deferred()
         if self._held >= HELD_REQUESTS_LIMIT:
             state.error = f"more than {HELD_REQUESTS_LIMIT} requests to hold"
@@ -376,7 +465,7 @@ class FaultEngine:
         state.held.append(held)
         return held
 
-    def _release(self, state: _RuleState) -> int:
+    def _release(self, state: RuleState) -> int:
         held, state.held = state.held, []
         if not held:
             return 0
@@ -389,17 +478,17 @@ class FaultEngine:
             deferred.callback(None)
         return len(held)
 
-    def _state(self, name: str) -> _RuleState:
+    def _state(self, name: str) -> RuleState:
         if name not in self._rules:
             raise RuleError(("name",), f"no rule is named {name!r}; the rules are {_listed(list(self._rules))}")
         return self._rules[name]
 
-    def _report(self, state: _RuleState) -> RuleReport:
+    def _report(self, state: RuleState) -> RuleReport:
         rule = state.rule
         problem = state.error
         if problem is None and state.fired == 0 and not rule.optional:
             problem = "never fired"
-            if not state.opened:
+            if not state.was_opened:
                 problem += ": its `when` was never reached"
             elif state.near_text:
                 problem += f", nearest miss: {state.near_text}"
@@ -410,7 +499,17 @@ class FaultEngine:
             matched=state.matched,
             optional=rule.optional,
             problem=problem,
+            decisions=state.decisions.by_name(),
         )
+
+
+def _then(_: None, following: Deferred[None]) -> Deferred[None]:
+    return following
+
+
+def _call_back(waiter: Deferred[int], fired: int) -> None:
+    if not waiter.called:
+        waiter.callback(fired)
 
 
 def _api_name(api_key: ApiKey | None) -> str:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from broker_sim.errors import nearest
 from broker_sim.faults.rule import (
     ActiveController,
+    AnyBroker,
     BrokerRef,
+    CoordinatorOf,
     Drawable,
+    FollowerOf,
     KilledBy,
     LeaderOf,
     OneOf,
@@ -24,13 +27,14 @@ from broker_sim.faults.rule import (
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "BROKER",
     "LOG_DIR",
     "Anything",
     "Broker",
+    "Built",
     "Choice",
     "ErrorCodeForm",
     "Fields",
@@ -49,9 +53,19 @@ __all__ = [
 Path: TypeAlias = tuple[str, ...]
 Schema: TypeAlias = dict[str, Any]
 
-BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'active controller', 'killed by RULE' or 'self'"
-_LEADER_OF: Final = re.compile(r"leader of (?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
-_KILLED_BY: Final = re.compile(r"killed by (?P<rule>.+)")
+BROKER_FORMS: Final = (
+    "a broker id, 'leader of TOPIC-PARTITION', 'any follower of TOPIC-PARTITION', 'coordinator of group GROUP', "
+    "'coordinator of transaction ID', 'any', 'active controller', 'killed by RULE' or 'self'"
+)
+_ROLES: Final[Mapping[re.Pattern[str], Callable[..., BrokerRef]]] = {
+    re.compile(r"self"): Self,
+    re.compile(r"any"): AnyBroker,
+    re.compile(r"active controller"): ActiveController,
+    re.compile(r"leader of ([A-Za-z0-9._-]+)-([0-9]+)"): lambda topic, index: LeaderOf(topic, int(index)),
+    re.compile(r"any follower of ([A-Za-z0-9._-]+)-([0-9]+)"): lambda topic, index: FollowerOf(topic, int(index)),
+    re.compile(r"coordinator of (group|transaction) (.+)"): CoordinatorOf,
+    re.compile(r"killed by (.+)"): KilledBy,
+}
 
 
 class Form(Protocol):
@@ -283,8 +297,9 @@ class Broker:
     """A broker by its id or by its role."""
 
     description: str = (
-        "the id of a broker or controller, `leader of TOPIC-PARTITION`, `active controller`, `killed by RULE`, or "
-        "`self`: the broker that serves the request"
+        "the id of a broker or controller, `leader of TOPIC-PARTITION`, `any follower of TOPIC-PARTITION`, "
+        "`coordinator of group GROUP`, `coordinator of transaction ID`, `any` (one that runs, drawn by the seed), "
+        "`active controller`, `killed by RULE`, or `self`: the broker that serves the request"
     )
 
     def parse(self, value: object, path: Path) -> BrokerRef:
@@ -292,15 +307,9 @@ class Broker:
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         text = value if isinstance(value, str) else ""
-        if text == "self":
-            return Self()
-        if text == "active controller":
-            return ActiveController()
-        leader, killed = _LEADER_OF.fullmatch(text), _KILLED_BY.fullmatch(text)
-        if leader:
-            return LeaderOf(leader["topic"], int(leader["partition"]))
-        if killed:
-            return KilledBy(killed["rule"])
+        for pattern, role in _ROLES.items():
+            if match := pattern.fullmatch(text):
+                return role(*match.groups())
         raise RuleError(path, f"expected {BROKER_FORMS}, not {shown(value)}")
 
     @property
@@ -310,7 +319,7 @@ class Broker:
             "description": self.description,
             "oneOf": [
                 {"type": "integer"},
-                {"type": "string", "pattern": "^(self|active controller|leader of .+-[0-9]+|killed by .+)$"},
+                {"type": "string", "pattern": f"^({'|'.join(pattern.pattern for pattern in _ROLES)})$"},
             ],
             "examples": [2],
         }
@@ -342,6 +351,23 @@ class ListOf:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An object that is made from the values of a form with names."""
+
+    make: Callable[..., Any]
+    fields: Fields
+
+    def parse(self, value: object, path: Path) -> Any:
+        """Return the object."""
+        return self.make(**self.fields.parse(value, path))
+
+    @property
+    def schema(self) -> Schema:
+        """That of the form."""
+        return self.fields.schema
+
+
 class Fields:
     """A mapping of names to values. `alone` is the field that may stand without the mapping: `kill: 2`.
 
@@ -356,6 +382,7 @@ class Fields:
         alone: str | None = None,
         one_of: Sequence[Sequence[str]] = (),
         any_of: Sequence[Sequence[str]] = (),
+        description: str | None = None,
         **more: Form,
     ) -> None:
         self.forms: Mapping[str, Form] = {**(forms or {}), **more}
@@ -363,6 +390,7 @@ class Fields:
         self.alone = alone
         self.one_of = one_of
         self.any_of = any_of
+        self._description = description
 
     def parse(self, value: object, path: Path) -> dict[str, Any]:
         """Return the values by name."""
@@ -399,7 +427,7 @@ class Fields:
             "type": "object",
             "additionalProperties": False,
             "properties": properties,
-            "description": f"a mapping with {keys}",
+            "description": self._description or f"a mapping with {keys}",
             "examples": [example],
         }
         if self.required:
@@ -411,7 +439,7 @@ class Fields:
             return one
         return {
             "oneOf": [*one.get("oneOf", [one]), whole],
-            "description": f"{_article(self.alone)}, or a mapping with {keys}",
+            "description": self._description or f"{_article(self.alone)}, or a mapping with {keys}",
             "examples": [example],
         }
 

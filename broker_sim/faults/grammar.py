@@ -13,12 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.errors import nearest
 from broker_sim.faults.actions import ACTIONS
-from broker_sim.faults.forms import Broker, Choice, Fields, ListOf, Number, Text, Truth, Whole, mapping, shown
+from broker_sim.faults.forms import Broker, Built, Choice, Fields, ListOf, Number, Text, Truth, Whole, mapping, shown
+from broker_sim.faults.gates import EventGate, FiredGate, Gate, field_names
 from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import Gate, KilledBy, Rule, RuleError, Select
+from broker_sim.faults.rule import KilledBy, Rule, RuleError
 from broker_sim.faults.rule_checks import check_api, check_parts
+from broker_sim.faults.selection import Select
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from broker_sim.faults.action import Action
     from broker_sim.faults.forms import Form, Path, Schema
+    from broker_sim.faults.selection import Numbers
 
 __all__ = ["GATE", "KEYS", "SELECT", "parse_rule", "parse_rules"]
 
@@ -79,36 +83,108 @@ class Replica:
         }
 
 
-def _numbers(description: str, example: int, *, at_least: int = 0) -> ListOf:
-    return ListOf(Whole(description, example, at_least=at_least, drawable=False), description)
+@dataclass(frozen=True, slots=True)
+class NumberSet:
+    """A whole number, a list of them, or `{at_least: 3, at_most: 9}`."""
+
+    description: str
+    example: object
+    at_least: int = 0
+
+    def parse(self, value: object, path: Path) -> Numbers:
+        """Return the numbers."""
+        number = Whole(self.description, 1, at_least=self.at_least, drawable=False)
+        if not isinstance(value, dict):
+            return ListOf(number, self.description).parse(value, path)
+        bounds = Fields(any_of=(("at_least", "at_most"),), at_least=number, at_most=number).parse(value, path)
+        return range(bounds.get("at_least", self.at_least), bounds.get("at_most", HIGHEST) + 1)
+
+    @property
+    def schema(self) -> Schema:
+        """A number, an array or an object with bounds."""
+        number = {"type": "integer", "minimum": self.at_least}
+        bounds = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"at_least": number, "at_most": number},
+        }
+        return {
+            "oneOf": [number, {"type": "array", "items": number, "minItems": 1}, bounds | {"minProperties": 1}],
+            "description": f"{self.description}: a number, a list of them, or `{{at_least: 3, at_most: 9}}`",
+            "examples": [self.example],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of the journal by kind, the values of its fields, and how many of them."""
+
+    description: str
+
+    def parse(self, value: object, path: Path) -> EventGate:
+        """Return the gate. A kind or field that does not exist is refused with the nearest one."""
+        if not isinstance(value, dict) or "kind" not in value:
+            raise RuleError(path, f"expected a mapping with kind, such as {{kind: LeaderElected}}, not {shown(value)}")
+        name = Text("", "").parse(value["kind"], (*path, "kind"))
+        kind = EVENT_KINDS.get(name)
+        if kind is None:
+            raise RuleError((*path, "kind"), f"{name!r} is no event of the journal{nearest(name, EVENT_KINDS)}")
+        names = field_names(kind)
+        given = mapping(value, path, ("kind", "count", *names))
+        amount = Whole("", 1, at_least=1, drawable=False).parse(given.get("count", 1), (*path, "count"))
+        wanted = {key: each for key, each in given.items() if key not in {"kind", "count"}}
+        return EventGate(kind, wanted, int(amount))  # type: ignore[arg-type]
+
+    @property
+    def schema(self) -> Schema:
+        """An object."""
+        return {
+            "type": "object",
+            "required": ["kind"],
+            "properties": {
+                "kind": {"enum": list(EVENT_KINDS), "description": "the kind of the event"},
+                "count": {"type": "integer", "minimum": 1, "description": "how many such events, by default 1"},
+            },
+            "description": self.description,
+            "examples": [{"kind": "LeaderElected", "topic": "orders", "partition": 0}],
+        }
+
+
+HIGHEST: Final = 2**63
 
 
 SELECT: Final = Fields(
     broker=Broker("the broker that serves the request, in any form of a broker"),
     api=Api("the name of the API"),
-    topic=Text("the topic, in the phases before_append, after_append and after_replication", "orders"),
-    partition=_numbers("a partition or a list of them, in the same phases", 0),
+    version=NumberSet("the API version", {"at_most": 8}),
+    topic=Text("the topic: of the partition of the phase, else one that the body of the request names", "orders"),
+    partition=NumberSet("a partition of the topic, in the same way", 0),
     client=Text("a client id, or a pattern such as `producer-*`", "producer-*"),
-    group=Text("a group id that the request names, or a pattern; not in the phase before_parse", "billing"),
-    member=Text("a member id or an instance id of the request, or a pattern; not in before_parse", "app-*"),
-    transaction=Text("a transactional id that the request names, or a pattern; not in before_parse", "transfer-*"),
-    producer_id=_numbers("a producer id of the request, a marker or a batch, or a list; not in before_parse", 1000),
-    producer_epoch=_numbers("the epoch of the same producer, or a list of epochs; not in before_parse", 0),
-    sequence=_numbers("the first sequence of a batch of that producer, or a list; Produce alone", 0),
+    group=Text("a group id that the request names, or a pattern", "billing"),
+    member=Text("a member id or an instance id of the request, or a pattern", "app-*"),
+    transaction=Text("a transactional id that the request names, or a pattern", "transfer-*"),
+    producer_id=NumberSet("a producer id of the request, a marker or a batch", 1000),
+    producer_epoch=NumberSet("the epoch of the same producer", 0),
+    sequence=NumberSet("the first sequence of a batch of that producer, in a Produce", 0),
     replica=Replica(
         "requests of the broker with this id, or of `any` broker: Fetch of a follower, WriteTxnMarkers of a "
         "coordinator; without it, of clients"
     ),
-    nth=_numbers("the number of the request among those that fit, from 1, or a list of numbers", 2, at_least=1),
+    connection=NumberSet(
+        "the number of the connection among those of its client id whose requests fit, from 1", 2, at_least=1
+    ),
+    nth=NumberSet("the number of the request among those that fit, from 1", 2, at_least=1),
     share=Number("this share of the requests that fit, drawn by the seed", 0.1, above=0, at_most=1, drawable=False),
 )
 _SELECT_FIELDS: Final = {
+    "version": "versions",
+    "connection": "connections",
     "partition": "partitions",
     "producer_id": "producer_ids",
     "producer_epoch": "producer_epochs",
     "sequence": "sequences",
 }
-"""The fields of Select that take several values of a key."""
+"""The fields of Select with the numbers of a key."""
 _COUNTS: Final[dict[str, Form]] = {
     "acked_share": Number(
         "this share of the records of a scenario's load is acknowledged, above 0 and up to 1", 0.4, above=0, at_most=1
@@ -117,16 +193,37 @@ _COUNTS: Final[dict[str, Form]] = {
     "appended_records": Whole("leaders have appended this many records", 100, at_least=1),
     "appended_batches": Whole("leaders have appended this many batches", 10, at_least=1),
     "after": Text("the rule of this name has fired", "crash-the-leader"),
+    "fired": Built(
+        FiredGate,
+        Fields(
+            required=("rule",),
+            alone="rule",
+            rule=Text("the name of the rule", "crash-the-leader"),
+            times=Whole("how often, by default once", 3, at_least=1, drawable=False),
+            description="another rule has fired so many times",
+        ),
+    ),
+    "event": Event("an event of the journal has occurred: its kind, the values of its fields, and how often"),
+    "at_ms": Number(
+        "this many milliseconds have passed since the start of the load, or without a load since the gate waits",
+        500,
+        at_least=0,
+    ),
     "delay_ms": Number("this many milliseconds pass after all other conditions hold", [0, 500], at_least=0),
 }
 GATE: Final = Fields(_COUNTS, any_of=(tuple(_COUNTS),))
 KEYS: Final[dict[str, Form]] = {
     "phase": Choice("the phase in which the rule fires", tuple(phase.value for phase in Phase)),
     "times": Whole("how often the rule fires at most", 1, at_least=1, drawable=False),
+    "every_ms": Number(
+        "an action on the cluster repeats after so many milliseconds, `times` times or until the rule closes",
+        500,
+        above=0,
+    ),
     "optional": Truth("true if the rule need not fire"),
 }
 """The forms of the simple keys of a rule; the others are `name`, `act`, `select`, `when` and `until`."""
-RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
+RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "every_ms", "optional")
 
 
 def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
@@ -177,8 +274,8 @@ def parse_rules(values: object) -> list[Rule]:
 
 def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
     for key, gate in (("when", rule.when), ("until", rule.until)):
-        if gate is not None and gate.after is not None:
-            yield (key, "after"), gate.after
+        if gate is not None:
+            yield from (((key, name), rule) for name, rule in gate.rules.items())
     for broker in rule.act.brokers:
         if isinstance(broker, KilledBy):
             yield ("act", rule.act.name), broker.rule
@@ -187,7 +284,7 @@ def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
 
 
 def _default_phase(act: Action, select: Select) -> Phase:
-    needs_body = select.topic or select.partitions or select.keys_of_the_body
+    needs_body = select.names_partitions or select.keys_of_the_body
     phase = Phase.BEFORE_APPEND if needs_body else Phase.BEFORE_PARSE
     return phase if phase in act.phases else act.phases[0]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from twisted.internet.defer import Deferred
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from protocol_specs.fuzzing import Mutation
     from protocol_specs.message import Message
 
-__all__ = ["NO_FAULTS", "FaultPoint", "Faults", "Interception", "NoFaults", "Outcome", "Phase"]
+__all__ = ["NO_FAULTS", "Edit", "FaultPoint", "Faults", "Interception", "NoFaults", "Outcome", "Phase"]
 
 
 class Phase(Enum):
@@ -54,8 +54,6 @@ class Outcome(Enum):
     """Respond with `error_code` (for one partition where the point names one, else for the whole request)."""
     CUT = "cut"
     """Send only the first `cut_bytes` bytes of the response frame, then close."""
-    MUTATE = "mutate"
-    """Send the response with `mutations` applied to its bytes."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,6 +62,7 @@ class FaultPoint:
 
     broker_id: int
     api_key: ApiKey | None
+    api_version: int = -1
     topic: str | None = None
     partition: int | None = None
     topic_id: bytes | None = None
@@ -75,19 +74,43 @@ class FaultPoint:
     """The broker that sent the request: a follower's Fetch, or any other request between nodes. A client: -1."""
     request: Message | None = None
     """The request, None before it is parsed."""
+    parse: Callable[[], Message | None] | None = None
+    """Parses the request that is not parsed yet; returns None for an invalid body."""
+    find_places: Callable[[], Iterable[tuple[str, int | None]]] | None = None
+    """Returns the topics and partitions that the request names."""
+
+    def message(self) -> Message | None:
+        """Return the request, which a rule on its body parses; None for an invalid body."""
+        if self.request is None and self.parse is not None:
+            self.request = self.parse()
+        return self.request
+
+    def places(self) -> Iterable[tuple[str, int | None]]:
+        """Return the topics and partitions that the request names."""
+        return () if self.find_places is None else self.find_places()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Changes of a message by field path that one rule makes."""
+
+    mutations: Sequence[Mutation]
+    report_problem: Callable[[str], None]
+    """Reports why the changes were impossible, as the problem of the rule."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Interception:
-    """The decision of a rule on one request. `outcome` is valid after `wait` has fired."""
+    """The decision of rules on one request: wait, then obey `outcome`."""
 
     wait: Deferred[None] | None = None
+    delay_ms: float = 0
+    """A time that a rule adds to the waits; the engine makes one `wait` of all."""
     outcome: Outcome = Outcome.PROCEED
     error_code: ErrorCode = ErrorCode.NONE
     cut_bytes: int = 0
-    mutations: Sequence[Mutation] = ()
-    report_problem: Callable[[str], None] | None = None
-    """Reports why the outcome was impossible, as the problem of the rule."""
+    edits: Sequence[Edit] = ()
+    """Changes of the message, in order, with every outcome."""
 
 
 class Faults(Protocol):

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import BatchAppended, Event, ProduceCompleted
 
 if TYPE_CHECKING:
-    from broker_sim.faults.rule import DrawnGate
+    from broker_sim.faults.gates import Waiting
+
+ROUNDING_S: Final = 5e-7
+"""Timers of real reactors may fire a little early."""
 
 
 class Progress:
     """Counters of one run. `expected_records` is the size of the load: the whole of which `acked_share` is a part."""
 
-    __slots__ = ("acked_records", "appended_batches", "appended_records", "expected_records", "fired")
+    __slots__ = ("acked_records", "appended_batches", "appended_records", "expected_records", "fired", "load_start_s")
 
     def __init__(self) -> None:
         self.acked_records = 0
         self.appended_batches = 0
         self.appended_records = 0
         self.expected_records: int | None = None
+        self.load_start_s: float | None = None
+        """The reactor's time at which the load began, None while there is none."""
         self.fired: dict[str, int] = {}
         """The number of times that each rule has fired."""
 
@@ -35,8 +40,10 @@ class Progress:
             return True
         return False
 
-    def reached(self, gate: DrawnGate) -> bool:
+    def reached(self, gate: Waiting, now_s: float) -> bool:
         """Return True if every condition of the gate holds; the engine adds the gate's delay."""
+        if gate.left or (gate.at_ms is not None and now_s < self.due_s(gate)):
+            return False
         if gate.acked_share is not None and (
             self.expected_records is None or self.acked_records < gate.acked_share * self.expected_records
         ):
@@ -47,4 +54,13 @@ class Progress:
             return False
         if gate.appended_batches is not None and self.appended_batches < gate.appended_batches:
             return False
-        return gate.after is None or self.fired.get(gate.after, 0) > 0
+        fired = gate.gate.fired
+        if fired is not None and self.fired.get(fired.rule, 0) < fired.times:
+            return False
+        return gate.gate.after is None or self.fired.get(gate.gate.after, 0) > 0
+
+    def due_s(self, gate: Waiting) -> float:
+        """Return the time in seconds of `at_ms`: since the start of the load, or without one since the gate waits."""
+        start_s = gate.since_s if self.load_start_s is None else self.load_start_s
+        # A timer of the reactor fires within a rounding error.
+        return start_s + (gate.at_ms or 0) / 1000 - ROUNDING_S

@@ -5,43 +5,20 @@ A written rule passes the grammar first; a Rule object comes here directly, so t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
 from broker_sim.errors import nearest
-from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import ActiveController, LeaderOf, RuleError, Self
+from broker_sim.faults.rule import ActiveController, FollowerOf, LeaderOf, RuleError, Self
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from broker_sim.faults.action import Need
-    from broker_sim.faults.rule import BrokerRef, Rule, Select
+    from broker_sim.faults.rule import BrokerRef, Rule
+    from broker_sim.faults.rule_targets import RuleTargets
+    from broker_sim.faults.selection import Select
 
-__all__ = ["RuleTargets", "check_api", "check_parts", "check_targets"]
-
-PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
-"""The phases of one partition: only there a rule can select by topic and partition."""
-
-
-class RuleTargets(Protocol):
-    """The nodes and partitions that a rule can name."""
-
-    @property
-    def broker_ids(self) -> Sequence[int]:
-        """The ids of all brokers."""
-
-    @property
-    def controller_ids(self) -> Sequence[int]:
-        """The ids of the controllers that can be killed; empty where the one controller never fails."""
-
-    @property
-    def partition_counts(self) -> dict[str, int]:
-        """The number of partitions of each topic."""
-
-    @property
-    def capabilities(self) -> Collection[Need]:
-        """The parts that actions can need."""
+__all__ = ["check_api", "check_parts", "check_targets"]
 
 
 def check_parts(rule: Rule) -> None:
@@ -49,16 +26,8 @@ def check_parts(rule: Rule) -> None:
     action, phase, select = rule.act, rule.phase, rule.select
     if select.api is not None:
         check_api(select.api)
-    if (select.topic or select.partitions) and phase not in PHASES_WITH_PARTITION:
-        known = ", ".join(p.value for p in PHASES_WITH_PARTITION)
-        where = phase.value if phase else "no phase"
-        raise RuleError(("select",), f"topic and partition are known in the phases {known} alone, not in {where}")
-    if (select.topic or select.partitions) and select.replica is not None:
-        problem = "the Fetch of a follower has no single partition: expected replica without topic and partition"
-        raise RuleError(("select", "replica"), problem)
-    if select.keys_of_the_body and phase in {None, Phase.BEFORE_PARSE}:
-        problem = "known once the request is parsed: expected the phase before_append or later"
-        raise RuleError(("select", select.keys_of_the_body[0]), problem)
+    if rule.every_ms is not None and phase is not None:
+        raise RuleError(("every_ms",), "repeats an action on the cluster: expected no select and no phase")
     action.check(rule)
     if phase is None and any(isinstance(broker, Self) for broker in action.brokers):
         raise RuleError(("act",), "'self' is the broker of a request: the rule needs a select or a phase")
@@ -88,7 +57,7 @@ def _check_select(select: Select, cluster: RuleTargets) -> None:
     if select.replica is not None and select.replica >= 0:
         _check_id(select.replica, ("select", "replica"), cluster.broker_ids)
     count = cluster.partition_counts.get(select.topic) if select.topic is not None else None
-    for partition in select.partitions or ():
+    for partition in select.partitions if isinstance(select.partitions, tuple) else ():
         if count is not None and partition >= count:
             raise RuleError(("select", "partition"), _no_partition(str(select.topic), partition, count))
 
@@ -99,7 +68,7 @@ def _check_broker(
     if isinstance(broker, int):
         others = cluster.controller_ids if may_be_controller else ()
         _check_id(broker, path, [*cluster.broker_ids, *others])
-    elif isinstance(broker, LeaderOf):
+    elif isinstance(broker, LeaderOf | FollowerOf):
         count = cluster.partition_counts.get(broker.topic)
         if count is None:
             hint = nearest(broker.topic, cluster.partition_counts)

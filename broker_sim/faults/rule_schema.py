@@ -49,6 +49,7 @@ RULE_SCHEMA: Final[dict[str, Any]] = {
             "description": "the conditions that close the rule and release the requests that it holds",
         },
         "times": KEYS["times"].schema,
+        "every_ms": KEYS["every_ms"].schema,
         "optional": KEYS["optional"].schema,
     },
 }

@@ -25,7 +25,7 @@ from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse,
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from twisted.internet.interfaces import IDelayedCall
 
@@ -145,6 +145,11 @@ class ReplicaFetchSession:
     def parked(self) -> bool:
         """True if a Fetch waits here: the follower is alive and has received the previous response."""
         return self._parked is not None
+
+    @property
+    def partitions(self) -> Iterable[tuple[str, int]]:
+        """The partitions in the session."""
+        return self._partitions
 
     @property
     def partition_count(self) -> int:

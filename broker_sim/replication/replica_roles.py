@@ -18,7 +18,7 @@ from protocol_specs.messages.fetch import FetchResponse
 from sim_runtime.repeating_call import RepeatingCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from broker_sim.links.late_response import LateResponse
     from broker_sim.log.replica_storage import ReplicaStorage
@@ -186,6 +186,11 @@ class ReplicaRoles:
         elif session is None or session.session_id != request.session_id:
             return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return session.fetch(request)
+
+    def session_partitions(self, follower_id: int) -> Iterable[tuple[str, int]]:
+        """Return the partitions that a follower fetches in its session, of which a Fetch names the changed ones."""
+        session = self._sessions.get(follower_id)
+        return () if session is None else session.partitions
 
     def follower_gone(self, follower_id: int) -> None:
         """Close the follower's session: its connection was reset."""

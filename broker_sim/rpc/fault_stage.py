@@ -14,18 +14,19 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
 from broker_sim.log.append_results import PartitionAppend
+from broker_sim.rpc.named_places import named_places, parsed_request
 from broker_sim.rpc.stage import Stage
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from broker_sim.apis.handler_result import Response
     from broker_sim.apis.node_apis import NodeApis
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.faults.interception import Faults
+    from broker_sim.faults.interception import Edit, Faults
     from broker_sim.rpc.stage import FrameHook, RequestHook, ResponseHook, Verdict
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.message import Message
@@ -161,7 +162,11 @@ class FaultStage(Stage):
         interception = self.intercept(Phase.BEFORE_RESPONSE, context)
         if interception is None:
             return result
-        return _after_wait(interception, lambda: self._obey_late(context, result, interception))  # type: ignore[no-any-return]
+
+        def obey() -> Response | NoResponse:
+            return self._edited(context, self._obey_late(context, result, interception), interception.edits)
+
+        return _after_wait(interception, obey)  # type: ignore[no-any-return]
 
     def _obey_late(
         self, context: RequestContext, response: Response, interception: Interception
@@ -176,16 +181,22 @@ class FaultStage(Stage):
         if outcome is Outcome.CUT:
             context.cut_bytes = interception.cut_bytes
             self._mark()
-        elif outcome is Outcome.MUTATE:
-            # Imported with the first mutation, which few processes need.
-            from broker_sim.rpc.mutated_response import mutated_response
-
-            try:
-                return mutated_response(context, response, interception.mutations)
-            except ProtocolError as error:
-                if interception.report_problem is not None:
-                    interception.report_problem(str(error))
         return response
+
+    def _edited(
+        self, context: RequestContext, result: Response | NoResponse, edits: Sequence[Edit]
+    ) -> Response | NoResponse:
+        # Imported with the first edit, which few processes need.
+        from broker_sim.rpc.mutated_response import mutated_response
+
+        for edit in edits:
+            if isinstance(result, NoResponse):
+                break
+            try:
+                result = mutated_response(context, result, edit.mutations)
+            except ProtocolError as error:
+                edit.report_problem(str(error))
+        return result
 
     def _mid_response(self, context: RequestContext) -> Interception | None:
         return self.intercept(Phase.MID_RESPONSE, context)
@@ -201,12 +212,15 @@ class FaultStage(Stage):
                 api_key=getattr(context.request, "RULE_API_KEY", context.api_key),
                 topic=topic,
                 partition=partition,
+                api_version=context.api_version,
                 topic_id=None if topic is None else _topic_id(topic, context),
                 client_id=context.client_id,
                 connection_id=context.connection.connection_id,
                 request_id=context.request_id,
                 replica_id=context.replica_id,
                 request=context.request,
+                parse=lambda: parsed_request(context),
+                find_places=lambda: named_places(context),
             ),
         )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 from twisted.internet.defer import fail
 
-from broker_sim.control.events import BatchAppended, Detail, ProduceCompleted, RuleFired, RuleReleased
+from broker_sim.control.events import BatchAppended, Detail, LeaderElected, ProduceCompleted, RuleFired, RuleReleased
 from broker_sim.control.journal import Journal
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.action import Need
@@ -14,7 +14,8 @@ from broker_sim.faults.actions.requests.hold import Hold
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
-from broker_sim.faults.rule import Rule, RuleError, Select
+from broker_sim.faults.rule import Rule, RuleError
+from broker_sim.faults.selection import Select
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.random_streams import RandomStreams
@@ -38,6 +39,16 @@ class FakeCluster:
         self.journal = Journal(lambda: reactor.now_us)
         self.done: list[tuple[str, int]] = []
         self.leaders: dict[tuple[str, int], int] = {("orders", 0): 1, ("orders", 1): 2}
+
+    @property
+    def admin(self) -> FakeCluster:
+        return self
+
+    def replicas_of(self, topic: str, partition: int) -> tuple[int, ...]:
+        return (1, 2) if topic == "orders" and partition < 2 else ()
+
+    def state_partition(self, kind: str, key: str) -> tuple[str, int]:
+        return "orders", 1 if (kind, key) == ("group", "billing") else -1
 
     def kill(self, broker_id: int) -> None:
         self.done.append(("kill", broker_id))
@@ -266,7 +277,6 @@ def test_a_rule_on_what_the_cluster_does_not_have_is_refused_and_not_added(
     [
         (Rule(name="a", act=Hold(), phase=Phase.BEFORE_PARSE, select=Select(api="Prodcue")), "did you mean 'Produce'?"),
         (Rule(name="a", act=Hold()), "phase: missing: hold acts on a request"),
-        (Rule(name="a", act=Hold(), phase=Phase.BEFORE_PARSE, select=Select(topic="orders")), "not in before_parse"),
     ],
 )
 def test_a_rule_object_is_checked_as_a_written_rule(bench: Bench, rule: Rule, problem: str) -> None:
@@ -329,3 +339,186 @@ def test_a_gate_opens_with_a_journal_of_any_detail(replicas: Callable[..., Any],
     made.run(ms=1)
     assert not made.cluster.is_running(3)
     assert bool(made.journal.events_of(BatchAppended)) == (detail is Detail.FULL)
+
+
+def elected(bench: Bench, topic: str = "orders", leader: int = 1, isr: tuple[int, ...] = (1, 2)) -> None:
+    bench.cluster.journal.append(
+        LeaderElected(
+            time_us=bench.reactor.now_us, broker_id=leader, topic=topic, partition=0, previous_leader=2,
+            leader_epoch=3, isr=isr, unclean=False,
+        )
+    )  # fmt: skip
+
+
+def test_a_gate_counts_events_that_fit_from_the_moment_on_which_it_waits(bench: Bench) -> None:
+    elected(bench)
+    bench.add(
+        name="crash",
+        when={"event": {"kind": "LeaderElected", "topic": "ord*", "leader_epoch": {"at_least": 3}, "count": 2}},
+        act={"kill": 1},
+        until={"event": {"kind": "LeaderElected", "isr": [2]}},
+    )
+    elected(bench, topic="x")
+    elected(bench)
+    bench.reactor.run_for(ms=1)
+    assert bench.cluster.done == []
+    elected(bench, isr=(2,))
+    bench.reactor.run_for(ms=1)
+    assert bench.cluster.done == [("kill", 1)]
+    elected(bench, isr=(2,))
+    bench.reactor.run_for(ms=1)
+    assert bench.cluster.done == [("kill", 1), ("restart", 1)]
+
+
+def test_a_time_counts_from_the_start_of_the_load(bench: Bench) -> None:
+    bench.add(name="crash", when={"at_ms": 50}, act={"kill": 1})
+    bench.add(name="crash2", when={"at_ms": 70}, act={"kill": 2})
+    bench.reactor.run_for(ms=20)
+    bench.engine.start_load()
+    bench.reactor.run_for(ms=49)
+    assert bench.cluster.done == []
+    bench.reactor.run_for(ms=2)
+    assert bench.cluster.done == [("kill", 1)]
+    bench.reactor.run_for(ms=20)
+    assert bench.cluster.done == [("kill", 1), ("kill", 2)]
+
+
+def test_a_gate_counts_the_firings_of_a_rule(bench: Bench) -> None:
+    bench.add(name="lose", act="disconnect")
+    bench.add(name="crash", when={"fired": {"rule": "lose", "times": 3}}, act={"kill": 1})
+    for count in range(3):
+        bench.reactor.run_for(ms=1)
+        assert bench.cluster.done == [], count
+        bench.intercept(Phase.BEFORE_PARSE)
+    bench.reactor.run_for(ms=1)
+    assert bench.cluster.done == [("kill", 1)]
+
+
+def test_an_action_on_the_cluster_repeats(bench: Bench) -> None:
+    bench.add(name="again", act={"restart": 1}, every_ms=100, times=3)
+    bench.reactor.run_for(ms=150)
+    assert bench.cluster.done == [("restart", 1)] * 2
+    bench.reactor.run_for(ms=1000)
+    assert bench.cluster.done == [("restart", 1)] * 3
+    bench.add(name="until", act={"restart": 2}, every_ms=100, until={"delay_ms": 250})
+    bench.reactor.run_for(ms=1000)
+    assert bench.cluster.done[3:] == [("restart", 2)] * 3
+
+
+def test_every_rule_that_fits_fires_in_the_order_of_the_file(bench: Bench) -> None:
+    bench.add(name="late", when={"delay_ms": 1}, act={"delay_ms": 30}, select={"topic": "orders"})
+    bench.add(name="see", act="observe", select={"topic": "orders"})
+    bench.add(name="slow", act={"delay_ms": 20}, select={"topic": "orders"})
+    bench.add(name="keep", act="hold", select={"topic": "orders"})
+    bench.add(name="fail", act={"error": "NOT_LEADER_OR_FOLLOWER"}, select={"topic": "orders"}, times=1)
+    bench.add(name="lose", act="disconnect", select={"topic": "orders"}, times=1)
+    bench.reactor.run_for(ms=1)
+    first, second, third = bench.intercept(), bench.intercept(), bench.intercept()
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert (first.outcome, second.outcome, third.outcome) == (Outcome.ERROR, Outcome.DISCONNECT, Outcome.PROCEED)
+    assert [report.fired for report in bench.engine.reports()] == [3, 3, 3, 3, 1, 1]
+    assert [event.rule for event in bench.cluster.journal.events_of(RuleFired)][:5] == [
+        "late", "see", "slow", "keep", "fail",
+    ]  # fmt: skip
+    assert first.wait is not None
+    bench.engine.release("keep")
+    bench.reactor.run_for(ms=49)
+    assert not first.wait.called or first.wait.paused
+    bench.reactor.run_for(ms=2)
+    assert bench.engine.pending() == []
+
+
+def test_a_rule_that_cannot_decide_any_more_names_the_earlier_one(bench: Bench) -> None:
+    bench.add(name="first", act="disconnect")
+    bench.add(name="second", act={"error": "NOT_LEADER_OR_FOLLOWER"})
+    bench.intercept(Phase.BEFORE_PARSE)
+    assert bench.engine.reports()[1].problem == "never fired, nearest miss: an earlier rule has decided the outcome"
+    assert bench.engine.reports()[1].matched == 1
+
+
+def test_draws_are_recorded_by_name_and_replayed(bench: Bench) -> None:
+    rules = {
+        "slow": {"act": {"delay_ms": [10, 90]}, "select": {"share": 0.5}, "phase": "before_parse"},
+        "crash": {"act": {"kill": "any"}, "when": {"delay_ms": {"one_of": [5, 7]}}},
+    }
+    for name, rule in rules.items():
+        bench.add(name=name, **rule)
+    for _ in range(10):
+        bench.intercept(Phase.BEFORE_PARSE)
+    bench.reactor.run_for(ms=10)
+    made = {report.name: dict(report.decisions) for report in bench.engine.reports()}
+    selected = made["slow"].pop("share")
+    assert isinstance(selected, tuple)
+    assert 0 < len(selected) < 10
+    assert list(made["slow"]) == [f"act.delay_ms@{number + 1}" for number in range(len(selected))]
+    assert list(made["crash"]) == ["when.delay_ms", "act.broker@1"]
+    event = bench.cluster.journal.events_of(RuleFired)[0]
+    assert event.decisions == f"share {selected[0]}, act.delay_ms@1 {made['slow']['act.delay_ms@1']:g}"
+
+    again = Bench()
+    again.engine.replay({"slow": {"share": (2, 9), "act.delay_ms@1": 33.0}, "crash": {"act.broker@1": 2}})
+    for name, rule in rules.items():
+        again.add(name=name, **rule)
+    delays = [each.wait is not None for _ in range(10) if (each := again.intercept(Phase.BEFORE_PARSE)) is not None]
+    again.reactor.run_for(ms=10)
+    assert len(delays) == 2
+    replayed = {report.name: report.decisions for report in again.engine.reports()}
+    assert replayed["slow"]["act.delay_ms@1"] == 33.0
+    assert replayed["slow"]["share"] == (2, 9)
+    assert again.cluster.done == [("kill", 2)]
+    assert replayed["crash"]["when.delay_ms"] == made["crash"]["when.delay_ms"]
+
+
+def test_a_rule_is_waited_for(bench: Bench) -> None:
+    bench.add(name="see", act="observe")
+    seen: list[object] = []
+    bench.engine.wait_for("see", fired=2, timeout_ms=1_000).addCallback(seen.append)
+    late = bench.engine.wait_for("see", fired=9, timeout_ms=1_000)
+    bench.intercept(Phase.BEFORE_PARSE)
+    bench.reactor.run_for(ms=1)
+    assert seen == []
+    bench.intercept(Phase.BEFORE_PARSE)
+    bench.reactor.run_for(ms=1)
+    assert seen == [2]
+    late.addErrback(lambda failure: seen.append(failure.getErrorMessage()))
+    bench.reactor.run_for(ms=1_000)
+    assert seen[1] == "waited 1000 ms for rule 'see' to fire 9 times (then: 0); timeout_ms allows longer"
+
+
+@pytest.mark.parametrize(
+    ("broker", "victim"), [("any follower of orders-1", 1), ("coordinator of group billing", 2), (2, 2)]
+)
+def test_a_broker_is_found_by_its_role(bench: Bench, broker: object, victim: int) -> None:
+    bench.add(name="crash", act={"kill": broker})
+    bench.reactor.run_for(ms=1)
+    assert bench.cluster.done == [("kill", victim)]
+
+
+def test_a_role_without_a_broker_is_the_problem_of_its_rule(bench: Bench) -> None:
+    bench.cluster.dead.update((1, 2))
+    bench.add(name="a", act={"restart": "any"})
+    bench.add(name="b", act={"restart": "coordinator of transaction t"})
+    assert [report.problem for report in bench.engine.reports()] == [
+        "broker: no broker is running", "broker: transaction t has no coordinator",
+    ]  # fmt: skip
+
+
+def test_a_connection_is_selected_by_its_number(bench: Bench) -> None:
+    bench.add(name="second", act="disconnect", select={"connection": 2, "client": "app"})
+    points = [("app", "a"), ("app", "a"), ("web", "w"), ("app", "b"), ("app", "c"), ("app", "b")]
+    fired = [
+        bench.intercept(Phase.BEFORE_PARSE, client_id=client, connection_id=connection) is not None
+        for client, connection in points
+    ]
+    assert fired == [False, False, False, True, False, True]
+
+
+def test_an_effect_that_lasts_ends_with_its_rule(bench: Bench) -> None:
+    bench.add(name="crash", act={"kill": 1}, until={"delay_ms": 100})
+    bench.add(name="gone", act={"kill": 2})
+    bench.reactor.run_for(ms=10)
+    bench.engine.end()
+    bench.reactor.run_for(ms=10)
+    assert bench.cluster.done == [("kill", 1), ("kill", 2), ("restart", 1)]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.faults.interception import Interception, Outcome, Phase
+from broker_sim.faults.interception import Edit, Interception, Outcome, Phase
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.fuzzing import Mutation
 
@@ -93,7 +93,7 @@ def test_a_cut_sends_so_many_bytes_and_closes(bench: Any, client: Any, phase: Ph
 
 def test_a_client_receives_the_mutated_frame(bench: Any, client: Any) -> None:
     mutations = (Mutation.set("error_code", 42), Mutation.set("header.correlation_id", 9))
-    fire(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.MUTATE, mutations=mutations))
+    fire(bench, Phase.BEFORE_RESPONSE, Interception(edits=(Edit(mutations, pytest.fail),)))
     client.exchange(1, 2)
     bench.run()
     assert client.correlation_ids == [9, 2]
@@ -102,9 +102,7 @@ def test_a_client_receives_the_mutated_frame(bench: Any, client: Any) -> None:
 
 def test_an_impossible_mutation_is_reported_and_changes_nothing(bench: Any, client: Any) -> None:
     problems: list[str] = []
-    interception = Interception(
-        outcome=Outcome.MUTATE, mutations=(Mutation.set("error", 42),), report_problem=problems.append
-    )
+    interception = Interception(edits=(Edit((Mutation.set("error", 42),), problems.append),))
     fire(bench, Phase.BEFORE_RESPONSE, interception)
     client.exchange(1, 2)
     bench.run()

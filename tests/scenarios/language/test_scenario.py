@@ -254,11 +254,6 @@ FLIP_EXAMPLE = Keys(keys=FLIP.keys)
             "rules: {a: {act: {kill: active controller}}}\ntitle: t",
             "1:19: rules.a.act.kill: the cluster has one controller, which never fails",
         ),
-        (
-            "title: t",
-            "rules: {a: {act: hold, select: {replica: any, topic: orders}}}\ntitle: t",
-            "rules.a.select.replica: the Fetch of a follower has no single partition",
-        ),
         ("records: 10", "records: 10, topic: oders", "no topic is named 'oders'; the topics are orders"),
         ("title: t", "", "title: missing"),
     ],

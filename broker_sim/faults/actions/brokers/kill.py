@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kill(Action):
-    """Kill a node: its connections are reset, its logs stay. The request that triggers it gets no response."""
+    """Kill a node: its connections are reset, its logs stay; `until` starts it again.
+
+    The request that triggers it gets no response.
+    """
 
     on_cluster: ClassVar = True
     on_controllers: ClassVar = True
@@ -36,4 +39,6 @@ class Kill(Action):
             dead.callback(None)
 
         firing.soon(kill)
+        if firing.ends:
+            firing.at_end(lambda: firing.cluster.restart(victim))
         return None if firing.point is None else Interception(wait=dead, outcome=Outcome.DISCONNECT)

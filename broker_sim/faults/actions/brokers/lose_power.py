@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LosePower(Action):
-    """Kill a broker and lose all or part of what `flush.messages` and `flush.ms` had not flushed of its logs."""
+    """Kill a broker and lose all or part of the data that was not flushed yet; `until` starts it again."""
 
     on_cluster: ClassVar = True
     needs: ClassVar = (Need.CLUSTER, Need.DISK)
@@ -36,4 +36,6 @@ class LosePower(Action):
             dark.callback(None)
 
         firing.soon(lose_power)
+        if firing.ends:
+            firing.at_end(lambda: firing.cluster.restart(victim))
         return None if firing.point is None else Interception(wait=dark, outcome=Outcome.DISCONNECT)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stop(Action):
-    """Shut a broker down in order; the request that triggers it goes on."""
+    """Shut a broker down in order; `until` starts it again. The request that triggers it goes on."""
 
     on_cluster: ClassVar = True
     form: ClassVar = BROKER
@@ -26,3 +26,5 @@ class Stop(Action):
         victim = firing.running(self.broker)
         firing.record_victim(victim)
         firing.soon(lambda: firing.cluster.stop(victim))
+        if firing.ends:
+            firing.at_end(lambda: firing.cluster.restart(victim))

@@ -29,3 +29,5 @@ class FailLogDir(Action):
         """Fail the directory in the next loop iteration."""
         broker = firing.resolve(self.broker)
         firing.soon(lambda: firing.cluster.fail_log_dir(broker, self.log_dir))
+        if firing.ends:
+            firing.at_end(lambda: firing.cluster.mend_log_dir(broker, self.log_dir))

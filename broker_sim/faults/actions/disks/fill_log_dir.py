@@ -35,3 +35,5 @@ class FillLogDir(Action):
         broker = firing.resolve(self.broker)
         left_bytes = firing.whole("left_bytes", self.left_bytes)
         firing.soon(lambda: firing.cluster.fill_log_dir(broker, self.log_dir, left_bytes=left_bytes))
+        if firing.ends:
+            firing.at_end(lambda: firing.cluster.mend_log_dir(broker, self.log_dir))

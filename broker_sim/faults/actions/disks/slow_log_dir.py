@@ -46,3 +46,5 @@ class SlowLogDir(Action):
                 broker, self.log_dir, append_ms=append_ms, sync_ms=sync_ms, bytes_per_second=rate
             )
         )
+        if firing.ends:
+            firing.at_end(lambda: firing.cluster.mend_log_dir(broker, self.log_dir))

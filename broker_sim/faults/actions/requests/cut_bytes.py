@@ -19,6 +19,7 @@ class CutResponse(Action):
     """Send the first `cut_bytes` bytes of the response frame (its size field included), then close the connection."""
 
     phases: ClassVar = (Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE)
+    decides: ClassVar = True
     form: ClassVar = Whole("how many bytes of the frame are sent", 7, at_least=0)
     cut_bytes: Drawable
 

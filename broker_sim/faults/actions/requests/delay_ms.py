@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.action import Action
 from broker_sim.faults.forms import Number
 from broker_sim.faults.interception import Interception
-from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
@@ -24,4 +23,4 @@ class Delay(Action):
 
     def fire(self, firing: Firing) -> Interception:
         """Return the interception that delays the request."""
-        return Interception(wait=sleep(firing.reactor, firing.number("delay_ms", self.delay_ms)))
+        return Interception(delay_ms=firing.number("delay_ms", self.delay_ms))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from broker_sim.faults.action import Action
 from broker_sim.faults.interception import Interception, Outcome
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Disconnect(Action):
     """Close the connection. Before the append nothing is stored; after it all is stored and the response is lost."""
+
+    decides: ClassVar = True
 
     def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
         """Return the interception that closes the connection."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from broker_sim.faults.action import Action
 from broker_sim.faults.interception import Interception, Outcome
@@ -18,6 +18,8 @@ class DropResponse(Action):
 
     Kafka responds to the requests of a connection in order, so that a client cannot receive a later response first.
     """
+
+    decides: ClassVar = True
 
     def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
         """Return the interception that loses the response."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class RespondWithError(Action):
     """Respond with this error code: for one partition where the phase names one, else for the whole request."""
 
+    decides: ClassVar = True
     form: ClassVar = ErrorCodeForm()
     error_code: ErrorCode
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from broker_sim.faults.action import Action
 from broker_sim.faults.forms import Anything, Fields, Text, Truth, Whole, shown
-from broker_sim.faults.interception import Interception, Outcome, Phase
+from broker_sim.faults.interception import Edit, Interception, Phase
 from broker_sim.faults.rule import RuleError
 from protocol_specs.fuzzing import Mutation
 
@@ -68,4 +68,4 @@ class Mutate(Action):
 
     def fire(self, firing: Firing) -> Interception:
         """Return the interception that mutates the response."""
-        return Interception(outcome=Outcome.MUTATE, mutations=(self.mutation,), report_problem=firing.report_problem)
+        return Interception(edits=(Edit((self.mutation,), firing.report_problem),))

@@ -14,8 +14,8 @@ def test_a_cluster_names_what_it_offers_to_actions() -> None:
     world = World(1)
     in_memory = Cluster(reactor=world.reactor, streams=world.streams, listen=False)
     on_disk = Cluster(reactor=world.reactor, streams=world.streams, listen=False, data_dir="/data", disk=VirtualDisk())
-    assert in_memory.capabilities == {Need.CLUSTER, Need.PROCESS, Need.WIRE, Need.VIRTUAL_TIME}
-    assert on_disk.capabilities - in_memory.capabilities == {Need.DISK, Need.VIRTUAL_DISK}
+    assert in_memory.admin.capabilities == {Need.CLUSTER, Need.PROCESS, Need.WIRE, Need.VIRTUAL_TIME}
+    assert on_disk.admin.capabilities - in_memory.admin.capabilities == {Need.DISK, Need.VIRTUAL_DISK}
 
 
 def test_an_action_that_a_cluster_cannot_do_is_refused_by_name() -> None:

@@ -1,0 +1,167 @@
+"""The state of one rule in the fault engine, and its draws by name."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from broker_sim.faults.rule import OneOf, Range
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.faults.rule import Drawable, Rule
+
+__all__ = ["Decision", "Decisions", "RuleState", "Status"]
+
+Decision: TypeAlias = "float | tuple[int, ...]"
+"""A number that was drawn, or the numbers of the requests that a `share` has selected."""
+DECISIONS_LIMIT: Final = 10_000
+"""How many draws of a rule are recorded; `Decisions.dropped` counts the others."""
+SHARE: Final = "share"
+
+
+class Decisions:
+    """The draws of one rule: from its random stream, or as `replayed` has them by name.
+
+    A replayed draw takes its number from the stream as well, so that those after it stay what they were.
+    """
+
+    def __init__(self, random: Random, replayed: Mapping[str, Decision]) -> None:
+        self._random = random
+        self._replayed = replayed
+        self._made: dict[str, float] = {}
+        self._selected: list[int] = []
+        self._latest: list[str] = []
+        self.dropped = 0
+
+    def draw(self, name: str, value: Drawable) -> float:
+        """Return a number; one that is no range or choice is returned as it is."""
+        if not isinstance(value, Range | OneOf):
+            return value
+        drawn = value.drawn(self._random)
+        replayed = self._replayed.get(name)
+        if replayed is not None and not isinstance(replayed, tuple):
+            drawn = replayed
+        if self._has_room():
+            self._made[name] = drawn
+            self._latest.append(f"{name} {drawn:g}")
+        return drawn
+
+    def selects(self, match: int, share: float) -> bool:
+        """Return True if a share selects the request with this number among those that fit."""
+        selected = self._random.random() < share
+        replayed = self._replayed.get(SHARE)
+        if isinstance(replayed, tuple):
+            selected = match in replayed
+        if selected and self._has_room():
+            self._selected.append(match)
+            self._latest.append(f"{SHARE} {match}")
+        return selected
+
+    def _has_room(self) -> bool:
+        if len(self._made) + len(self._selected) < DECISIONS_LIMIT:
+            return True
+        self.dropped += 1
+        return False
+
+    def by_name(self) -> dict[str, Decision]:
+        """Return every recorded draw."""
+        return {**self._made, SHARE: tuple(self._selected)} if self._selected else {**self._made}
+
+    def take_latest(self) -> str:
+        """Return the draws since the last call as text: `act.delay_ms@1 12.5, share 7`."""
+        latest, self._latest = self._latest, []
+        return ", ".join(latest)
+
+
+class Status(Enum):
+    """The life of a rule in a run."""
+
+    WAITING = auto()
+    """Its `when` is not reached."""
+    DUE = auto()
+    """Its `when` is reached, and the delay of it runs."""
+    OPEN = auto()
+    CLOSED = auto()
+
+
+class RuleState:
+    """One rule, what it has done and what it holds."""
+
+    __slots__ = (
+        "_near",
+        "broker",
+        "connections",
+        "decisions",
+        "error",
+        "fired",
+        "held",
+        "matched",
+        "near_text",
+        "place",
+        "rule",
+        "status",
+        "undo",
+        "victim",
+        "waiters",
+        "waiting",
+    )
+
+    def __init__(self, rule: Rule, place: int, decisions: Decisions) -> None:
+        self.rule = rule
+        self.place = place
+        """The position among all rules, in the order in which they were added."""
+        self.decisions = decisions
+        self.status = Status.WAITING
+        self.broker: int | None = None
+        self.fired = 0
+        self.matched = 0
+        self.connections: dict[str | None, dict[str | None, int]] = {}
+        """The number of each connection of each client id, from 1, among those whose requests fit."""
+        self._near = -1
+        self.near_text: str | None = None
+        self.victim: int | None = None
+        self.held: list[Deferred[None]] = []
+        self.undo: list[Callable[[], object]] = []
+        """Ends the effects of the action that last."""
+        self.waiting = 0
+        self.waiters: list[tuple[int, Deferred[int]]] = []
+        """Those who wait until the rule has fired a number of times."""
+        self.error: str | None = None
+
+    @property
+    def was_opened(self) -> bool:
+        """True once the rule is or was open."""
+        return self.status in {Status.OPEN, Status.CLOSED}
+
+    @property
+    def is_used_up(self) -> bool:
+        """True if the rule has fired as often as it may."""
+        return self.rule.times is not None and self.fired >= self.rule.times
+
+    def draw(self, key: str, name: str, value: Drawable) -> float:
+        """Draw a number of a part of the rule (`when`, `until`, `act`) by its name."""
+        return self.decisions.draw(f"{key}.{name}", value)
+
+    def draw_of_action(self, name: str, value: Drawable) -> float:
+        """Draw a number of the action for the firing that begins: `act.delay_ms@3` is that of the third one."""
+        return self.decisions.draw(f"act.{name}@{self.fired + 1}", value)
+
+    def number_of_connection(self, client_id: str | None, connection_id: str | None) -> int:
+        """Return the number of a connection among those of its client id, from 1."""
+        known = self.connections.setdefault(client_id, {})
+        return known.setdefault(connection_id, len(known) + 1)
+
+    def wait_ended(self, result: None) -> None:
+        """Count a request that waits no longer: a callback of its wait."""
+        self.waiting -= 1
+        return result
+
+    def miss(self, fitted: int, text: str) -> None:
+        """Note why the rule did not fire, if no miss was nearer."""
+        if fitted > self._near:
+            self._near, self.near_text = fitted, text
