@@ -242,16 +242,21 @@ class ReplicaManager:
         topic_partition: TopicPartition,
         records: bytes,
         *,
+        required_acks: int,
         transaction_version: int = 0,
         guard: object | None = None,
     ) -> PartitionAppend:
-        """Append a coordinator's batch as with acks=all, without a wait. Mirrors CoordinatorPartitionWriter.append."""
+        """Append a coordinator's batch, without a wait also with `required_acks` -1, which an ISR below
+        min.insync.replicas refuses. Mirrors CoordinatorPartitionWriter.append.
+        """
         partition = self.partitions.get(topic_partition)
         if partition is None:
             return self._not_appended(topic_partition, partition)
         self._appending = True
         try:
-            result = self._append(partition, records, -1, -1, AppendOrigin.COORDINATOR, transaction_version, guard)
+            result = self._append(
+                partition, records, required_acks, -1, AppendOrigin.COORDINATOR, transaction_version, guard
+            )
         finally:
             self._appending = False
         if self._woken_sessions:

@@ -53,6 +53,7 @@ class GroupCoordinator:
             settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
             value_types=_preview_values() if host.config.behaviour.consumer_groups_are_first_previews else NO_TYPES,
             follows_foreign_appends=uses_old_coordinator(host.config) or is_first_preview(host.config),
+            required_acks=-1 if uses_old_coordinator(host.config) else 1,
         )
 
     def _make_shard(self, context: ShardContext) -> GroupShard:

@@ -34,8 +34,12 @@ class CoordinatorRuntime(Generic[S]):
     """One shard per partition of `log`'s topic that the broker leads.
 
     Operations are functions of a shard. A write returns a CoordinatorResult, and completes when the records are
-    committed, or with a CoordinatorError. A read returns its result at once. With `follows_foreign_appends` a shard
-    ignores what clients append to its log; else it loads the log again.
+    committed, or with a CoordinatorError. A read returns its result at once.
+
+    With `follows_foreign_appends` a shard ignores what clients append to its log; else it loads the log again. With
+    `required_acks` -1 an ISR that is too small refuses a write at once; with 1 the records stand in the log, and the
+    write fails when its time is up. A record that cannot be replayed fails the shard; with `ends_at_bad_records` the
+    shard has the state before it. With `ignores_later_versions` a value of an unknown version is passed over.
     """
 
     def __init__(
@@ -47,10 +51,16 @@ class CoordinatorRuntime(Generic[S]):
         settings: Callable[[], AppendSettings],
         value_types: Mapping[int, type[Message]] = NO_TYPES,
         follows_foreign_appends: bool = False,
+        required_acks: int = 1,
+        ends_at_bad_records: bool = False,
+        ignores_later_versions: bool = False,
     ) -> None:
         self._log = log
         self._value_types = value_types
         self._follows_foreign_appends = follows_foreign_appends
+        self._required_acks = required_acks
+        self._ends_at_bad_records = ends_at_bad_records
+        self._ignores_later_versions = ignores_later_versions
         self._topic = log.value
         self._host = host
         self._make_shard = make_shard
@@ -161,6 +171,9 @@ class CoordinatorRuntime(Generic[S]):
                 settings=self._settings,
                 value_types=self._value_types,
                 follows_foreign_appends=self._follows_foreign_appends,
+                required_acks=self._required_acks,
+                ends_at_bad_records=self._ends_at_bad_records,
+                ignores_later_versions=self._ignores_later_versions,
             )
         return runner
 

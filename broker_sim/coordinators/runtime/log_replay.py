@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.logger import Logger
 
 from broker_sim.coordinators.runtime.coordinator_record import NO_TYPES, CoordinatorRecord
-from protocol_specs.errors import UnknownRecordType
+from protocol_specs.errors import UnknownRecordType, UnsupportedVersion
 from protocol_specs.records.control_records import ControlRecordType, control_record_type, end_transaction_marker
 from protocol_specs.records.record_set import read_any_record_set
 
@@ -39,6 +39,8 @@ class LogReplay:
         shard: Shard,
         snapshots: SnapshotRegistry,
         value_types: Mapping[int, type[Message]] = NO_TYPES,
+        *,
+        ignores_later_versions: bool = False,
     ) -> None:
         self.records = 0
         """The records replayed so far."""
@@ -47,6 +49,7 @@ class LogReplay:
         self._shard = shard
         self._snapshots = snapshots
         self._value_types = value_types
+        self._ignored = (UnknownRecordType, UnsupportedVersion) if ignores_later_versions else UnknownRecordType
         self._batches = iter(list(log.batches()))
         self._committed = log.high_watermark
         snapshots.snapshot(0)
@@ -81,9 +84,9 @@ class LogReplay:
                 continue
             try:
                 decoded = CoordinatorRecord.decode(self._schema, bytes(record.key), record.value, self._value_types)
-            except UnknownRecordType as error:
+            except self._ignored as error:
                 _log.warn(
-                    "{partition}: ignoring a record of unknown type: {reason}",
+                    "{partition}: ignoring an unknown record: {reason}",
                     partition=self._replica.topic_partition,
                     reason=error,
                 )

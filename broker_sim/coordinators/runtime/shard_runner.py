@@ -57,7 +57,8 @@ _ERRORS_BY_STATE: Final = {
 class ShardRunner(Generic[S]):
     """Runs one shard from its election to its end.
 
-    With `follows_foreign_appends` it goes on behind the records of others, without replaying them.
+    With `follows_foreign_appends` it goes on behind the records of others, without replaying them. CoordinatorRuntime
+    describes the other options.
     """
 
     def __init__(
@@ -71,6 +72,9 @@ class ShardRunner(Generic[S]):
         settings: Callable[[], AppendSettings],
         value_types: Mapping[int, type[Message]],
         follows_foreign_appends: bool,
+        required_acks: int,
+        ends_at_bad_records: bool,
+        ignores_later_versions: bool,
     ) -> None:
         self.topic_partition = topic_partition
         self.state = ShardState.INITIAL
@@ -84,6 +88,9 @@ class ShardRunner(Generic[S]):
         self._make_shard = make_shard
         self._settings = settings
         self._follows_foreign_appends = follows_foreign_appends
+        self._required_acks = required_acks
+        self._ends_at_bad_records = ends_at_bad_records
+        self._ignores_later_versions = ignores_later_versions
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
         self._pending = PendingWrites(expirations)
@@ -155,7 +162,14 @@ class ShardRunner(Generic[S]):
             self._fail("this broker does not lead the partition")
             return
         assert self.shard is not None
-        replay = LogReplay(partition.log, self._log, self.shard, self._snapshots, self._value_types)
+        replay = LogReplay(
+            partition.log,
+            self._log,
+            self.shard,
+            self._snapshots,
+            self._value_types,
+            ignores_later_versions=self._ignores_later_versions,
+        )
         self._continue_load(partition, replay)
 
     def _continue_load(self, partition: Partition, replay: LogReplay) -> None:
@@ -168,8 +182,10 @@ class ShardRunner(Generic[S]):
                 broker_id=self._host.id,
                 partition=self.topic_partition,
             )
-            self._fail("a record cannot be replayed")
-            return
+            if not self._ends_at_bad_records:
+                self._fail("a record cannot be replayed")
+                return
+            finished = True
         if not finished:
             self._load_call = self._host.reactor.callLater(0, self._continue_load, partition, replay)
             return
@@ -319,10 +335,10 @@ class ShardRunner(Generic[S]):
             self._linger_call = self._host.reactor.callLater(settings.linger_ms / 1000, self._lingered)
 
     def _complete_without_records(self, write: PendingWrite) -> None:
-        """Respond after the writes that the response may depend on."""
+        """Respond after the writes that the response may depend on, those of a former coordinator included."""
         if self._batch is not None:
             self._batch.writes.append(write)
-        elif self._pending:
+        elif self.last_committed_offset < self.last_written_offset:
             self._pending.add(self.last_written_offset, write)
         else:
             write.complete()
@@ -399,7 +415,11 @@ class ShardRunner(Generic[S]):
         self._appending = True
         try:
             appended = self._host.replica_manager.append_as_coordinator(
-                self.topic_partition, data, transaction_version=transaction_version, guard=guard
+                self.topic_partition,
+                data,
+                required_acks=self._required_acks,
+                transaction_version=transaction_version,
+                guard=guard,
             )
         finally:
             self._appending = False
