@@ -171,6 +171,10 @@ def _single(results: Results) -> Message:
 
 
 def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Message:
+    codes = {error_code for results in found for _, errors in results for _, error_code in errors}
+    if ErrorCode.UNSUPPORTED_VERSION in codes:
+        # Kafka leaves the request with this exception, also where one transaction of several has it.
+        return AddPartitionsToTxnResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return AddPartitionsToTxnResponse(
         results_by_transaction=[
             AddPartitionsToTxnResult(

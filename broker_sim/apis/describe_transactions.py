@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.partition_sets import in_set_order
+from broker_sim.coordinators.transactions.transaction_state import TransactionState as States
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_transactions import DescribeTransactionsResponse, TopicData, TransactionState
 
@@ -33,7 +34,7 @@ def _state(transactional_id: str, context: RequestContext) -> TransactionState:
         metadata = context.broker.coordinators.transactions.metadata_of(transactional_id)
     except CoordinatorError as error:
         return TransactionState(transactional_id=transactional_id, error_code=error.error_code)
-    if metadata is None:
+    if metadata is None or metadata.state is States.DEAD:
         return TransactionState(transactional_id=transactional_id, error_code=ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     topics: dict[str, TopicData] = {}
     java = context.broker.config.behaviour.transactions_are_in_java_sets

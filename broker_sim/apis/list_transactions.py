@@ -49,6 +49,8 @@ def handle(request: ListTransactionsRequest, context: RequestContext) -> ListTra
 
 
 def _passes(metadata: TransactionMetadata, request: ListTransactionsRequest, now_ms: int) -> bool:
+    if metadata.state is State.DEAD:
+        return False
     if request.producer_id_filters and metadata.producer_id not in request.producer_id_filters:
         return False
     if request.state_filters and metadata.state.label not in request.state_filters:

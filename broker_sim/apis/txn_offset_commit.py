@@ -45,6 +45,12 @@ LOADING_SINCE: Final = 2
 """Producers before this version crash on COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)."""
 ABORTABLE_SINCE: Final = 4
 ADDS_PARTITION_SINCE: Final = 5
+_RETRIABLE: Final = (
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 Commits = list[tuple["Named", TxnOffsetCommitRequestPartition]]
 
@@ -103,6 +109,8 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
         error = found.errors.get(partition)
         if error is None:
             return commit(found.guards.get(partition))
+        if error in _RETRIABLE and config.behaviour.group_verifications_lack_replicas:
+            error = ErrorCode.NOT_ENOUGH_REPLICAS
         return refuse(CoordinatorError(error))
 
     if isinstance(found, Deferred):

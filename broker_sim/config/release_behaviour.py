@@ -187,6 +187,10 @@ class ReleaseBehaviour:
     transactions_are_in_java_sets: bool = _since("4.2")
     """A transaction lists its partitions in the order of a HashSet, and its start ends with a new epoch (else the
     orders of Scala's sets, and DescribeTransactions has the start of the last transaction)."""
+    largest_epochs_are_fenced: bool = _since("4.3")
+    """A transaction with the largest epoch is aborted with that epoch (else the abort is an error)."""
+    later_transaction_records_are_ignored: bool = _since("4.3")
+    """A value of an unknown version in `__transaction_state` is passed over (else the load ends there)."""
     pending_transaction_counts_last: bool = _until("4.0")
     """AddPartitionsToTxn checks the producer before it refuses because of a pending change (else after)."""
     unverified_transactions_are_abortable: bool = _since("3.8")
@@ -195,6 +199,8 @@ class ReleaseBehaviour:
     """A log takes transactional records only after a verification by the transaction coordinator (KIP-890)."""
     coordinators_transactions_are_verified: bool = _since("3.7")
     """So does it for those of a group coordinator (else for those of clients alone)."""
+    group_verifications_lack_replicas: bool = _since("3.7", "3.8")
+    """A verification for a group coordinator fails with NOT_ENOUGH_REPLICAS where a retry helps (else as it is)."""
     transactions_have_client_versions: bool = _since("4.0")
     """A transaction keeps the version of the transactions protocol that its producer uses (KIP-890)."""
     verified_transactions_have_epochs: bool = _since("4.0")

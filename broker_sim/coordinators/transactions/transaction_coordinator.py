@@ -79,6 +79,9 @@ class TransactionCoordinator:
             make_shard=self._make_shard,
             settings=lambda: settings,
             follows_foreign_appends=True,  # such as the markers of an administrator
+            required_acks=-1,
+            ends_at_bad_records=True,
+            ignores_later_versions=host.config.behaviour.later_transaction_records_are_ignored,
         )
 
     def _make_shard(self, context: ShardContext) -> TransactionShard:
@@ -245,7 +248,9 @@ class TransactionCoordinator:
     def _abort(self, partition: int, metadata: TransactionMetadata) -> None:
         version = self.version
         self._write_in_background(
-            partition, "abort-timed-out", lambda shard: shard.abort_timed_out(metadata, server_version=version)
+            partition,
+            "abort-timed-out",
+            lambda shard: shard.abort_timed_out(metadata, server_version=version, next_id=self._next_id),
         )
 
     def _remove_expired(self) -> None:

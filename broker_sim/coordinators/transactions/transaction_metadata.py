@@ -29,7 +29,7 @@ from protocol_specs.schemas.record_serde import encode_key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["TransactionMetadata", "TransactionTarget", "is_exhausted"]
+__all__ = ["LARGEST_EPOCH", "TransactionMetadata", "TransactionTarget", "is_exhausted"]
 
 NO_TIME: Final = -1
 KEYS_MAX: Final = 10_000
@@ -140,8 +140,11 @@ class TransactionMetadata:
         """Begin anew with the next epoch. A repeated request gets the present epoch again (KIP-360).
 
         Raises:
+            BrokerSimError: There is no next epoch.
             CoordinatorError: `expected_epoch` is neither the present epoch nor the one before: PRODUCER_FENCED.
         """
+        if is_exhausted(self.producer_epoch):
+            raise BrokerSimError(f"transactional id {self.transactional_id} has no further epochs: {self}")
         if expected_epoch is None:
             epoch, last_epoch = self.producer_epoch + 1, NO_EPOCH
         elif self.producer_epoch in (NO_EPOCH, expected_epoch):
@@ -187,12 +190,16 @@ class TransactionMetadata:
             client_version=client_version,
         )
 
-    def prepare_fence(self) -> int:
-        """Mark a fence as pending; return the epoch with which the transaction is to be aborted."""
-        if not may_follow(self.state, TransactionState.PREPARE_EPOCH_FENCE) or self.producer_epoch == LARGEST_EPOCH:
+    def prepare_fence(self, *, fences_largest: bool) -> int:
+        """Mark a fence as pending; return the epoch with which the transaction is to be aborted.
+
+        With `fences_largest` a producer with the largest epoch keeps it.
+        """
+        is_largest = self.producer_epoch == LARGEST_EPOCH
+        if not may_follow(self.state, TransactionState.PREPARE_EPOCH_FENCE) or (is_largest and not fences_largest):
             raise BrokerSimError(f"transactional id {self.transactional_id} cannot be fenced: {self}")
         self.pending_state = TransactionState.PREPARE_EPOCH_FENCE
-        return self.producer_epoch if self.has_failed_epoch_fence else self.producer_epoch + 1
+        return self.producer_epoch if self.has_failed_epoch_fence or is_largest else self.producer_epoch + 1
 
     def begin_fenced_end(self, producer_epoch: int) -> None:
         """The abort follows the fence: the change that is pending from now on is the abort."""
@@ -208,14 +215,17 @@ class TransactionMetadata:
         client_version: int,
         next_producer_id: int = NO_PRODUCER_ID,
         starts_now: bool = False,
+        fences_largest: bool = False,
     ) -> TransactionTarget:
         """Decide the end. With transactions v2 the markers have the next epoch.
 
-        `starts_now` is an abort without a transaction (transactions v2), which begins and ends at once.
+        `starts_now` is an abort without a transaction (transactions v2), which begins and ends at once. With
+        `fences_largest` an abort with the largest epoch keeps it; else there is no next epoch.
         """
         epoch, last_epoch = self.producer_epoch, self.last_producer_epoch
         if client_version >= TRANSACTIONS_V2:
-            epoch, last_epoch = epoch + 1, epoch
+            stays = fences_largest and state is TransactionState.PREPARE_ABORT and epoch == LARGEST_EPOCH
+            epoch, last_epoch = epoch if stays else epoch + 1, epoch
         return self._prepare(
             state,
             producer_epoch=epoch,
@@ -236,8 +246,6 @@ class TransactionMetadata:
             TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
             producer_id=self.next_producer_id if rotates else self.producer_id,
             producer_epoch=0 if rotates else self.producer_epoch,
-            # As the record of the end has it: a repeated EndTxn of transactions v2 is known by it.
-            last_producer_epoch=self.producer_epoch if rotates else self.last_producer_epoch,
             partitions=(),
             last_update_ms=now_ms,
         )
@@ -262,14 +270,16 @@ class TransactionMetadata:
         client_version: int | None = None,
         copied: int = 0,
     ) -> TransactionTarget:
-        if self.pending_state is not None or not may_follow(self.state, state):
+        epoch = self.producer_epoch if producer_epoch is None else producer_epoch
+        is_valid = 0 <= epoch <= LARGEST_EPOCH and may_follow(self.state, state)
+        if self.pending_state is not None or not is_valid:
             raise BrokerSimError(f"transactional id {self.transactional_id} cannot become {state.label}: {self}")
         self.pending_state = state
         return TransactionTarget(
             producer_id=self.producer_id if producer_id is None else producer_id,
             previous_producer_id=self.producer_id,
             next_producer_id=next_producer_id,
-            producer_epoch=self.producer_epoch if producer_epoch is None else producer_epoch,
+            producer_epoch=epoch,
             last_producer_epoch=self.last_producer_epoch if last_producer_epoch is None else last_producer_epoch,
             timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms,
             state=state,

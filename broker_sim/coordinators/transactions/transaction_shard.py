@@ -18,11 +18,13 @@ from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.coordinators.transactions.producers import NO_EPOCH, NO_PRODUCER_ID, ProducerResult
 from broker_sim.coordinators.transactions.transaction_errors import log_error
 from broker_sim.coordinators.transactions.transaction_metadata import (
+    LARGEST_EPOCH,
     TRANSACTIONS_V2,
     TransactionMetadata,
     is_exhausted,
 )
-from broker_sim.coordinators.transactions.transaction_state import COMPLETE, PREPARE, TransactionState
+from broker_sim.coordinators.transactions.transaction_state import COMPLETE, PENDING_ONLY, PREPARE, TransactionState
+from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import NO_SEQUENCE
 from protocol_specs.schemas.coordinator.transaction_log import TransactionLogKey, TransactionLogValue
@@ -146,7 +148,9 @@ class TransactionShard:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
         if metadata.state is TransactionState.ONGOING:
             reason = FENCED if expected is None else CONTINUED
-            fenced = self.abort_fenced(metadata, server_version=server_version, reason=reason, client_id=client_id)
+            fenced = self.abort_fenced(
+                metadata, server_version=server_version, next_id=next_id, reason=reason, client_id=client_id
+            )
             return fenced._replace(response=ProducerResult(ErrorCode.CONCURRENT_TRANSACTIONS))
         now_ms = self.context.now_ms()
         epoch = None if expected is None else expected.producer_epoch
@@ -225,6 +229,8 @@ class TransactionShard:
         else:
             _refuse_if_pending(metadata)
             is_retry = _check_end_of_v2(metadata, producer)
+        if state in PENDING_ONLY:
+            raise BrokerSimError(f"transactional id {transactional_id} cannot end: {metadata}")
         if state in PREPARE:
             raise CoordinatorError(
                 ErrorCode.CONCURRENT_TRANSACTIONS if state is prepared else ErrorCode.INVALID_TXN_STATE
@@ -236,33 +242,53 @@ class TransactionShard:
         is_open = state is TransactionState.ONGOING
         if not is_open and (commit or client_version < TRANSACTIONS_V2):
             raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)
-        rotates = client_version >= TRANSACTIONS_V2 and is_exhausted(metadata.producer_epoch)
-        next_producer_id = next_id() if rotates else NO_PRODUCER_ID
-        target = metadata.prepare_end(
-            prepared,
-            self.context.now_ms(),
-            client_version=client_version,
-            next_producer_id=next_producer_id,
-            starts_now=not is_open,
-        )
-        if rotates:
-            response = ProducerResult(ErrorCode.NONE, next_producer_id, 0)
+        target = self._prepare_end(metadata, prepared, client_version, next_id, starts_now=not is_open)
+        if target.next_producer_id != NO_PRODUCER_ID:
+            response = ProducerResult(ErrorCode.NONE, target.next_producer_id, 0)
         else:
             response = ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch)
         return self._write(metadata, target, response, reason=ENDED)
 
+    def _prepare_end(
+        self,
+        metadata: TransactionMetadata,
+        state: TransactionState,
+        version: int,
+        next_id: Callable[[], int],
+        *,
+        starts_now: bool = False,
+    ) -> TransactionTarget:
+        """Decide the end; with transactions v2 a producer whose epochs are exhausted gets another id."""
+        rotates = version >= TRANSACTIONS_V2 and is_exhausted(metadata.producer_epoch)
+        return metadata.prepare_end(
+            state,
+            self.context.now_ms(),
+            client_version=version,
+            next_producer_id=next_id() if rotates else NO_PRODUCER_ID,
+            starts_now=starts_now,
+            fences_largest=self._behaviour.largest_epochs_are_fenced,
+        )
+
     def abort_fenced(
-        self, metadata: TransactionMetadata, *, server_version: int, reason: str, client_id: str = ""
+        self,
+        metadata: TransactionMetadata,
+        *,
+        server_version: int,
+        next_id: Callable[[], int],
+        reason: str,
+        client_id: str = "",
     ) -> CoordinatorResult[ProducerResult]:
-        """Abort the open transaction with an epoch that its producer does not have."""
-        fenced_epoch = metadata.prepare_fence()
-        if server_version < TRANSACTIONS_V2:
+        """Abort the open transaction with an epoch that its producer does not have.
+
+        Below transactions v2 the record has version 0 at each level of the feature.
+        """
+        version = server_version if server_version >= TRANSACTIONS_V2 else 0
+        fenced_epoch = metadata.prepare_fence(fences_largest=self._behaviour.largest_epochs_are_fenced)
+        if version < TRANSACTIONS_V2:
             metadata.begin_fenced_end(fenced_epoch)
         else:
             metadata.pending_state = None  # the end itself increments the epoch
-        target = metadata.prepare_end(
-            TransactionState.PREPARE_ABORT, self.context.now_ms(), client_version=server_version
-        )
+        target = self._prepare_end(metadata, TransactionState.PREPARE_ABORT, version, next_id)
         return self._write(metadata, target, _producer_of(metadata), reason=reason, client_id=client_id, is_fence=True)
 
     def complete_end(self, metadata: TransactionMetadata, target: TransactionTarget) -> CoordinatorResult[None]:
@@ -281,10 +307,10 @@ class TransactionShard:
         ]
 
     def abort_timed_out(
-        self, metadata: TransactionMetadata, *, server_version: int
+        self, metadata: TransactionMetadata, *, server_version: int, next_id: Callable[[], int]
     ) -> CoordinatorResult[ProducerResult]:
         """Abort a transaction whose time is up. Mirrors abortTimedOutTransactions."""
-        return self.abort_fenced(metadata, server_version=server_version, reason=TIMED_OUT)
+        return self.abort_fenced(metadata, server_version=server_version, next_id=next_id, reason=TIMED_OUT)
 
     def remove_expired(self, expiration_ms: int) -> CoordinatorResult[None]:
         """Remove ids whose last change is too long ago. Mirrors removeExpiredTransactionalIds."""
@@ -397,13 +423,8 @@ def _check_producer(metadata: TransactionMetadata, producer: ProducerIdAndEpoch)
 def _check_end_of_v2(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
     """Return True for a repeated request, whose epoch is the one before the present. Raises CoordinatorError."""
     state, epoch = metadata.state, metadata.producer_epoch
-    incremented = metadata.client_version >= TRANSACTIONS_V2 and epoch == producer.producer_epoch + 1
-    rotated = (
-        state in COMPLETE
-        and epoch == 0
-        and producer.producer_id == metadata.previous_producer_id
-        and is_exhausted(producer.producer_epoch)
-    )
+    incremented = epoch == producer.producer_epoch + 1
+    rotated = epoch == 0 and producer == (metadata.previous_producer_id, LARGEST_EPOCH - 1)
     if producer.producer_id != metadata.producer_id and not rotated:
         raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if state in PREPARE:

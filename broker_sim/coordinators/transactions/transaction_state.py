@@ -18,7 +18,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["COMPLETE", "PREPARE", "TransactionState", "may_follow"]
+__all__ = ["COMPLETE", "PENDING_ONLY", "PREPARE", "TransactionState", "may_follow"]
 
 
 class TransactionState(IntEnum):
@@ -51,6 +51,9 @@ PREPARE: Final = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABOR
 """The end of the transaction is decided, its markers are not all written."""
 COMPLETE: Final = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 """All markers are written."""
+
+PENDING_ONLY: Final = (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE)
+"""No record of a broker has them."""
 
 _PREVIOUS: Final = {
     TransactionState.EMPTY: (TransactionState.EMPTY, *COMPLETE),
