@@ -1,6 +1,11 @@
 """Hold drawn conversations of transactional producers with a real broker and with ours, and report where they part.
 
-python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30
+    python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30
+    python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30 --level 1
+    python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30 --moves
+
+With `--moves` there are three brokers, one of them down: coordinators and leaders move between the others, and topics
+become too strict for writes, so that transactions remain prepared.
 """
 
 from __future__ import annotations
@@ -10,17 +15,21 @@ import sys
 from contextlib import ExitStack
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.json_form import to_json
 from tests.differential.cases.transaction_log import SOON
+from tests.differential.cases.transaction_versions import LEVELS, set_level
 from tests.differential.compare import differences
 from tests.differential.conversations import Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_requests import NO_DELAY
+from tests.differential.nodes import OurNodes
+from tests.differential.probe import Probe
 from tests.differential.record import SETTINGS
+from tests.differential.transaction_moves import DOWN, MovingSequence, MovingSide, place_internal_topics
 from tests.differential.transaction_sequences import TransactionSequence, TransactionSide, TransactionStep
 from tests.interop.real_kafka import real_kafka
 
@@ -28,7 +37,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-SHOWN_STEPS: Final = 25
+    from protocol_specs.message import Message
+
+SHOWN_LINES: Final = 50
 SHOWN_CHARACTERS: Final = 400
 
 
@@ -36,53 +47,72 @@ def converse(arguments: argparse.Namespace, servers: Sequence[str], number: int,
     """Hold one conversation; return where the sides part and the requests of ours up to there, or None."""
     name = f"ts{arguments.seed}{turn}-{number}"
     random = Random(f"{arguments.seed} {number} {arguments.release}")
-    steps = TransactionSequence(random, arguments.release).steps(arguments.steps)
-    sides = [TransactionSide(server, arguments.release, name) for server in servers]
+    sequence, side = (MovingSequence, MovingSide) if arguments.moves else (TransactionSequence, TransactionSide)
+    steps = sequence(random, arguments.release, v2=arguments.level == LEVELS[0]).steps(arguments.steps)
+    sides = [side(Probe(server, release=arguments.release, name=name)) for server in servers]
     try:
         return _hold(steps, sides, name)
     finally:
         for side in sides:
-            side.probe.close()
+            side.close()
 
 
 def _hold(steps: Sequence[TransactionStep], sides: Sequence[TransactionSide], name: str) -> Parting | None:
-    notes: list[str] = []
+    shown: list[str] = []
     for step in steps:
-        taken = []
+        taken, begin = [], len(sides[1].probe.transcript)
         for side in sides:
-            begin = len(side.probe.transcript)
+            first = len(side.probe.transcript)
             step.act(side)
             side.settle()
-            taken.append(side.probe.transcript[begin:])
-        notes += [step.note] * len(taken[1])
+            taken.append(side.probe.transcript[first:])
+        shown += [step.note, *map(_exchanged, taken[1], sides[1].probe.sent[begin:])]
         if taken[0] == taken[1]:
             continue
         path, was, now = first_difference(*taken)
         key = f"{step.note}: {path}: {str(was)[:160]} -> {str(now)[:160]}".replace(name, "<name>")
-        probe = sides[1].probe
-        shown = [
-            f"{note}: {entry.get('api')} v{entry.get('version')} "
-            f"{'' if request is None else json.dumps(to_json(request, entry['version']))[:SHOWN_CHARACTERS]}"
-            f" -> {json.dumps(entry['response'])[:SHOWN_CHARACTERS]}"
-            for note, entry, request in zip(notes, probe.transcript, probe.sent, strict=False)
-        ]
         both = [
             f"{where}: real {str(left)[:1000]} ours {str(right)[:1000]}"
             for was, now in zip(*taken, strict=False)
             for where, left, right in differences(was, now)
         ]
-        return Parting(key, [*shown[-SHOWN_STEPS:], *both])
+        return Parting(key, [*shown[-SHOWN_LINES:], *both])
     return None
+
+
+def _exchanged(entry: dict[str, Any], request: Message | None) -> str:
+    sent = "" if request is None else json.dumps(to_json(request, entry["version"]))[:SHOWN_CHARACTERS]
+    received = json.dumps(entry["response"])[:SHOWN_CHARACTERS]
+    return f"    {entry.get('api')} v{entry.get('version')} {sent} -> {received}"
+
+
+def prepare(probe: Probe, *, level: int, moves: bool) -> None:
+    """Set the level of transactions, and place the internal topics where their coordinators move."""
+    if level != LEVELS[0]:
+        set_level(probe, level)
+    if moves:
+        place_internal_topics(probe)
+    probe.close()
 
 
 def main() -> int:
     """Explore; the exit code is 1 if the sides part."""
-    arguments = explorer_arguments(__doc__, sequences=30, steps=30).parse_args()
+    parser = explorer_arguments(__doc__, sequences=30, steps=30)
+    parser.add_argument("--level", type=int, choices=LEVELS, default=LEVELS[0], help="of transaction.version")
+    parser.add_argument("--moves", action="store_true", help="leaders and coordinators move between brokers")
+    arguments = parser.parse_args()
+    release, brokers = arguments.release, 3 if arguments.moves else 1
     settings = SETTINGS | dict((*NO_DELAY, *SOON))
     with ExitStack() as running:
-        kafka = running.enter_context(real_kafka(arguments.release, settings=settings))
-        cluster = running.enter_context(ThreadedCluster(brokers=1, release=arguments.release, config=ours(settings, 1)))
+        kafka = running.enter_context(real_kafka(release, brokers=brokers, settings=settings))
+        config = ours(settings, brokers)
+        cluster = running.enter_context(ThreadedCluster(brokers=brokers, release=release, config=config))
         servers = [kafka.bootstrap_servers, cluster.bootstrap_servers]
+        for server in servers:
+            prepare(Probe(server, release=release, name="prepare"), level=arguments.level, moves=arguments.moves)
+        if arguments.moves:
+            for nodes in (kafka, OurNodes(cluster)):
+                nodes.shut_down(DOWN)
         return hold_all(arguments, partial(converse, arguments, servers))
 
 

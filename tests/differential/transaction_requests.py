@@ -30,7 +30,7 @@ from tests.differential.requests import fetch, idempotent, list_offsets, produce
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tests.differential.probe import Probe
+    from tests.differential.probe import Connection, Probe
 
 STATE_TOPIC: Final = "__transaction_state"
 INIT_VERSION: Final = 4
@@ -161,9 +161,9 @@ class Transactions:
             if response.transaction_states[0].transaction_state in states:
                 break
 
-    def describe(self, note: str = "") -> None:
+    def describe(self, note: str = "", *, on: Connection | None = None) -> None:
         """Write down the state of the id."""
-        self.probe.exchange(describe(self.id), 0, note=note)
+        self.probe.exchange(describe(self.id), 0, note=note, on=on)
 
     def write_log(self, note: str = "") -> None:
         """Write down the records of the id."""
@@ -197,14 +197,14 @@ def describe(*transactional_ids: str) -> DescribeTransactionsRequest:
     return DescribeTransactionsRequest(transactional_ids=list(transactional_ids))
 
 
-def list_own(probe: Probe, version: int = 0, note: str = "", **fields: Any) -> None:
+def list_own(probe: Probe, version: int = 0, note: str = "", *, on: Connection | None = None, **fields: Any) -> None:
     """Write down the transactions of the case that pass the filters of a ListTransactions, by their ids."""
 
     def own(response: Any) -> Any:
         found = [each for each in response["transactionStates"] if each["transactionalId"].startswith(f"{probe.name}-")]
         return response | {"transactionStates": sorted(found, key=lambda each: str(each["transactionalId"]))}
 
-    probe.exchange(ListTransactionsRequest(**fields), version, note=note, only=own)
+    probe.exchange(ListTransactionsRequest(**fields), version, on=on, note=note, only=own)
 
 
 def markers(*entries: tuple[int, int, bool, Mapping[str, list[int]], int], version: int = 0) -> WriteTxnMarkersRequest:

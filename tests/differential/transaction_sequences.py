@@ -7,9 +7,11 @@ the same up to ids. After each step a side waits until no transaction is about t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.coordinators.internal_partitions import partition_for
 from protocol_specs.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -19,11 +21,12 @@ from tests.differential.cases.describe_producers import describe as describe_pro
 from tests.differential.cases.group_coordinator import txn_commit
 from tests.differential.cases.init_producer_id import await_transactions
 from tests.differential.group_requests import OFFSETS_TOPIC, commit, fetch_offsets, group_of
-from tests.differential.probe import Probe, attempts
+from tests.differential.probe import attempts
 from tests.differential.requests import TIME_MS, batch, fetch, idempotent, list_offsets, produce, wanted
 from tests.differential.transaction_requests import (
     BUSY,
     LOADING,
+    STATE_TOPIC,
     Transactions,
     batched,
     describe,
@@ -32,14 +35,17 @@ from tests.differential.transaction_requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from random import Random
 
     from protocol_specs.message import Message
+    from tests.differential.probe import Connection, Probe
 
 SLOTS: Final = ("t", "t", "o")
 """The transactional id of each producer."""
 
+Partition = tuple[str, int]
+
+INTERNAL_PARTITIONS: Final = 3
 LONG_MS, SHORT_MS = 60_000, 1_200
 ENDING: Final = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 STUCK_SECONDS: Final = 3.0
@@ -48,27 +54,71 @@ ADDS_LOWEST: Final = 12
 
 
 class TransactionSide:
-    """One side of a conversation: its producers, as they know themselves."""
+    """One side of a conversation with one broker: its producers, as they know themselves."""
 
-    def __init__(self, bootstrap: str, release: str, name: str) -> None:
-        self.probe = Probe(bootstrap, release=release, name=name)
-        self.topics = {self.probe.topic("a", partitions=2): 2, self.probe.topic("b"): 1}
-        self.group = group_of(self.probe)
-        await_transactions(self.probe)
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        self.topics = self._make_topics()
+        self.group = f"{probe.name}-g"
+        self._await_coordinators()
         self.producers = [Transactions(self.probe, suffix) for suffix in SLOTS]
-        self._last: dict[int, tuple[Message, int]] = {}
+        self.frozen: set[str] = set()
+        """The topics to which nothing can be written with acks=all."""
+        self._last: dict[int, tuple[Message, int, Partition]] = {}
         self._stuck: set[tuple[Any, ...]] = set()
 
-    def exchange(self, slot: int, request: Message, version: int) -> Any:
-        """Exchange a request of a producer, which `again` repeats."""
-        self._last[slot] = request, version
-        return self._learned(slot, self.probe.exchange(request, version))
+    def close(self) -> None:
+        """Close every connection."""
+        self.probe.close()
+
+    def _make_topics(self) -> dict[str, int]:
+        """Return the topics, each with its number of partitions. The times of records are long ago."""
+        return {
+            self.probe.topic("a", partitions=2, retention_ms="-1"): 2,
+            self.probe.topic("b", retention_ms="-1"): 1,
+        }
+
+    def _await_coordinators(self) -> None:
+        group_of(self.probe)
+        await_transactions(self.probe)
+
+    def connection(self, partition: Partition) -> Connection | None:  # noqa: ARG002
+        """Return a connection to the leader of a partition, None for the probe's own."""
+        return None
+
+    def connections(self) -> list[Connection | None]:
+        """Return a connection to each broker."""
+        return [None]
+
+    def coordinator(self, slot: int) -> Partition:
+        """Return the partition that has the state of a producer."""
+        return STATE_TOPIC, partition_for(self.producers[slot].id, INTERNAL_PARTITIONS)
+
+    @property
+    def topics_in_order(self) -> list[str]:
+        """The topics, by their places."""
+        return list(self.topics)
+
+    @property
+    def group_coordinator(self) -> Partition:
+        """The partition that has the state of the group."""
+        return OFFSETS_TOPIC, partition_for(self.group, INTERNAL_PARTITIONS)
+
+    def send(self, partition: Partition, request: Message, version: int, **options: Any) -> Any:
+        """Exchange a request with the leader of a partition."""
+        return self.probe.exchange(request, version, on=self.connection(partition), **options)
+
+    def exchange(self, slot: int, request: Message, version: int, at: Partition | None = None) -> Any:
+        """Exchange a request of a producer, which `again` repeats, with its coordinator or another leader."""
+        place = self.coordinator(slot) if at is None else at
+        self._last[slot] = request, version, place
+        return self._learned(slot, self.send(place, request, version))
 
     def again(self, slot: int) -> None:
         """Repeat the last request of a producer."""
         if slot in self._last:
-            request, version = self._last[slot]
-            self._learned(slot, self.probe.exchange(request, version, note="again"))
+            request, version, place = self._last[slot]
+            self._learned(slot, self.send(place, request, version, note="again"))
 
     def _learned(self, slot: int, response: Any) -> Any:
         named = not isinstance(response, str) and response.NAME in ("InitProducerId", "EndTxn")
@@ -79,23 +129,34 @@ class TransactionSide:
     def settle(self) -> None:
         """Wait until no transaction ends, and none is open whose time is short.
 
-        A transaction whose marker is refused, because an administrator's has a newer epoch, never ends.
+        A transaction whose marker is refused, because an administrator's has a newer epoch, never ends; those whose
+        partitions or records are frozen end later.
         """
-        names = sorted({producer.id for producer in self.producers})
         begin_s = time.monotonic()
         for _ in attempts("transactions that have ended"):
-            response: Any = self.probe.quiet(describe(*names), 0)
-            unsettled = [each for each in response.transaction_states if self._is_unsettled(each)]
+            unsettled = [each for each in self._described() if self._is_unsettled(each)]
             if not unsettled:
                 return
             if time.monotonic() - begin_s > STUCK_SECONDS:
                 self._stuck.update(map(_identity, unsettled))
 
+    def _described(self) -> list[Any]:
+        places = {producer.id: self.coordinator(slot) for slot, producer in enumerate(self.producers)}
+        found = []
+        for transactional_id, place in places.items():
+            response: Any = self.probe.quiet(describe(transactional_id), 0, on=self.connection(place))
+            found += response.transaction_states
+        return found
+
     def _is_unsettled(self, described: Any) -> bool:
+        if _identity(described) in self._stuck:
+            return False
         state = described.transaction_state
+        if state in ENDING:
+            waiting = {topic.topic for topic in described.topics} or {STATE_TOPIC}
+            return not waiting <= self.frozen
         short = described.transaction_timeout_ms == SHORT_MS
-        moves = state in ENDING or described.error_code in LOADING or (state == "Ongoing" and short)
-        return moves and _identity(described) not in self._stuck
+        return described.error_code in LOADING or (state == "Ongoing" and short and STATE_TOPIC not in self.frozen)
 
     def named(self, value: Any) -> Any:
         """Sort the producers of a DescribeProducers by their names: ids, which order them, differ between clusters."""
@@ -113,13 +174,17 @@ class TransactionStep:
     act: Callable[[TransactionSide], object]
 
 
+Draw = Callable[[], TransactionStep]
+
+
 class TransactionSequence:
     """Draws the steps of one conversation."""
 
-    def __init__(self, random: Random, release: str) -> None:
+    def __init__(self, random: Random, release: str, *, v2: bool = True) -> None:
         self._random = random
         self._old = release.startswith("3")
-        self._newness = 0.0 if self._old else random.choice([0.0, 0.5, 0.9, 1.0])
+        shares = [0.0, 0.5, 0.9, 1.0] if v2 else [0.0, 0.0, 0.1, 0.3]
+        self._newness = 0.0 if self._old else random.choice(shares)
         """The share of requests that are those of transactions v2."""
         self._timing = random.random() < 0.25
         self._number = 0
@@ -136,8 +201,12 @@ class TransactionSequence:
             self._odd_init, self._odd_init, self._odd_end, self._odd_end,
         ]  # fmt: skip
         first = [self._init_of(0), self._init_of(2)]
-        made = [self._random.choice(rare if self._random.random() < 0.2 else kinds)() for _ in range(count)]
+        made = [self._random.choice(self._kinds(kinds, rare))() for _ in range(count)]
         return [*first, *made, *self.audit()]
+
+    def _kinds(self, usual: list[Draw], rare: list[Draw]) -> list[Draw]:
+        """Return the kinds of which the next step is one."""
+        return rare if self._random.random() < 0.2 else usual
 
     def audit(self) -> list[TransactionStep]:
         """Return the steps that read what has become of the transactions."""
@@ -281,8 +350,8 @@ class TransactionSequence:
         place, time_ms = self._place(), self._time_ms()
 
         def act(side: TransactionSide) -> None:
-            topic, partition = _place_of(side, place)
-            side.probe.exchange(produce(topic, batch(b"plain", time_ms=time_ms), partition=partition), 9)
+            topic, partition = at = _place_of(side, place)
+            side.send(at, produce(topic, batch(b"plain", time_ms=time_ms), partition=partition), 9)
 
         return TransactionStep(f"plain {place}", act)
 
@@ -290,10 +359,9 @@ class TransactionSequence:
         slot, place = self._slot(), self._place()
 
         def act(side: TransactionSide) -> None:
-            producer, (topic, partition) = side.producers[slot], _place_of(side, place)
-            sequence = producer.sequences.get((topic, partition), 0)
-            records = idempotent(producer.producer_id, producer.epoch, sequence)
-            side.exchange(slot, produce(topic, records, partition=partition), 9)
+            producer, at = side.producers[slot], _place_of(side, place)
+            records = idempotent(producer.producer_id, producer.epoch, producer.sequences.get(at, 0))
+            side.exchange(slot, produce(at[0], records, partition=at[1]), 9, at)
 
         return TransactionStep(f"{slot} writes {place} outside of a transaction", act)
 
@@ -320,7 +388,7 @@ class TransactionSequence:
                 producer_id=producer.producer_id,
                 producer_epoch=producer.epoch + step,
             )
-            side.exchange(slot, request, version)
+            side.exchange(slot, request, version, side.group_coordinator)
 
         return TransactionStep(f"{slot} commits offsets of {place} v{version}, epoch {step:+}", act)
 
@@ -329,7 +397,7 @@ class TransactionSequence:
 
         def act(side: TransactionSide) -> None:
             topic, partition = _place_of(side, place)
-            side.probe.exchange(commit(side.group, (topic, {partition: offset})), 8)
+            side.send(side.group_coordinator, commit(side.group, (topic, {partition: offset})), 8)
 
         return TransactionStep(f"plain offsets of {place}", act)
 
@@ -343,10 +411,10 @@ class TransactionSequence:
         level = self._pick(0, 2)
 
         def act(side: TransactionSide) -> None:
-            producer, (topic, partition) = side.producers[slot], _place_of(side, place)
-            topics = {OFFSETS_TOPIC: [0, 1, 2]} if internal else {topic: [partition]}
+            producer, at = side.producers[slot], _place_of(side, place)
+            topics = {OFFSETS_TOPIC: list(range(INTERNAL_PARTITIONS))} if internal else {at[0]: [at[1]]}
             entry = (producer.producer_id, producer.epoch + step, well, topics, coordinator)
-            side.exchange(slot, markers(entry, version=level), version)
+            side.exchange(slot, markers(entry, version=level), version, at)
 
         return TransactionStep(f"marker of {slot} {place} {well} {step:+} {coordinator} {internal}", act)
 
@@ -354,12 +422,12 @@ class TransactionSequence:
         place, offset = self._place(), self._pick(1, 2, 3, 5, -1)
 
         def act(side: TransactionSide) -> None:
-            topic, partition = _place_of(side, place)
+            topic, partition = at = _place_of(side, place)
             entry = DeleteRecordsPartition(partition_index=partition, offset=offset)
             request = DeleteRecordsRequest(
                 topics=[DeleteRecordsTopic(name=topic, partitions=[entry])], timeout_ms=5_000
             )
-            side.probe.exchange(request, 2)
+            side.send(at, request, 2)
 
         return TransactionStep(f"deletes {place} up to {offset}", act)
 
@@ -368,9 +436,9 @@ class TransactionSequence:
         version, size = self._pick(4, 7, 11, 12), self._pick(1 << 20, 1 << 20, 1)
 
         def act(side: TransactionSide) -> None:
-            topic, partition = _place_of(side, place)
+            topic, partition = at = _place_of(side, place)
             request = fetch(topic, wanted(offset, partition=partition, max_bytes=size), isolation_level=level)
-            side.probe.exchange(request, version)
+            side.send(at, request, version)
 
         return TransactionStep(f"reads {place} from {offset}, level {level}", act)
 
@@ -380,8 +448,8 @@ class TransactionSequence:
         version = 7 if self._old else self._pick(7, 10)
 
         def act(side: TransactionSide) -> None:
-            topic, partition = _place_of(side, place)
-            side.probe.exchange(list_offsets(topic, stamp, partition=partition, isolation_level=level), version)
+            topic, partition = at = _place_of(side, place)
+            side.send(at, list_offsets(topic, stamp, partition=partition, isolation_level=level), version)
 
         return TransactionStep(f"lists {place} {stamp}, level {level}", act)
 
@@ -394,7 +462,7 @@ def _identity(described: Any) -> tuple[Any, ...]:
 
 
 def _place_of(side: TransactionSide, place: tuple[int, int]) -> tuple[str, int]:
-    return list(side.topics)[place[0]], place[1]
+    return side.topics_in_order[place[0]], place[1]
 
 
 def _write(
@@ -410,7 +478,8 @@ def _write(
     name: str | None = "own",
 ) -> None:
     """Write a transactional batch; the next sequence of the producer follows if it was taken."""
-    producer, (topic, partition) = side.producers[slot], _place_of(side, place)
+    producer, at = side.producers[slot], _place_of(side, place)
+    topic, partition = at
     sequence = max(producer.sequences.get((topic, partition), 0) + offset, 0)
     values = [b"%d" % number for number in range(count)]
     records = idempotent(
@@ -424,19 +493,22 @@ def _write(
         topic_id=side.probe.topic_id(topic),
         transactional_id=names[name],
     )
-    response = side.exchange(slot, request, version)
+    response = side.exchange(slot, request, version, at)
     taken = not isinstance(response, str) and not response.responses[0].partition_responses[0].error_code
     if taken and not step:
         producer.sequences[topic, partition] = sequence + count
 
 
 def _describe_all(side: TransactionSide) -> None:
-    side.probe.exchange(describe(*sorted({each.id for each in side.producers})), 0)
-    list_own(side.probe)
-    places = [(topic, tuple(range(count))) for topic, count in side.topics.items()]
-    side.probe.exchange(describe_producers(*places), 0, only=side.named)
+    for slot in (1, 2):
+        side.send(side.coordinator(slot), describe(side.producers[slot].id), 0)
+    for connection in side.connections():
+        list_own(side.probe, on=connection)
+    for topic, count in side.topics.items():
+        for partition in range(count):
+            side.send((topic, partition), describe_producers((topic, (partition,))), 0, only=side.named)
     for stable in (False, True):
-        side.probe.exchange(fetch_offsets(side.group, everything=True, require_stable=stable), 7)
+        side.send(side.group_coordinator, fetch_offsets(side.group, everything=True, require_stable=stable), 7)
 
 
 def _audit(side: TransactionSide) -> None:
@@ -444,11 +516,11 @@ def _audit(side: TransactionSide) -> None:
     for topic, count in side.topics.items():
         for partition in range(count):
             for level in (0, 1):
-                first: Any = side.probe.exchange(list_offsets(topic, -2, partition=partition, isolation_level=level), 5)
-                side.probe.exchange(list_offsets(topic, -1, partition=partition, isolation_level=level), 5)
+                at = topic, partition
+                first = side.send(at, list_offsets(topic, -2, partition=partition, isolation_level=level), 5)
+                side.send(at, list_offsets(topic, -1, partition=partition, isolation_level=level), 5)
                 offset = first.topics[0].partitions[0].offset
-                request = fetch(topic, wanted(offset, partition=partition), isolation_level=level)
-                side.probe.exchange(request, 12)
+                side.send(at, fetch(topic, wanted(offset, partition=partition), isolation_level=level), 12)
 
 
 def _audit_logs(side: TransactionSide) -> None:

@@ -31,9 +31,17 @@ HEADER_BYTES: Final = 15
 ONE_PARTITION: Final = (*NO_DELAY, ("offsets.topic.num.partitions", "1"))
 
 
-def append(probe: Probe, key: bytes, value: bytes | None, *, note: str, client_id: bytes = ADMIN_CLIENT) -> None:
-    """Append a record to partition 0 of the offsets topic."""
-    request = produce(OFFSETS_TOPIC, batch(value, key=key))
+def append(
+    probe: Probe,
+    key: bytes,
+    value: bytes | None,
+    *,
+    note: str,
+    client_id: bytes = ADMIN_CLIENT,
+    topic: str = OFFSETS_TOPIC,
+) -> None:
+    """Append a record to partition 0 of an internal topic."""
+    request = produce(topic, batch(value, key=key))
     body = encode_request(request, PRODUCE_VERSION, correlation_id=0, client_id="")[HEADER_BYTES:]
     header = len(client_id).to_bytes(2, "big") + client_id + b"\0"
     probe.raw_body(ApiKey.PRODUCE, PRODUCE_VERSION, body, header=header, note=note, only=_at_any_offset)

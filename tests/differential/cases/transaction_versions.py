@@ -21,7 +21,8 @@ OWN_CLUSTER: Final = (*NO_DELAY, ("transaction.max.timeout.ms", "800000"))
 """The levels count for every case of a cluster."""
 
 
-def _set_level(probe: Probe, level: int) -> None:
+def set_level(probe: Probe, level: int) -> None:
+    """Write down how the feature gets a level."""
     kind = 1 if level == LEVELS[0] else SAFE_DOWNGRADE
     response = probe.exchange(to((FEATURE, level), kind=kind, validate=False), 1, note=f"to {level}")
     if response.error_code:
@@ -34,7 +35,7 @@ def requests_at_each_level(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     group = group_of(probe)
     for place, level in enumerate(LEVELS):
-        _set_level(probe, level)
+        set_level(probe, level)
         transactions = Transactions(probe, f"t{place}")
         transactions.begin()
         transactions.write_log(f"initialized at {level}")
@@ -67,6 +68,36 @@ def requests_at_each_level(probe: Probe) -> None:
 
 
 @case(releases=("4.3.1",), settings=OWN_CLUSTER)
+def fences_at_each_level(probe: Probe) -> None:
+    """The record of a fence has the version of transactions v2 alone; a repeated end is known by the epoch before."""
+    topic = probe.topic()
+    for place, level in enumerate(LEVELS):
+        set_level(probe, level)
+        transactions = Transactions(probe, f"t{place}")
+        transactions.started((topic, 0))
+        probe.exchange(transactions.init(), 4, note=f"fences at {level}")
+        transactions.await_state("CompleteAbort")
+        for commit in (True, False):
+            probe.exchange(transactions.end(commit=commit), 5, note=f"of the fenced, at {level}")
+            transactions.await_state("CompleteAbort")
+        transactions.write_log(f"fenced at {level}")
+
+
+@case(releases=("4.3.1",), settings=OWN_CLUSTER)
+def partitions_that_a_broker_adds_at_level_0(probe: Probe) -> None:
+    topic = probe.topic()
+    transactions, other = Transactions(probe), Transactions(probe, "o")
+    for each in (transactions, other):
+        each.begin()
+    set_level(probe, 0)
+    probe.exchange(batched(other.verify((topic, 0))), 5, note="verified")
+    probe.exchange(batched(other.verify((topic, 0)), transactions.verify((topic, 0), verify_only=False)), 4)
+    probe.exchange(batched(transactions.verify((topic, 0), verify_only=False)), 5, note="again")
+    transactions.describe()
+    set_level(probe, 2)
+
+
+@case(releases=("4.3.1",), settings=OWN_CLUSTER)
 def levels_that_change_in_a_transaction(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for level in LEVELS[1:]:
@@ -77,7 +108,7 @@ def levels_that_change_in_a_transaction(probe: Probe) -> None:
         probe.exchange(old.add((topic, 1)), 3)
         request = produce(topic, old.records(topic, 1), partition=1, transactional_id=old.id)
         probe.exchange(request, 9)
-        _set_level(probe, level)
+        set_level(probe, level)
         probe.exchange(produce(topic, new.records(topic), transactional_id=new.id), 12, note="goes on")
         for transactions, version in ((new, 5), (old, 3)):
             ended = probe.exchange(transactions.end(commit=True), version, note=f"at {level}")
