@@ -274,7 +274,9 @@ class Broker:
     def listen(self) -> None:
         """Open the listeners. For port 0 the system chooses a port, which the broker keeps for all its incarnations."""
         if self._listens:
-            self.socket_server = SocketServer(self, reactor=self.reactor, listeners=self.listeners)
+            self.socket_server = SocketServer(
+                self, reactor=self.reactor, listeners=self.listeners, connection_faults=self._faults.connections
+            )
             apply_ip_rates(self.socket_server.connection_quotas, self.metadata_cache.image.client_quotas)
             self.socket_server.start()
 

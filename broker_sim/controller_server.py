@@ -53,6 +53,7 @@ class ControllerServer:
         self.reactor: IReactor = cluster.reactor
         self.journal = cluster.journal
         self.cluster_id = cluster.cluster_id
+        self._connection_faults = cluster.faults.connections
         broker = cluster.brokers.get(node.id)
         self._broker = broker
         """Take file, loggers and listeners from the broker of a combined node."""
@@ -95,7 +96,13 @@ class ControllerServer:
         )
         self.reactor = listener.reactor
         self.bound = BrokerListeners([endpoint], inter_broker=CONTROLLER_LISTENER)
-        self.socket_server = SocketServer(cast("NetworkNode", self), reactor=self.reactor, listeners=self.bound)
+        self.socket_server = SocketServer(
+            cast("NetworkNode", self),
+            reactor=self.reactor,
+            listeners=self.bound,
+            connection_faults=self._connection_faults,
+        )
+        self.socket_server.register()
         return self.socket_server
 
     @property

@@ -21,8 +21,8 @@ __all__ = ["AcceptQueue", "hold_accepts"]
 class AcceptQueue(Protocol):
     """A held listener."""
 
-    def is_filler(self, client_port: int) -> bool:
-        """Return True for a connection that only fills the queue: the listener's owner closes it."""
+    filler_port: int
+    """The client's port of a connection that only fills the queue, 0 for none: the owner of the listener closes it."""
 
     def accept_one(self) -> None:
         """Accept the connection that has waited longest, if there is one."""
@@ -39,13 +39,11 @@ def hold_accepts(port: IListeningPort, size: int, *, backlog: int) -> AcceptQueu
 
 
 class _SimulatedQueue:
+    filler_port = 0
+
     def __init__(self, port: VirtualListeningPort, size: int) -> None:
         self._port = port
         port.hold_accepts(size)
-
-    def is_filler(self, client_port: int) -> bool:  # noqa: ARG002 - the signature of AcceptQueue
-        """Return False: the queue is a number."""
-        return False
 
     def accept_one(self) -> None:
         """Accept the oldest."""
@@ -63,7 +61,7 @@ class _KernelQueue:
         self._port = port
         self._backlog = backlog
         self._filler: socket.socket | None = None
-        self._filler_port = 0
+        self.filler_port = 0
         port.stopReading()
         port.socket.listen(max(0, size - 1))
         if not size:
@@ -71,12 +69,8 @@ class _KernelQueue:
             filler = socket.socket(port.socket.family)
             filler.setblocking(False)
             filler.connect_ex(address)
-            self._filler_port = filler.getsockname()[1]
+            self.filler_port = filler.getsockname()[1]
             self._filler = filler
-
-    def is_filler(self, client_port: int) -> bool:
-        """Return True for the one filler."""
-        return client_port == self._filler_port
 
     def accept_one(self) -> None:
         """Accept the oldest."""

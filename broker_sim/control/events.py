@@ -481,7 +481,7 @@ class ZooKeeperSessionExpired(Event):
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class LinkChanged(Event):
-    """A link between two nodes was held, released, cut, restored or slowed; `broker_id` is its source."""
+    """A link between two nodes was held, released, cut, restored, slowed or shaped; `broker_id` is its source."""
 
     target: int
     state: str

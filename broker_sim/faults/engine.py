@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.action_context import Firing, Resolver
+from broker_sim.faults.connections import ConnectionFaults
 from broker_sim.faults.gates import Waiting
 from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.faults.progress import ROUNDING_S, Progress
@@ -83,6 +84,8 @@ class FaultEngine:
         self._replayed: Mapping[str, Mapping[str, Decision]] = {}
         self.clients: ClientTarget | None = None
         """The clients of the run, None where no run has any."""
+        self.connections = ConnectionFaults()
+        """The faults of connections between clients and brokers."""
         self.slow_disks: SlowDisks | None = None
         """The slow log directories, None until the first one."""
         cluster.journal.subscribe(self._count_event)
@@ -212,6 +215,7 @@ class FaultEngine:
         for state in self._rules.values():
             state.undo.clear()
             self._close(state)
+        self.connections.close()
 
     # Requests.
 

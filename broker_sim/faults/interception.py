@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
+    from broker_sim.faults.connections import ConnectionFaults
     from protocol_specs.api_key import ApiKey
     from protocol_specs.fuzzing import Mutation
     from protocol_specs.message import Message
@@ -120,6 +121,10 @@ class Faults(Protocol):
     def open_phases(self) -> Collection[Phase]:
         """The phases in which a rule could fire now: `intercept` need not be called in others."""
 
+    @property
+    def connections(self) -> ConnectionFaults | None:
+        """The faults of connections, None where no rule can be added."""
+
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` when the open phases change; returns the function that ends this."""
 
@@ -135,6 +140,7 @@ class NoFaults:
 
     __slots__ = ()
     open_phases: Final[Collection[Phase]] = ()
+    connections: Final = None
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:  # noqa: ARG002
         """Nothing ever changes."""

@@ -10,15 +10,17 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.links.link_states import TABLE, LinkEvent, LinkState
+from sim_runtime.paces import BandwidthPace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.links.link_call import LinkCall
     from sim_runtime.interfaces import IReactor
     from sim_runtime.link import Link as NetworkLink
+    from sim_runtime.paces import Pace
 
 __all__ = ["Link"]
 
@@ -27,7 +29,7 @@ ROUNDING_S: Final = 5e-7
 
 
 class _Cause(Enum):
-    """The cause of a hold or a cut: its own verbs, or the simulated network that it is attached to."""
+    """A cause of a hold or a cut: the verbs of the cluster, or the simulated network that the link is attached to."""
 
     VERB = auto()
     NETWORK = auto()
@@ -36,7 +38,8 @@ class _Cause(Enum):
 class Link:
     """`delay_ms` holds for messages that are sent from now on; `network_link` delays, holds and cuts as well.
 
-    `changed(link, what)` is called with `held`, `released`, `cut`, `restored` or `delayed`.
+    Several causes can cut a link at the same time, and several can shape it; each ends by itself.
+    `changed(link, what)` is called with `held`, `released`, `cut`, `restored`, `delayed` or `shaped`.
     """
 
     __slots__ = (
@@ -45,6 +48,7 @@ class Link:
         "_held_by",
         "_is_direct",
         "_network_link",
+        "_paces",
         "_queue",
         "_reactor",
         "_state",
@@ -67,8 +71,9 @@ class Link:
         self._changed = changed
         self._network_link = network_link
         self._state = LinkState.OPEN
-        self._held_by: dict[_Cause, None] = {}
-        self._cut_by: dict[_Cause, None] = {}
+        self._held_by: dict[object, None] = {}
+        self._cut_by: dict[object, None] = {}
+        self._paces: dict[object, tuple[Pace, ...]] = {}
         self._queue: deque[tuple[float, LinkCall, Callable[[LinkCall, Any], None], Any]] = deque()
         self._timer: IDelayedCall | None = None
         self.source = source
@@ -110,13 +115,25 @@ class Link:
         """Deliver the held messages in order, and all later ones."""
         self._release(_Cause.VERB)
 
-    def cut(self) -> None:
-        """Lose every message, those in flight too, until `restore`."""
-        self._cut(_Cause.VERB)
+    def cut(self, cause: object = _Cause.VERB) -> None:
+        """Lose every message, those in flight too, until `restore` for the same cause."""
+        self._cut(cause)
 
-    def restore(self) -> None:
-        """Deliver messages again; the calls that lost one fail now."""
-        self._restore(_Cause.VERB)
+    def restore(self, cause: object = _Cause.VERB) -> None:
+        """Deliver messages again, unless another cause goes on; the calls that lost one fail now."""
+        self._restore(cause)
+
+    def shape(self, cause: object, paces: Sequence[Pace]) -> None:
+        """Make messages that are sent from now on take more time, until `unshape`; none overtakes an earlier one."""
+        self._paces[cause] = tuple(paces)
+        self._set_state(self._state)
+        self._changed(self, "shaped")
+
+    def unshape(self, cause: object) -> None:
+        """End `shape` for a cause; messages in flight keep their time."""
+        if self._paces.pop(cause, None) is not None:
+            self._set_state(self._state)
+            self._changed(self, "shaped")
 
     def set_delay(self, delay_ms: float) -> None:
         """Delay messages by `delay_ms` from now on; none overtakes an earlier one."""
@@ -139,20 +156,20 @@ class Link:
         (self._hold if network.is_held else self._release)(_Cause.NETWORK)
         (self._cut if network.is_cut else self._restore)(_Cause.NETWORK)
 
-    def _hold(self, cause: _Cause) -> None:
+    def _hold(self, cause: object) -> None:
         self._held_by[cause] = None
         if not self.held:
             self._set_state(TABLE.next(self._state, LinkEvent.HOLD))
             self._changed(self, "held")
 
-    def _release(self, cause: _Cause) -> None:
+    def _release(self, cause: object) -> None:
         self._held_by.pop(cause, None)
         if self.held and not self._held_by:
             self._set_state(TABLE.next(self._state, LinkEvent.RELEASE))
             self._changed(self, "released")
             self._schedule()
 
-    def _cut(self, cause: _Cause) -> None:
+    def _cut(self, cause: object) -> None:
         self._cut_by[cause] = None
         if not self.cut_off:
             self._set_state(TABLE.next(self._state, LinkEvent.CUT))
@@ -162,7 +179,7 @@ class Link:
             for _, call, _, _ in lost:
                 call.lose()
 
-    def _restore(self, cause: _Cause) -> None:
+    def _restore(self, cause: object) -> None:
         self._cut_by.pop(cause, None)
         if self.cut_off and not self._cut_by:
             self._set_state(TABLE.next(self._state, LinkEvent.RESTORE))
@@ -170,7 +187,9 @@ class Link:
 
     def _set_state(self, state: LinkState) -> None:
         self._state = state
-        self._is_direct = self._network_link is None and state is LinkState.OPEN and self.delay_ms <= 0
+        self._is_direct = (
+            self._network_link is None and state is LinkState.OPEN and self.delay_ms <= 0 and not self._paces
+        )
 
     # Messages.
 
@@ -191,10 +210,21 @@ class Link:
             now_us = round(self._reactor.seconds() * 1e6)
             size = 0 if network.bandwidth_bytes_per_s is None else call.size_of(payload)
             due_s += (network.arrival_us(now_us, size) - now_us) / 1e6
+        if self._paces:
+            due_s = self._paced(due_s, call, payload)
         if self._queue and self._queue[-1][0] > due_s:
             due_s = self._queue[-1][0]
         self._queue.append((due_s, call, deliver, payload))
         self._schedule()
+
+    def _paced(self, due_s: float, call: LinkCall, payload: Any) -> float:
+        paces = [pace for each in self._paces.values() for pace in each]
+        # To know its size, a message must be encoded.
+        size = call.size_of(payload) if any(isinstance(pace, BandwidthPace) for pace in paces) else 0
+        due_us = round(due_s * 1e6)
+        for pace in paces:
+            due_us = pace.due_us(due_us, size)
+        return due_us / 1e6
 
     def drop_calls_of(self, node: int) -> None:
         """Forget the messages of calls that `node` takes part in."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IDelayedCall, IListeningPort
 
     from broker_sim.config.broker_listeners import Listener
+    from broker_sim.network.admission import Admission
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.plane import Plane
     from broker_sim.network.processor import Processor
@@ -84,6 +85,8 @@ class Acceptor(ServerFactory):
         self._factory: ServerFactory = self
         """Builds the protocol of a connection: this Acceptor, or a TLS factory that wraps it."""
         self.ssl: ListenerEngines | None = None
+        self.admission: Admission | None = None
+        """A fault of this listener."""
         if endpoint.security_protocol == "SSL":
             from broker_sim.network.ssl_listener import with_tls
 
@@ -101,14 +104,20 @@ class Acceptor(ServerFactory):
         self._local = f"{address.host}:{address.port}"
         self.endpoint.port = int(address.port)
 
-    def stop_listening(self) -> None:
-        """Close the listening socket; connections stay."""
-        if self._port is not None:
-            self._port.stopListening()
-            self._port = None
+    @property
+    def port(self) -> IListeningPort | None:
+        """The listening socket, None if another component owns it or there is none."""
+        return self._port
+
+    def stop_listening(self) -> object:
+        """Close the listening socket; connections stay. Returns a Deferred if it closes later."""
+        port, self._port = self._port, None
+        return None if port is None else port.stopListening()
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol | None:  # noqa: N802
         """Make the channel of a connection that the kernel has accepted."""
+        if self.admission is not None and not self.admission.admits(addr):
+            return None
         info = ConnectionInfo(
             connection_id="",
             client_host=str(getattr(addr, "host", "unknown")),
@@ -150,6 +159,9 @@ class Acceptor(ServerFactory):
 
     def connection_made(self, channel: KafkaChannel) -> None:
         """Assign a connection to a Processor, or queue it behind those that wait."""
+        faults = self.server.connection_faults
+        if faults is not None and faults.active:
+            faults.connected(channel, self.server.node.id)
         if not self.waiting and self._may_admit_first():
             self._admit(channel)
         elif len(self.waiting) < self.backlog:

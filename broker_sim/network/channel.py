@@ -20,13 +20,17 @@ from protocol_specs.framing import FrameReader
 from sim_runtime.read_pace import READ_SIZE_BYTES, ReadPace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+    from broker_sim.faults.connections import Shaping
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.processor import Processor
     from broker_sim.network.response_writer import Frame, IChannelTransport, ResponseWriter
+    from sim_runtime.shaped_transport import ShapedTransport
 
 __all__ = ["KafkaChannel"]
 
@@ -71,6 +75,10 @@ class KafkaChannel(Protocol):
         self.header_ends = (NO_CLIENT_ID, NO_CLIENT_ID + b"\0")
         """The client id with its length, as in the last request's header: without and with an empty tag section."""
         self.client_id: str | None = None
+        self.on_client_id: Callable[[], None] | None = None
+        """Is called when a request has another client id than the one before."""
+        self.shaping: Shaping | None = None
+        """The faults of this connection, see ConnectionFaults."""
         self._throttle: IDelayedCall | None = None
         self.unsent: tuple[RequestContext, int, int] | None = None
         """The request whose response waits in the transport, the response's size, and the start of the wait."""
@@ -89,6 +97,11 @@ class KafkaChannel(Protocol):
     def disconnected(self) -> bool:
         """True when the transport is disconnected."""
         return self.state in (ChannelState.PEER_GONE, ChannelState.CLOSED)
+
+    @property
+    def between_frames(self) -> bool:
+        """True if the next bytes begin a request."""
+        return not self._reader.buffered_bytes
 
     def connectionMade(self) -> None:  # noqa: N802
         """Configure the socket and pass the connection to the Acceptor."""
@@ -276,6 +289,23 @@ class KafkaChannel(Protocol):
             state is ChannelState.PEER_GONE and not self._frames and self.mute_state is _NOT_MUTED
         ):
             self.processor.forget(self)
+
+    # Faults of the connection.
+
+    def shape(self, closed: Callable[[ShapedTransport], None]) -> ShapedTransport:
+        """Put a layer that shapes both directions under this channel, and under TLS."""
+        from broker_sim.network.channel_shaping import shape
+
+        return shape(self, closed, full=self._write_state is WriteState.BLOCKED)
+
+    def move_to(self, transport: IChannelTransport) -> None:
+        """Use another transport, which takes the place of the current one."""
+        assert self._pace is not None
+        self._pace.adjust(0, 0)
+        self.transport = transport
+        self._pace = ReadPace(transport)
+        if self._writer is not None and self._writer is not LOST:
+            self._writer = writer_for(transport, self._drained)
 
     # Bytes.
 

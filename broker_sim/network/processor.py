@@ -434,3 +434,5 @@ def _note_client_id(channel: KafkaChannel, frame: bytes, client_id: str | None) 
     field = frame[_HEADER.size : _SHORTEST_HEADER_BYTES + max(length, 0)]
     channel.header_ends = (field, field + b"\0")
     channel.client_id = client_id
+    if channel.on_client_id is not None:
+        channel.on_client_id()

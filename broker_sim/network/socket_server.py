@@ -8,6 +8,7 @@ runs inside another one.
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,15 @@ from broker_sim.network.plane import control_plane, data_plane
 from broker_sim.network.thread_pools import check_resize
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.broker_listeners import BrokerListeners, Listener
     from broker_sim.config.definitions import ConfigValue
+    from broker_sim.faults.connections import ConnectionFaults
+    from broker_sim.network.admission import Admissions
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.memory_pool import MemoryPool
     from broker_sim.network.network_node import NetworkNode
@@ -39,8 +44,17 @@ class SocketServer:
     A new incarnation of the node has a new SocketServer with the same listeners.
     """
 
-    def __init__(self, node: NetworkNode, *, reactor: IReactor, listeners: BrokerListeners) -> None:
+    def __init__(
+        self,
+        node: NetworkNode,
+        *,
+        reactor: IReactor,
+        listeners: BrokerListeners,
+        connection_faults: ConnectionFaults | None = None,
+    ) -> None:
         config = node.config
+        self.connection_faults = connection_faults
+        self.stopped = False
         self.node = node
         self.reactor = reactor
         self.listeners = listeners
@@ -75,6 +89,32 @@ class SocketServer:
         """Bind and listen; the listeners keep the ports that the system chooses for port 0."""
         for acceptor in self.acceptors.values():
             acceptor.listen()
+        self.register()
+
+    def register(self) -> None:
+        """Let faults apply to the listeners, which are bound, and to their connections."""
+        if self.connection_faults is not None:
+            self.connection_faults.add_server(self)
+
+    @property
+    def node_id(self) -> int:
+        """The id of the node."""
+        return self.node.id
+
+    @cached_property
+    def listening(self) -> Admissions:
+        """The faults of the listeners."""
+        from broker_sim.network.admission import Admissions
+
+        return Admissions(self)
+
+    def open_channels(self) -> Iterable[KafkaChannel]:
+        """Return all connections, those that wait for admission too."""
+        for acceptor in self.acceptors.values():
+            yield from acceptor.waiting
+            for processor in acceptor.processors:
+                yield from processor.channels
+                yield from processor.new_connections
 
     def next_processor_id(self) -> int:
         """Return the number of the next Processor; all listeners share one sequence."""
@@ -233,6 +273,11 @@ class SocketServer:
             self.serve(self._ready.popleft())
 
     def _close(self, *, abort: bool, reason: str) -> None:
+        self.stopped = True
+        if self.connection_faults is not None:
+            self.connection_faults.remove_server(self)
+        if "listening" in self.__dict__:
+            self.listening.restore()
         for acceptor in self.acceptors.values():
             acceptor.stop_listening()
             acceptor.close_waiting()

@@ -78,7 +78,7 @@ class Listener:
         raise NotImplementedError
 
     def _build(self, address: Any) -> Protocol | None:
-        if self.queue is not None and self.queue.is_filler(address.port):
+        if self.queue is not None and address.port == self.queue.filler_port:
             return None
         self.accepted.append(address.port)
         return Greeter()

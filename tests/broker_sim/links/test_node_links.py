@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -10,6 +11,7 @@ from broker_sim.control.events import LinkChanged
 from broker_sim.control.journal import Journal
 from broker_sim.links import node_links
 from broker_sim.links.node_links import LinkFailure, NodeLinks
+from sim_runtime.paces import LatencyPace, LossPace
 from sim_runtime.virtual_reactor import VirtualReactor
 
 if TYPE_CHECKING:
@@ -212,3 +214,33 @@ def test_a_call_reports_its_failure_once(links: Links) -> None:
     links.reactor.run_for(ms=60_000)
     assert [(str(failure), number) for failure, number in failures] == [("Request from 1 to 2: request timed out", 7)]
     assert responses == []
+
+
+def test_each_cause_of_a_cut_ends_by_itself(links: Links) -> None:
+    link = links.links.link(1, 2)
+    link.cut("one rule")
+    link.cut("another")
+    link.restore("one rule")
+    assert link.cut_off
+    link.restore("another")
+    assert not link.cut_off
+
+
+def test_shapes_add_up_and_end_by_themselves(links: Links) -> None:
+    link = links.links.link(1, 2)
+    link.shape("slow", [LatencyPace(5_000, 5_000, Random(1))])
+    link.shape("lossy", [LossPace(0.999, Random(4))])
+    links.exchange(1)
+    links.reactor.run_for(ms=204)
+    assert links.results == []
+    links.reactor.run_for(ms=1_000_000)
+    assert links.results == [10]
+    link.unshape("lossy")
+    links.exchange(2)
+    links.reactor.run_for(ms=4.9)
+    assert links.results == [10]
+    links.reactor.run_for(ms=0.2)
+    assert links.results == [10, 20]
+    link.unshape("slow")
+    links.exchange(3)
+    assert links.results == [10, 20, 30]
