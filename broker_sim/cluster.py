@@ -6,6 +6,7 @@ are bound, the topics exist, and every broker leads and follows its partitions.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred, succeed
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from broker_sim.cluster_admin import ClusterAdmin
     from broker_sim.cluster_data import ClusterData
     from broker_sim.cluster_input import ConfigInput, TopicsInput
+    from broker_sim.cluster_wire import ClusterWire
     from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.controller_server import ControllerServer
     from broker_sim.defects.defect import Defect
@@ -486,6 +488,13 @@ class Cluster:
             return hosts.get(node_id) or f"controller-{node_id}"
 
         self.links.attach_to_network(lambda source, target: network.link(host_of(source), host_of(target)))
+
+    @cached_property
+    def wire(self) -> ClusterWire:
+        """The network around the nodes, for faults."""
+        from broker_sim.cluster_wire import ClusterWire
+
+        return ClusterWire(self.links, self.faults.connections)
 
     def link(self, source: int, target: int) -> Link:
         """Return the link from one node to another, to hold, cut or slow it. Raises BrokerSimError for no such node."""

@@ -86,6 +86,7 @@ class ShapedTransport(Protocol):
         self._upper: IProtocol | None = upper
         self._closed = closed
         self._raw_connected = True
+        self._reset_pending = False
         self._reason = _DONE
         self._arrived: deque[bytes] = deque()
         self._upstream_ended = False
@@ -146,14 +147,14 @@ class ShapedTransport(Protocol):
         self.loseConnection()
 
     def abortConnection(self) -> None:
-        """Reset the connection; bytes under way are lost, as when a RST overtakes them."""
+        """Reset the connection; bytes under way are lost, as when a RST overtakes them. The RST may get lost too."""
         if self.disconnected:
             return
         self.disconnecting = True
-        self.downstream.discard()
+        self._reset_pending = True
+        self.downstream.discard_bytes()
         self._reactor.callLater(0, self._lose, _ABORTED)
-        if self._raw_connected:
-            self._raw.abortConnection()
+        self._downstream_moved()
 
     def registerProducer(self, producer: IProducer, streaming: bool) -> None:  # noqa: FBT001
         """Pause a streaming producer while the direction is full; resume a pull producer whenever it is not."""
@@ -258,6 +259,10 @@ class ShapedTransport(Protocol):
             self.start_reading(_WINDOW)
 
     def _downstream_moved(self) -> None:
+        if self._reset_pending and self._raw_connected and not self.downstream.loses_resets:
+            # After a lost RST, the peer receives another one for what it sends again.
+            self._reset_pending = False
+            self._raw.abortConnection()
         producer = self.producer
         if producer is None:
             return

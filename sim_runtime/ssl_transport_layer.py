@@ -16,7 +16,7 @@ from sim_runtime.ssl_engine import PeerCertificate
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
-    from twisted.internet.interfaces import IProtocol, IProtocolFactory, IReactorTime
+    from twisted.internet.interfaces import IAddress, IProtocol, IProtocolFactory, IReactorTime
 
     from sim_runtime.ssl_engine import SslEngineFactory
 
@@ -74,6 +74,15 @@ class _ServerConnections:
         return self._engines.connection()
 
 
+class _ServerFactory(TLSMemoryBIOFactory):
+    """Closes a connection that the wrapped factory has no protocol for, as a listener without TLS does."""
+
+    def buildProtocol(self, addr: IAddress) -> TLSMemoryBIOProtocol | None:  # type: ignore[override]  # noqa: N802
+        """Make a protocol around the wrapped factory's."""
+        wrapped = self.wrappedFactory.buildProtocol(addr)
+        return None if wrapped is None else self.protocol(self, wrapped)
+
+
 def client_side(
     engines: SslEngineFactory, host: str, factory: IProtocolFactory, clock: IReactorTime
 ) -> TLSMemoryBIOFactory:
@@ -85,6 +94,6 @@ def client_side(
 
 def server_side(engines: ServerEngines, factory: IProtocolFactory, clock: IReactorTime) -> TLSMemoryBIOFactory:
     """A factory whose connections are TLS, as a server, around those of `factory`."""
-    wrapped = TLSMemoryBIOFactory(_ServerConnections(engines), False, factory, clock)
+    wrapped = _ServerFactory(_ServerConnections(engines), False, factory, clock)
     wrapped.protocol = SslTransportLayer
     return wrapped

@@ -7,7 +7,7 @@ TCP window is: beyond WINDOW_BYTES the source must pause. All of it runs on the 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,8 @@ class Stage:
     """One impairment of one direction. This one changes nothing."""
 
     __slots__ = ("after", "ended", "line")
+    loses_resets: ClassVar[bool] = False
+    """True if a RST does not pass."""
 
     def __init__(self, line: Line) -> None:
         self.line = line
@@ -202,6 +204,11 @@ class Line:
         """True if the source must pause."""
         return self.held_bytes > WINDOW_BYTES
 
+    @property
+    def loses_resets(self) -> bool:
+        """True if a RST does not arrive."""
+        return any(stage.loses_resets for stage in self.stages)
+
     def receive(self, data: bytes) -> None:
         """Bytes of the source."""
         self.first.receive(data)
@@ -223,10 +230,14 @@ class Line:
             self._link()
             self.moved()
 
-    def discard(self) -> None:
-        """The connection is gone: drop everything that has not passed."""
+    def discard_bytes(self) -> None:
+        """Drop everything that has not passed."""
         for stage in self.stages:
             stage.discard()
+
+    def discard(self) -> None:
+        """The connection is gone: drop everything that has not passed, and the stages."""
+        self.discard_bytes()
         self.stages.clear()
         self.first = self.exit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from sim_runtime.paces import retransmission_us
 from sim_runtime.wire_line import QueueStage, Stage
@@ -248,6 +248,7 @@ class CutStage(QueueStage):
     """No segment passes. Lost bytes arrive when TCP sends them again after the cut; TCP gives up after 15 minutes."""
 
     __slots__ = ("_give_up", "_lost", "_lost_us", "_over")
+    loses_resets: ClassVar = True
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -350,6 +351,7 @@ class VanishedStage(Stage):
     """The other end seems to have vanished: neither bytes nor the end pass. Afterwards the connection is reset."""
 
     __slots__ = ()
+    loses_resets: ClassVar = True
 
     def receive(self, data: bytes) -> None:
         """Drop bytes."""

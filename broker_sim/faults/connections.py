@@ -24,7 +24,8 @@ __all__ = ["ConnectionFault", "ConnectionFaults", "ListenerFault", "Listening", 
 
 _FIRST_BYTES: Final = struct.Struct(">iHHih")
 """Size, API key, version, correlation id, and the length of the client id: the begin of every first request."""
-_TLS_HANDSHAKE: Final = b"\x16\x03"
+_TLS: Final = (b"\x14\x03", b"\x15\x03", b"\x16\x03", b"\x17\x03")
+"""The begin of each TLS record; as the size of a request, all are above 300 MB."""
 
 
 class ShapedChannel(Protocol):
@@ -34,8 +35,8 @@ class ShapedChannel(Protocol):
     """The client id of its requests; None for none, and before the first request."""
     shaping: Shaping | None
     """What this module notes about it."""
-    on_client_id: Callable[[], None] | None
-    """Is called when `client_id` has changed."""
+    on_client_id: Callable[[str], None] | None
+    """Is called with the client id of its first request, empty for none."""
 
     @property
     def disconnected(self) -> bool:
@@ -248,12 +249,12 @@ class ConnectionFaults:
             self._consider(channel, shaping.node_id)
 
         def peek(first: bytes) -> bool:
-            client = _client_of(first)
+            client = None if first.startswith(_TLS) else _client_of(first)
             if client is not None:
                 know(client)
-            return client is not None or first.startswith(_TLS_HANDSHAKE)
+            return client is not None or first.startswith(_TLS)
 
-        channel.on_client_id = lambda: know(channel.client_id or "")
+        channel.on_client_id = know
         if channel.between_frames:
             upstream = self._transport_of(channel, shaping).upstream
             upstream.add(PeekStage(upstream, peek))

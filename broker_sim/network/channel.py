@@ -75,8 +75,8 @@ class KafkaChannel(Protocol):
         self.header_ends = (NO_CLIENT_ID, NO_CLIENT_ID + b"\0")
         """The client id with its length, as in the last request's header: without and with an empty tag section."""
         self.client_id: str | None = None
-        self.on_client_id: Callable[[], None] | None = None
-        """Is called when a request has another client id than the one before."""
+        self.on_client_id: Callable[[str], None] | None = None
+        """Is called with the client id of the next request that has another one than the request before."""
         self.shaping: Shaping | None = None
         """The faults of this connection, see ConnectionFaults."""
         self._throttle: IDelayedCall | None = None

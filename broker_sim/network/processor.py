@@ -249,6 +249,8 @@ class Processor:
             key, version = header.request_api_key, header.request_api_version
             refuse(channel, f"request api key {key} with version {version} which is not enabled")
             return None
+        if channel.on_client_id is not None:
+            channel.on_client_id(header.client_id or "")
         if route.key in self._routes:
             _note_client_id(channel, frame, header.client_id)
         return route, position, header.correlation_id, header.client_id, header.unknown_tags
@@ -434,5 +436,3 @@ def _note_client_id(channel: KafkaChannel, frame: bytes, client_id: str | None) 
     field = frame[_HEADER.size : _SHORTEST_HEADER_BYTES + max(length, 0)]
     channel.header_ends = (field, field + b"\0")
     channel.client_id = client_id
-    if channel.on_client_id is not None:
-        channel.on_client_id()

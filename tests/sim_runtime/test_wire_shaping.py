@@ -467,3 +467,17 @@ def test_a_paused_protocol_receives_nothing(wire: Wire) -> None:
     shaped.resumeProducing()
     wire.until(lambda: server.lost_ms)
     assert server.received == b"under way"
+
+
+def test_a_reset_gets_lost_in_a_cut(wire: Wire) -> None:
+    client, server, shaped = wire.connect()
+    cut = shape(shaped.downstream, Cut())
+    server.write(b"lost")
+    server.transport.abortConnection()
+    wire.until(lambda: server.lost_ms)
+    wire.run_for(5)
+    assert client.lost_ms is None
+    cut.remove()
+    wire.until(lambda: client.lost_ms and wire.closed)
+    assert client.received == b""
+    assert isinstance(client.reason, ConnectionLost)

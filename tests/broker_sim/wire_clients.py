@@ -1,0 +1,110 @@
+"""A cluster on a simulated network, and clients of it that send ApiVersions and note when its response arrives."""
+
+# ruff: noqa: N802
+# The names are those of Twisted's interfaces.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.protocol import ClientFactory, Protocol
+
+from broker_sim.cluster import Cluster
+from protocol_specs.framing import FrameReader, encode_request
+from protocol_specs.messages.api_versions import ApiVersionsRequest
+from sim_runtime.world import World
+
+if TYPE_CHECKING:
+    from twisted.python.failure import Failure
+
+
+class WireClient(ClientFactory):
+    """One connection with a client id."""
+
+    noisy = False
+
+    def __init__(self, network: WireNetwork, client_id: str) -> None:
+        self.client_id = client_id
+        self.responses: list[float] = []
+        self.opened_ms: float | None = None
+        self.ended_ms: float | None = None
+        self.reason: BaseException | None = None
+        self.pieces: list[int] = []
+        self.received = 0
+        self._network = network
+        self._peer: Any = None
+
+    def buildProtocol(self, addr: Any) -> Protocol:  # noqa: ARG002
+        client = self
+
+        class Peer(Protocol):
+            reader = FrameReader(limit_bytes=1 << 20, option="test")
+
+            def connectionMade(self) -> None:
+                client.opened_ms = client._network.now_ms()
+
+            def dataReceived(self, data: bytes) -> None:
+                client.pieces.append(len(data))
+                client.received += len(data)
+                client.responses += [client._network.now_ms()] * len(self.reader.receive(data))
+
+            def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
+                client.end(reason)
+
+        Peer.reader = FrameReader(limit_bytes=1 << 20, option="test")
+        self._peer = Peer()
+        return self._peer
+
+    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002
+        self.end(reason)
+
+    def end(self, reason: Failure) -> None:
+        self.ended_ms = self._network.now_ms()
+        self.reason = reason.value
+
+    def send(self) -> float:
+        """Send a request; return the time."""
+        frame = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=self.client_id)
+        self._peer.transport.write(frame)
+        return self._network.now_ms()
+
+    def close(self) -> None:
+        self._peer.transport.loseConnection()
+
+
+class WireNetwork:
+    """Brokers on hosts of their own, without any latency."""
+
+    def __init__(self, *, brokers: int = 2, controllers: int = 1, seed: int = 4, **options: Any) -> None:
+        self.world = World(seed)
+        self.world.network.latency_ms = 0
+        self.cluster = Cluster(
+            reactor=self.world.reactor,
+            streams=self.world.streams,
+            brokers=brokers,
+            controllers=controllers,
+            host=lambda broker_id: f"broker-{broker_id}",
+            broker_reactor=lambda broker_id: self.world.network.host(f"broker-{broker_id}"),
+            **options,
+        )
+        self.cluster.start()
+
+    def now_ms(self) -> float:
+        return self.world.reactor.seconds() * 1000
+
+    def client(self, client_id: str = "app", broker: int = 1, timeout_s: float = 30) -> WireClient:
+        client = WireClient(self, client_id)
+        address = self.cluster.broker(broker)
+        self.world.network.host("clients").connectTCP(address.host, address.port, client, timeout_s)
+        self.run(1)
+        return client
+
+    def run(self, ms: float) -> None:
+        self.world.run_for(ms=ms)
+
+    def exchange(self, client: WireClient, within_ms: float = 1_000) -> float | None:
+        """Send a request and return how many milliseconds its response took, None without one."""
+        known = len(client.responses)
+        sent_ms = client.send()
+        self.run(within_ms)
+        return client.responses[known] - sent_ms if len(client.responses) > known else None
