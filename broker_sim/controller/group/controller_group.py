@@ -87,7 +87,7 @@ class ControllerGroup:
 
     def make_controller(self, node: ControllerNode) -> QuorumController:
         """A controller without a log, with its request handlers."""
-        controller = QuorumController(
+        controller = self._config.part_types.of(QuorumController)(
             node,
             reactor=self.reactor,
             journal=UndecidedJournal(self.journal),

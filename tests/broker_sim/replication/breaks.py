@@ -1,139 +1,131 @@
-"""Mistakes that a replicated log must not make, each to be made on purpose: the machines have to find them."""
+"""Mistakes that a replicated log must not make, as defects that no broker ever had: the machines have to find them."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.controller import election
-from broker_sim.replication import replica_fetcher
+from broker_sim.controller.controller import Controller
+from broker_sim.controller.election import Election
+from broker_sim.defects import DEFECTS
+from broker_sim.defects.defect import Defect
+from broker_sim.replication.isr import expanding
 from broker_sim.replication.partition import Partition
+from broker_sim.replication.replica_fetcher import ReplicaFetcher
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Mapping
+
+    from broker_sim.controller.election import ElectionRules
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration
+    from broker_sim.replication.isr import FollowerState
+    from broker_sim.topic_partition import TopicPartition
 
 
-@contextmanager
-def _replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    original = getattr(owner, name)
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
-
-
-def ack_before_isr() -> AbstractContextManager[None]:
+class AckBeforeIsr(Partition):
     """acks=all is acknowledged when only the leader has the record."""
-    return _replaced(Partition, "enough_replicas_reached", lambda _partition, _offset: ErrorCode.NONE)
+
+    __slots__ = ()
+
+    def enough_replicas_reached(self, _: int) -> ErrorCode | None:
+        return ErrorCode.NONE
 
 
-def commit_before_isr() -> AbstractContextManager[None]:
+class CommitBeforeIsr(Partition):
     """The high watermark follows the leader's own end."""
 
-    def advance(partition: Partition, now_ms: int) -> bool:
-        partition.log.update_high_watermark(partition.log.log_end_offset)
-        partition._complete_produces()
+    __slots__ = ()
+
+    def maybe_increment_high_watermark(self, _: int) -> bool:
+        self.log.update_high_watermark(self.log.log_end_offset)
+        self._complete_produces()
         return True
 
-    return _replaced(Partition, "maybe_increment_high_watermark", advance)
 
-
-def commit_without_newcomers() -> AbstractContextManager[None]:
-    """The high watermark waits for the committed ISR alone, not for who is about to join it."""
-
-    def advance(partition: Partition, now_ms: int) -> bool:
-        members = [follower for follower in partition.followers.values() if follower.broker_id in partition.isr]
-        end = min([partition.log.log_end_offset, *(follower.log_end_offset for follower in members)])
-        if partition.under_min_isr or end <= partition.log.high_watermark:
-            return False
-        partition.log.update_high_watermark(end)
-        partition._complete_produces()
-        for session in partition.sessions.values():
-            session.high_watermark_moved(partition.topic_partition)
-        return True
-
-    return _replaced(Partition, "maybe_increment_high_watermark", advance)
-
-
-def join_without_catching_up() -> AbstractContextManager[None]:
+class JoinWithoutCatchingUp(Partition):
     """A follower joins the ISR with its first fetch."""
 
-    def expand(partition: Partition, follower: Any) -> None:
-        if not partition.isr_state.in_flight and partition.is_leader:
-            from broker_sim.replication.isr import expanding
+    __slots__ = ()
 
-            partition._propose(expanding(partition.isr_state.isr, follower.broker_id))
-
-    return _replaced(Partition, "_maybe_expand_isr", expand)
+    def _maybe_expand_isr(self, follower: FollowerState) -> None:
+        if not self.isr_state.in_flight and self.is_leader:
+            self._propose(expanding(self.isr_state.isr, follower.broker_id))
 
 
-def cut_at_the_high_watermark() -> AbstractContextManager[None]:
+class CutAtTheHighWatermark(ReplicaFetcher):
     """A follower cuts its log at its own high watermark when a leader disagrees or is new (before KIP-101)."""
-    original = replica_fetcher.ReplicaFetcher.add
 
-    def add(fetcher: replica_fetcher.ReplicaFetcher, partition: Partition) -> None:
+    def add(self, partition: Partition) -> None:
         partition.truncate_to(partition.log.high_watermark, "broken on purpose")
-        original(fetcher, partition)
-
-    return _replaced(replica_fetcher.ReplicaFetcher, "add", add)
+        super().add(partition)
 
 
-def trust_any_epoch() -> AbstractContextManager[None]:
+class TrustAnyEpoch(Partition):
     """No request is fenced, and a follower's last epoch is not compared (without KIP-320 and KIP-595)."""
 
-    @contextmanager
-    def broken() -> Iterator[None]:
-        def agrees(partition: Partition, _epoch: int, offset: int) -> bool:
-            return partition.log.log_start_offset <= offset <= partition.log.log_end_offset
+    __slots__ = ()
 
-        with (
-            _replaced(Partition, "check_access", lambda *_args, **_options: ErrorCode.NONE),
-            _replaced(Partition, "agrees_with", agrees),
-            _replaced(Partition, "diverging_epoch", lambda *_args: None),
-        ):
-            yield
+    def check_access(self, *_: int, **__: bool) -> ErrorCode:
+        return ErrorCode.NONE
 
-    return broken()
+    def agrees_with(self, _: int, fetch_offset: int) -> bool:
+        return self.log.log_start_offset <= fetch_offset <= self.log.log_end_offset
+
+    def diverging_epoch(self, *_: int) -> None:
+        return None
 
 
-def elect_anybody() -> AbstractContextManager[None]:
+class ElectAnybody(Controller):
     """Leaders are elected from all live replicas, also for topics that do not allow it."""
-    original = election._elect
 
-    def elect(partition: Any, replicas: Any, isr: Any, elr: Any, rules: Any) -> tuple[int, bool]:
-        leader, unclean = original(partition, replicas, isr, elr, rules)
-        if leader >= 0:
-            return leader, unclean
-        return next((replica for replica in replicas if rules.is_acceptable(replica)), -1), False
+    def election_rules(
+        self, image: MetadataImage, topic_partition: TopicPartition, *, election: Election | None = None, **options: Any
+    ) -> ElectionRules:
+        del election
+        return super().election_rules(image, topic_partition, election=Election.UNCLEAN, **options)
 
-    return _replaced(election, "_elect", elect)
+    def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
+        del unclean  # nobody is warned
+        super()._commit(image)
 
 
-def forget_on_restart() -> AbstractContextManager[None]:
+class ForgetOnRestart(Partition):
     """A new leader begins without the last record that it does not know as committed."""
-    original = Partition.make_leader
 
-    def lead(partition: Partition, registration: Any) -> bool:
-        if not partition.is_leader and partition.log.log_end_offset > partition.log.high_watermark:
-            partition.log.truncate_to(partition.log.log_end_offset - 1)
-        return original(partition, registration)
+    __slots__ = ()
 
-    return _replaced(Partition, "make_leader", lead)
+    def make_leader(self, registration: PartitionRegistration) -> bool:
+        if not self.is_leader and self.log.log_end_offset > self.log.high_watermark:
+            self.log.truncate_to(self.log.log_end_offset - 1)
+        return super().make_leader(registration)
 
 
-BREAKS: dict[str, Callable[[], AbstractContextManager[None]]] = {
-    function.__name__.replace("_", "-"): function
-    for function in (
-        ack_before_isr,
-        commit_before_isr,
-        commit_without_newcomers,
-        join_without_catching_up,
-        cut_at_the_high_watermark,
-        trust_any_epoch,
-        elect_anybody,
-        forget_on_restart,
+def _break(name: str, substitute: type) -> Defect:
+    return Defect(
+        name=name,
+        lesson=substitute.__doc__ or "",
+        source="tests",
+        affected="no broker",
+        anomalies=(),
+        substitutes=(substitute,),
     )
+
+
+_OF_NO_BROKER: Final = {
+    "ack-before-isr": AckBeforeIsr,
+    "commit-before-isr": CommitBeforeIsr,
+    "join-without-catching-up": JoinWithoutCatchingUp,
+    "cut-at-the-high-watermark": CutAtTheHighWatermark,
+    "trust-any-epoch": TrustAnyEpoch,
+    "elect-anybody": ElectAnybody,
+    "forget-on-restart": ForgetOnRestart,
+}
+_DOCUMENTED: Final = (
+    "high-watermark-ignores-newcomers",
+    "high-watermark-stalls-after-reassignment",
+)
+
+BREAKS: Final[Mapping[str, Defect]] = {
+    **{name: _break(name, substitute) for name, substitute in _OF_NO_BROKER.items()},
+    **{name: DEFECTS[name] for name in _DOCUMENTED},
 }

@@ -45,6 +45,11 @@ def run(
     )
 
 
+def broken(machine: type[ReplicationMachine], name: str) -> type[ReplicationMachine]:
+    """Return the machine with a simulator that has one of BREAKS."""
+    return type(machine.__name__, (machine,), {"defects": (BREAKS[name],)})
+
+
 def main() -> int:
     """Parse the command line and hunt."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -59,14 +64,13 @@ def main() -> int:
             if arguments.broken is None:
                 run(MACHINES[name], examples=arguments.examples, steps=arguments.steps, seed_of_all=arguments.seed)
             else:
-                with BREAKS[arguments.broken]():
-                    run(
-                        MACHINES[name],
-                        examples=arguments.examples,
-                        steps=arguments.steps,
-                        seed_of_all=arguments.seed,
-                        shrink=False,
-                    )
+                run(
+                    broken(MACHINES[name], arguments.broken),
+                    examples=arguments.examples,
+                    steps=arguments.steps,
+                    seed_of_all=arguments.seed,
+                    shrink=False,
+                )
         except Exception as error:
             if arguments.broken is None:
                 raise

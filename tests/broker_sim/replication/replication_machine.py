@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -34,8 +34,9 @@ from protocol_specs.records.record_batch import RecordBatchBuilder, read_records
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from broker_sim.defects.defect import Defect
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.replication.partition import Partition
 
@@ -92,6 +93,7 @@ class ReplicationMachine(RuleBasedStateMachine):
 
     release = "4.3.1"
     unclean = False
+    defects: ClassVar[Sequence[Defect]] = ()
 
     @initialize(
         seed=st.integers(0, 1000), delay_ms=st.sampled_from([0.0, 0.0, 5.0]), detail=st.sampled_from(list(Detail))
@@ -108,6 +110,7 @@ class ReplicationMachine(RuleBasedStateMachine):
             journal_detail=detail,
             link_delay_ms=delay_ms,
             listen=False,
+            defects=self.defects,
         )
         self.cluster.start()
         self.stored = Stored(self.cluster)
