@@ -37,6 +37,7 @@ from broker_sim.quotas.quota_managers import QuotaManagers
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.replica_manager import ReplicaManager
 from broker_sim.rpc.link_transport import LinkTransport
+from broker_sim.rpc.quota_stage import DelayingQuotaStage
 from broker_sim.rpc.rpc_server import RpcServer
 from protocol_specs.api_key import ApiKey
 
@@ -180,8 +181,14 @@ class Broker:
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
         self.request_metrics = RequestMetrics(self.journal.now_us)
         self.apis = part_types.of(KafkaApis)(self)
+        delays = self.config.behaviour.throttles_before_the_response
         self.rpc = RpcServer(
-            node_id=self.id, apis=self.apis, journal=self.journal, faults=self._faults, quotas=self.quotas
+            node_id=self.id,
+            apis=self.apis,
+            journal=self.journal,
+            faults=self._faults,
+            quotas=self.quotas,
+            quota_stage=DelayingQuotaStage(self.quotas, self.reactor) if delays else None,
         )
         self.link_transport = LinkTransport(self, self.rpc, journal=self.journal, peer_reset=self.peer_reset)
 

@@ -26,9 +26,10 @@ DIVERGING_EPOCHS_LOWEST: Final = 12
 def throttled_response(
     context: RequestContext, session: FetchContext, updates: dict[SessionKey, PartitionData]
 ) -> FetchResponse | None:
-    """Return the empty response of a client over its quota, None for a client below it."""
+    """Return the empty response of a client over its quota; None for a client below it, or whose response waits."""
     size = _size(session.would_name(updates), context.api_version)
-    if context.broker.quotas.decide_fetch(context, size) <= 0:
+    quotas = context.broker.quotas
+    if quotas.decide_fetch(context, size) <= 0 or quotas.delays_responses:
         return None
     error_code, session_id = session.throttled_response()
     return FetchResponse(error_code=error_code, session_id=session_id)

@@ -311,6 +311,8 @@ class ReleaseBehaviour:
     """Brokers have cordoned.log.dirs, which must be among their directories."""
 
     # The cluster and its clients.
+    throttles_before_the_response: bool = _until("2.0")
+    """A client over its quota gets its response when its throttle time has ended (else at once, KIP-219)."""
     features_change_all_or_nothing: bool = _since("4.0")
     """UpdateFeatures changes all features or none, and returns one error at the top (else one per feature)."""
     downgrades_name_both_levels: bool = _since("4.2")

@@ -25,6 +25,7 @@ MODULES: Final = (
     "offset_before_append",
     "requests_overtake",
     "acks_0_errors_are_ignored",
+    "throttled_requests_keep_their_bytes",
     "appends_after_io_error",
     "isr_join_before_epoch_start",
     "high_watermark_ignores_newcomers",

@@ -31,6 +31,8 @@ class Defect:
     """Subclasses that take the place of their first base (see `broker_sim.part_types`)."""
     since: str = "0.8.0"
     """The first emulated release that has the rule which the defect breaks."""
+    until: str = ""
+    """The first emulated release in which the defect would have no effect."""
     needs_config: Mapping[str, str] = field(default_factory=dict)
     """The configurations without which the broken rule has no effect, by name."""
     needs_kraft: bool = False

@@ -38,6 +38,9 @@ NEED_NO_DEFECT: Final = (
     ("last-replica-standing", "`release` below 4.0", "4.0 (KIP-966)"),
     ("hanging-transaction-late-produce", "`release` below 3.6", "3.6 (KIP-890), unless verification is disabled"),
     ("late-produce-joins-next-txn", "transactions of version 1", "transactions of version 2 (4.0, KIP-890)"),
+    ("zombie-consumer-offsets", "offsets sent with the id of the group alone", "its group metadata (KIP-447)"),
+    ("offsets-lost-or-stale", "`release` below 2.1: offsets expire while the group is active", "2.1 (KIP-211)"),
+    ("throttle-timeout-spiral", "`release` below 2.0, and a quota of the client", "2.0 (KIP-219)"),
     ("unknown-server-error-dup", "a rule with `error: UNKNOWN_SERVER_ERROR`", "the rule removed"),
 )
 """The anomalies of brokers whose cause is an emulated release, a configuration or a fault rule."""
@@ -69,9 +72,17 @@ def _lessons() -> Iterator[str]:
 
 
 def _needs(defect: Defect) -> str | None:
-    if defect.needs_kraft:
-        return f"For releases from {defect.since} on, with KRaft."
-    return None if defect.since == "0.8.0" else f"For releases from {defect.since} on."
+    words = []
+    if defect.until:
+        words.append(f"For releases from {defect.since} on and before {defect.until}.")
+    elif defect.needs_kraft:
+        words.append(f"For releases from {defect.since} on, with KRaft.")
+    elif defect.since != "0.8.0":
+        words.append(f"For releases from {defect.since} on.")
+    if defect.needs_config:
+        configs = " and ".join(f"`{name}={text}`" for name, text in defect.needs_config.items())
+        words.append(f"It needs {configs}.")
+    return " ".join(words) or None
 
 
 if __name__ == "__main__":

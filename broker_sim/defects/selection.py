@@ -62,8 +62,11 @@ def _parsed(given: str | Defect, brokers: int) -> tuple[int | None, Defect]:
 
 def _check_needs(defect: Defect, config: BrokerConfig) -> None:
     behaviour = config.behaviour
-    if release_number(behaviour.release) < release_number(defect.since):
+    release = release_number(behaviour.release)
+    if release < release_number(defect.since):
         reason = f"release {behaviour.release} lacks the rule that it breaks, which came in {defect.since}"
+    elif defect.until and release >= release_number(defect.until):
+        reason = f"it has no effect since {defect.until}, and the release is {behaviour.release}"
     elif defect.needs_kraft and behaviour.zookeeper:
         reason = f"it is a bug of KRaft controllers, and release {behaviour.release} has ZooKeeper"
     elif missing := [f"{name}={text}" for name, text in defect.needs_config.items() if str(config[name]) != text]:

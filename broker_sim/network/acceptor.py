@@ -63,7 +63,7 @@ class Acceptor(ServerFactory):
         if server.memory_pool is not None:
             from broker_sim.network.memory_pool import pooled
 
-            self._processor_type = pooled(plane.processor_type)
+            self._processor_type = server.node.config.part_types.of(pooled(plane.processor_type))
         self.processors: list[Processor] = []
         self.set_processors(processors)
         self.waiting: deque[KafkaChannel] = deque()

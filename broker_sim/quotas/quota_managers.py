@@ -1,6 +1,7 @@
 """The quotas of clients at one broker, and how long a client waits that is over one (KIP-219). Mirrors QuotaManagers.
 
 The response of a client over its quota is sent at once, with the time to wait; its channel stays muted for that long.
+Before 2.0 the response is sent when the time is over.
 While no user and no client has a quota, `active` is False and nothing here is called.
 """
 
@@ -44,7 +45,7 @@ class MeteredRequest(Protocol):
 class QuotaManagers:
     """The three quotas that a broker keeps; `apply` takes those of its metadata."""
 
-    __slots__ = ("_now_us", "_watchers", "active", "fetch", "produce", "request")
+    __slots__ = ("_now_us", "_watchers", "active", "delays_responses", "fetch", "produce", "request")
 
     def __init__(self, config: BrokerConfig, now_us: Callable[[], int]) -> None:
         samples, window_s = config["quota.window.num"], config["quota.window.size.seconds"]
@@ -52,6 +53,8 @@ class QuotaManagers:
         assert isinstance(window_s, int)
         self._now_us = now_us
         self.active = False
+        self.delays_responses = config.behaviour.throttles_before_the_response
+        """True if a response waits for the throttle time of its client (before KIP-219)."""
         self._watchers: dict[Callable[[], None], None] = {}
         self.produce = BandwidthQuotaManager("producer_byte_rate", samples=samples, window_s=window_s)
         self.fetch = BandwidthQuotaManager("consumer_byte_rate", samples=samples, window_s=window_s)
@@ -76,12 +79,15 @@ class QuotaManagers:
         return int(min(max_bytes, self.fetch.max_value_in_window(ANONYMOUS, context.client_id)))
 
     def decide_fetch(self, context: MeteredRequest, response_size: int) -> int:
-        """Return how long a consumer waits for a response of this size; a throttled one is empty and not counted."""
+        """Return how long a consumer waits for a response of this size.
+
+        A throttled one is empty and not counted, unless it is the response that waits.
+        """
         now_ms = self._now_us() // 1000
         request_ms = self._request_throttle_ms(context, now_ms)
         fetch_ms = self.fetch.record_and_get_throttle_ms(ANONYMOUS, context.client_id, response_size, now_ms)
         context.throttle_ms = max(request_ms, fetch_ms)
-        if context.throttle_ms > 0 and self.fetch.enabled:
+        if context.throttle_ms > 0 and self.fetch.enabled and not self.delays_responses:
             self.fetch.unrecord(ANONYMOUS, context.client_id, response_size, now_ms)
         return context.throttle_ms
 

@@ -7,18 +7,22 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from twisted.internet.defer import Deferred
+
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.rpc.stage import Stage
 from protocol_specs.framing import decode_response
 from protocol_specs.messages.produce import ProduceResponse
 
 if TYPE_CHECKING:
+    from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
     from broker_sim.apis.handler_result import Response
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.quotas.quota_managers import QuotaManagers
     from broker_sim.rpc.stage import ResponseHook
 
-__all__ = ["QuotaStage"]
+__all__ = ["DelayingQuotaStage", "QuotaStage"]
 
 SIZE_BYTES = 4
 
@@ -34,8 +38,10 @@ class QuotaStage(Stage):
         """Throttle."""
         return self._throttle if self._quotas.active else None
 
-    def _throttle(self, context: RequestContext, result: Response | NoResponse) -> Response | NoResponse:
-        """Count the request; over a quota, mute its channel and report the time in the response."""
+    def _throttle(
+        self, context: RequestContext, result: Response | NoResponse
+    ) -> Response | NoResponse | Deferred[Response | NoResponse]:
+        """Count the request; over a quota, make the client wait and report the time in the response."""
         if context.replica_id >= 0:
             return result
         if result is NoResponse.NO_OP:
@@ -46,8 +52,47 @@ class QuotaStage(Stage):
             throttle_ms = self._quotas.throttle_ms(context, result)
         if throttle_ms <= 0:
             return result
+        if not isinstance(result, NoResponse):
+            result = _with_throttle_time(context, result, throttle_ms)
+        return self._throttled(context, result, throttle_ms)
+
+    def _throttled(
+        self, context: RequestContext, result: Response | NoResponse, throttle_ms: int
+    ) -> Response | NoResponse | Deferred[Response | NoResponse]:
         context.transport.throttle(context, throttle_ms)
-        return result if isinstance(result, NoResponse) else _with_throttle_time(context, result, throttle_ms)
+        return result
+
+    def stop(self) -> None:
+        """End with the node."""
+
+
+class DelayingQuotaStage(QuotaStage):
+    """The stage before 2.0: the response itself waits, and its connection with it (KIP-219)."""
+
+    def __init__(self, quotas: QuotaManagers, reactor: IReactorTime) -> None:
+        super().__init__(quotas)
+        self._reactor = reactor
+        self._delays: dict[IDelayedCall, None] = {}
+
+    def _throttled(
+        self, context: RequestContext, result: Response | NoResponse, throttle_ms: int
+    ) -> Deferred[Response | NoResponse]:
+        del context  # its connection is muted until the response is sent
+        late: Deferred[Response | NoResponse] = Deferred()
+
+        def end() -> None:
+            del self._delays[delay]
+            late.callback(result)
+
+        delay = self._reactor.callLater(throttle_ms / 1000, end)
+        self._delays[delay] = None
+        return late
+
+    def stop(self) -> None:
+        """Send no response any more."""
+        for delay in self._delays:
+            delay.cancel()
+        self._delays.clear()
 
 
 def _with_throttle_time(context: RequestContext, response: Response, throttle_ms: int) -> Response:

@@ -41,14 +41,23 @@ class RpcServer:
     """The spine of one incarnation of a node. A transport calls `receive`, `handle`, `respond` and `sent` in order."""
 
     def __init__(
-        self, *, node_id: int, apis: NodeApis, journal: Journal, faults: Faults, quotas: QuotaManagers
+        self,
+        *,
+        node_id: int,
+        apis: NodeApis,
+        journal: Journal,
+        faults: Faults,
+        quotas: QuotaManagers,
+        quota_stage: QuotaStage | None = None,
     ) -> None:
+        """Make the stages; `quota_stage` is one that throttles in another way than since 2.0."""
         self.apis = apis
         self._faults = FaultStage(node_id, apis, faults)
+        self._quota_stage = quota_stage or QuotaStage(quotas)
         self.stages: tuple[Stage, ...] = (
             JournalStage(node_id, journal),
             self._faults,
-            QuotaStage(quotas),
+            self._quota_stage,
         )
         self.on_arrival: tuple[RequestHook, ...] = ()
         self._before_handler: tuple[RequestHook, ...] = ()
@@ -74,6 +83,7 @@ class RpcServer:
 
     def stop(self) -> None:
         """Stop watching fault rules and quotas: the incarnation of the node has ended."""
+        self._quota_stage.stop()
         for stop_watching in self._stop_watching:
             stop_watching()
 

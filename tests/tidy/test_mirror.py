@@ -28,6 +28,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "controller/group/test_served_controllers.py": "controllers on TCP",
     "coordinators/groups/classic/test_group_machine.py": "Hypothesis: members of a group, and coordinators that move",
     "coordinators/transactions/test_transaction_machine.py": "Hypothesis: transactional producers",
+    "defects/test_other_causes.py": "anomalies whose cause is a release, a configuration or a rule",
     "faults/test_disk_actions.py": "fault actions on disks",
     "faults/test_mutate.py": "the mutate action on each transport",
     "coordinators/groups/consumer/test_consumer_group_machine.py": "Hypothesis: members of a consumer group",

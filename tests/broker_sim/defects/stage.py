@@ -13,6 +13,8 @@ from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster
+from broker_sim.config.definitions import broker_definitions
+from broker_sim.config.release_behaviour import DEFAULT_RELEASE, behaviour_of
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.messages.alter_partition_reassignments import (
@@ -71,6 +73,7 @@ class Stage:
         topics: Sequence[Any] = ("orders:1:1",),
         config: Mapping[str, Any] | None = None,
         link_delay_ms: float = 0.4,
+        release: str = DEFAULT_RELEASE,
         **options: Any,
     ) -> None:
         self.world = World(SEED)
@@ -79,7 +82,8 @@ class Stage:
             streams=self.world.streams,
             brokers=brokers,
             topics=topics,
-            config={**_CONFIG, **_replicated(brokers), **(config or {})},
+            config={**_known({**_CONFIG, **_replicated(brokers)}, release), **(config or {})},
+            release=release,
             host=lambda broker_id: f"broker-{broker_id}",
             broker_reactor=lambda broker_id: self.world.network.host(f"broker-{broker_id}"),
             link_delay_ms=link_delay_ms,
@@ -242,6 +246,12 @@ def _replicated(brokers: int) -> dict[str, str]:
         "transaction.state.log.min.isr": "1",
         "transaction.state.log.replication.factor": factor,
     }
+
+
+def _known(config: Mapping[str, str], release: str) -> dict[str, str]:
+    """Return the configurations that a release has."""
+    known = broker_definitions(behaviour_of(release).release)
+    return {name: text for name, text in config.items() if name in known}
 
 
 def with_and_without(show: Callable[[Sequence[str]], Any], *defects: str) -> tuple[Any, Any]:

@@ -58,6 +58,11 @@ def test_a_defect_of_the_kraft_controller_is_refused_with_zookeeper() -> None:
         cluster([of_kraft], release="2.8")
 
 
+def test_a_release_in_which_a_defect_has_no_effect_is_refused() -> None:
+    with pytest.raises(BrokerSimError, match=r"it has no effect since 2\.0, and the release is 2\.0\.1"):
+        cluster(["throttled-requests-keep-their-bytes"], release="2.0")
+
+
 def test_a_defect_without_effect_is_refused() -> None:
     with pytest.raises(BrokerSimError, match=r"it has no effect without thread\.model=pipelined"):
         cluster(["requests-overtake"])

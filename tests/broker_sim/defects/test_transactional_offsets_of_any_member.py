@@ -16,8 +16,8 @@ GROUP = {"group.id": "g", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 
 OUT = TopicPartition("out", 0)
 
 
-def outputs(defects: Sequence[str]) -> list[str]:
-    """Return the outputs that are read committed."""
+def outputs(defects: Sequence[str], *, by_group_id: bool = False) -> list[str]:
+    """Return the outputs that are read committed; `by_group_id` sends offsets without the member."""
     stage = Stage(defects, topics=["orders:1:1", "out:1:1"])
     stage.sent(stage.producer(), "a")
     consumers, producers = [], []
@@ -34,7 +34,8 @@ def outputs(defects: Sequence[str]) -> list[str]:
     for consumer, producer in reversed(list(zip(consumers, producers, strict=True))):
         calls = producer.transactional
         try:
-            stage.call(calls.send_offsets_to_transaction({ORDERS: 1}, consumer.group_metadata()))
+            group = "g" if by_group_id else consumer.group_metadata()
+            stage.call(calls.send_offsets_to_transaction({ORDERS: 1}, group))
             stage.call(calls.commit_transaction())
         except ProducerError:
             stage.call(calls.abort_transaction())
@@ -47,3 +48,7 @@ def test_an_input_has_two_committed_outputs() -> None:
     broken, good = with_and_without(outputs, "transactional-offsets-of-any-member")
     assert broken == ["a by the first", "a by the second"]
     assert good == ["a by the second"]
+
+
+def test_offsets_by_the_id_of_the_group_alone_have_the_same_effect() -> None:
+    assert outputs((), by_group_id=True) == ["a by the first", "a by the second"]

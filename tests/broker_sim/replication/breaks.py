@@ -85,7 +85,7 @@ class ElectAnybody(Controller):
         return super().election_rules(image, topic_partition, election=Election.UNCLEAN, **options)
 
     def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
-        del unclean  # nobody is warned
+        del unclean  # the journal has clean elections
         super()._commit(image)
 
 
