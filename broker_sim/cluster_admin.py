@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.handler_result import RESULTS, LateResponse
+from broker_sim.config.config_resource import ConfigOperation, ResourceType
 from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.action import Need
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
+from broker_sim.rpc.plain_call import PlainCalls
+from broker_sim.topic_partition import TopicPartition
+from broker_sim.topic_spec import TopicSpec
+from protocol_specs.entities import named_values
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.message import Message
+from protocol_specs.messages import alter_client_quotas as client_quotas
+from protocol_specs.messages import alter_partition_reassignments as reassignments
+from protocol_specs.messages import create_partitions, delete_records, elect_leaders
+from protocol_specs.messages import incremental_alter_configs as incremental
 from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.virtual_host import HostReactor
 from sim_runtime.virtual_reactor import VirtualReactor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from broker_sim.cluster import Cluster
+    from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["ClusterAdmin"]
 
 STATE_TOPICS: Final = {"group": GROUP_METADATA_TOPIC_NAME, "transaction": TRANSACTION_STATE_TOPIC_NAME}
+CLIENT_ID: Final = "broker-sim-admin"
+TIMEOUT_MS: Final = 30_000
+HIGH_WATERMARK: Final = -1
+"""The offset of a DeleteRecords that stands for the high watermark."""
+RESOURCE_TYPES: Final = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER, "group": ResourceType.GROUP}
+_ERROR_CODE: Final = frozenset({"error_code"})
+_ERROR_MESSAGE: Final = frozenset({"error_message"})
 
 
 class ClusterAdmin:
@@ -63,8 +87,161 @@ class ClusterAdmin:
         """Return the replicas of a partition, the preferred one first. Raises BrokerSimError for an unknown one."""
         return self._cluster.registration_of(topic, partition).replicas
 
+    def isr_of(self, topic: str, partition: int) -> Sequence[int]:
+        """Return the in-sync replicas of a partition. Raises BrokerSimError for an unknown one."""
+        return self._cluster.registration_of(topic, partition).isr
+
     def state_partition(self, kind: str, key: str) -> tuple[str, int]:
         """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
         topic = STATE_TOPICS[kind]
         count = self._cluster.partition_counts.get(topic)
         return topic, -1 if count is None else partition_for(key, count)
+
+    # Verbs of an administrator. Their requests are served at a running broker and pass no fault rule.
+
+    def elect_leader(
+        self, topic: str, partition: int, *, broker_id: int | None = None, unclean: bool = False
+    ) -> Deferred[None]:
+        """Elect the preferred replica of a partition, or a named one; fires when the controller has decided.
+
+        Kafka has a request for the first alone: for a named replica the controller commits the leader itself, as after
+        a reassignment of the order. One that is not in the ISR needs `unclean`, and loses what the others have more.
+
+        Raises:
+            BrokerSimError: The election is not possible, or not needed; the message has Kafka's error.
+        """
+        if broker_id is not None:
+            return self._elect(topic, partition, broker_id, unclean=unclean)
+        wanted = elect_leaders.TopicPartitions(topic=topic, partitions=[partition])
+        request = elect_leaders.ElectLeadersRequest(election_type=int(unclean), topic_partitions=[wanted])
+        return self._request(request)
+
+    def _elect(self, topic: str, partition: int, broker_id: int, *, unclean: bool) -> Deferred[None]:
+        cluster = self._cluster
+        place = TopicPartition(topic, partition)
+        name = f"elect broker {broker_id} the leader of {place}"
+        if cluster.config.behaviour.zookeeper:
+            raise BrokerSimError(f"{name}: release {cluster.config.release} has ZooKeeper, which elects by itself")
+        known = cluster.registration_of(topic, partition)
+        if broker_id == known.leader:
+            raise BrokerSimError(f"{name}: it is the leader")
+        if broker_id not in known.replicas or not cluster.is_running(broker_id):
+            raise BrokerSimError(f"{name}: expected a running replica of {list(known.replicas)}")
+        if broker_id not in known.isr and not unclean:
+            raise BrokerSimError(f"{name}: it is not in the ISR {list(known.isr)}, which needs an unclean election")
+
+        def elected(image: MetadataImage) -> MetadataImage:
+            before = image.topics[topic].partitions[partition]
+            after = replace(
+                before,
+                leader=broker_id,
+                isr=before.isr if broker_id in before.isr else (broker_id,),
+                leader_epoch=before.leader_epoch + 1,
+                partition_epoch=before.partition_epoch + 1,
+            )
+            return image.with_partitions({place: after})
+
+        return cluster.controller.change(name, elected).addCallback(lambda _: None)
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> Deferred[None]:
+        """Begin to move a partition to other replicas, the preferred one first (KIP-455)."""
+        wanted = reassignments.ReassignablePartition(partition_index=partition, replicas=list(replicas))
+        moved = reassignments.ReassignableTopic(name=topic, partitions=[wanted])
+        return self._request(reassignments.AlterPartitionReassignmentsRequest(topics=[moved]))
+
+    def add_partitions(self, topic: str, count: int) -> Deferred[None]:
+        """Add partitions to a topic."""
+        total = self._cluster.partition_counts.get(topic, 0) + count
+        wanted = create_partitions.CreatePartitionsTopic(name=topic, count=total, assignments=None)
+        return self._request(create_partitions.CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS))
+
+    def create_topic(self, spec: TopicSpec) -> Deferred[None]:
+        """Create a topic; fires when every running broker knows it."""
+        return self._cluster.create_topic(spec).addCallback(lambda _: None)
+
+    def delete_topic(self, name: str) -> Deferred[None]:
+        """Delete a topic; fires when every running broker knows it."""
+        return self._cluster.delete_topic(name)
+
+    def recreate_topic(self, name: str) -> Deferred[None]:
+        """Delete a topic, and create it with another id and the same partitions and configurations."""
+        topic = self._cluster.controller.committed_image.topics.get(name)
+        if topic is None:
+            raise BrokerSimError(f"there is no topic {name!r}{nearest(name, self.partition_counts)}")
+        spec = TopicSpec(
+            name=name,
+            partitions=len(topic.partitions),
+            replication_factor=len(topic.partitions[0].replicas),
+            configs=dict(topic.configs),
+        )
+        return self.delete_topic(name).addCallback(lambda _: self.create_topic(spec))
+
+    def delete_records(self, topic: str, partition: int, before_offset: int | None = None) -> Deferred[None]:
+        """Delete the records below an offset, None for the high watermark, at the leader (KIP-107)."""
+        leader = self._cluster.leader_of(topic, partition)
+        if leader is None or not self._cluster.is_running(leader):
+            raise BrokerSimError(f"{topic}-{partition} has no running leader")
+        wanted = delete_records.DeleteRecordsPartition(
+            partition_index=partition, offset=HIGH_WATERMARK if before_offset is None else before_offset
+        )
+        topics = [delete_records.DeleteRecordsTopic(name=topic, partitions=[wanted])]
+        return self._request(delete_records.DeleteRecordsRequest(topics=topics, timeout_ms=TIMEOUT_MS), leader)
+
+    def config_of(self, kind: str, name: str) -> dict[str, str]:
+        """Return the configurations that are set on a `topic`, `broker` or `group` itself."""
+        return dict(self._cluster.controller.committed_image.config_of(RESOURCE_TYPES[kind], name))
+
+    def alter_config(self, kind: str, name: str, configs: Mapping[str, str | None]) -> Deferred[None]:
+        """Set configurations of a `topic`, `broker` (an empty name: all brokers) or `group`; None deletes one."""
+        changes = [
+            incremental.AlterableConfig(
+                name=key, config_operation=ConfigOperation.DELETE if value is None else ConfigOperation.SET, value=value
+            )
+            for key, value in configs.items()
+        ]
+        resource = incremental.AlterConfigsResource(
+            resource_type=RESOURCE_TYPES[kind], resource_name=name, configs=changes
+        )
+        at = int(name) if kind == "broker" and name else None
+        return self._request(incremental.IncrementalAlterConfigsRequest(resources=[resource]), at)
+
+    def alter_quota(self, entity: Mapping[str, str | None], quotas: Mapping[str, float | None]) -> Deferred[None]:
+        """Set quotas of a `user`, `client-id` or `ip` (a name of None: the default), None removes one (KIP-546)."""
+        named = [client_quotas.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()]
+        changes = [
+            client_quotas.OpData(key=key, value=value or 0.0, remove=value is None) for key, value in quotas.items()
+        ]
+        entry = client_quotas.EntryData(entity=named, ops=changes)
+        return self._request(client_quotas.AlterClientQuotasRequest(entries=[entry]))
+
+    def _request(self, request: Any, broker_id: int | None = None) -> Deferred[None]:
+        """Serve a request at a broker, by default the first that runs; fires without an error in the response."""
+        cluster = self._cluster
+        name = request.API_KEY.api_name
+        if broker_id is None:
+            broker_id = next(filter(cluster.is_running, cluster.broker_ids), None)
+        if broker_id is None or not cluster.is_running(broker_id):
+            raise BrokerSimError(f"{name}: no broker is running that could serve it")
+        broker = cluster.broker(broker_id)
+        version = broker.release.api_versions.get(request.API_KEY)
+        if version is None:
+            raise BrokerSimError(f"{name}: release {cluster.config.release} does not have it")
+        context = PlainCalls(broker).context(request, version.highest, client_id=CLIENT_ID)
+        served: Deferred[Any] = Deferred()
+        result: Any = broker.apis.serve(context)
+        if isinstance(result, LateResponse):
+            result.send_with(lambda response, _: served.callback(response), None)
+        elif not isinstance(result, RESULTS) and isinstance(result, Deferred):
+            result.chainDeferred(served)
+        else:
+            served.callback(result)
+        return served.addCallback(_without_error, name)
+
+
+def _without_error(response: Any, name: str) -> None:
+    if not isinstance(response, Message):
+        raise BrokerSimError(f"{name}: no response ({response})")
+    codes = [ErrorCode(code).name for code in named_values(response, _ERROR_CODE) if code]
+    if codes:
+        messages = [str(text) for text in named_values(response, _ERROR_MESSAGE) if text]
+        raise BrokerSimError(f"{name}: {', '.join(dict.fromkeys([*codes, *messages]))}")

@@ -9,7 +9,7 @@ from broker_sim.faults.rule import NoEffect, OneOf, Range, RuleError
 from broker_sim.faults.rule_targets import RuleTargets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IReactorTime
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import FaultPoint
     from broker_sim.faults.rule import BrokerRef, Drawable
+    from broker_sim.topic_spec import TopicSpec
 
 
 class AdminTarget(RuleTargets, Protocol):
@@ -25,8 +26,43 @@ class AdminTarget(RuleTargets, Protocol):
     def replicas_of(self, topic: str, partition: int) -> Sequence[int]:
         """Return the replicas of a partition, the preferred one first. Raises BrokerSimError for an unknown one."""
 
+    def isr_of(self, topic: str, partition: int) -> Sequence[int]:
+        """Return the in-sync replicas of a partition. Raises BrokerSimError for an unknown one."""
+
     def state_partition(self, kind: str, key: str) -> tuple[str, int]:
         """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
+
+    def elect_leader(
+        self, topic: str, partition: int, *, broker_id: int | None = None, unclean: bool = False
+    ) -> Deferred[None]:
+        """Elect the preferred replica of a partition, or a named one."""
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> Deferred[None]:
+        """Begin to move a partition to other replicas, the preferred one first."""
+
+    def create_topic(self, spec: TopicSpec) -> Deferred[None]:
+        """Create a topic."""
+
+    def delete_topic(self, name: str) -> Deferred[None]:
+        """Delete a topic."""
+
+    def recreate_topic(self, name: str) -> Deferred[None]:
+        """Delete a topic, and create it with another id and the same partitions and configurations."""
+
+    def add_partitions(self, topic: str, count: int) -> Deferred[None]:
+        """Add partitions to a topic."""
+
+    def delete_records(self, topic: str, partition: int, before_offset: int | None = None) -> Deferred[None]:
+        """Delete the records below an offset, None for the high watermark."""
+
+    def config_of(self, kind: str, name: str) -> dict[str, str]:
+        """Return the configurations that are set on a `topic`, `broker` or `group` itself."""
+
+    def alter_config(self, kind: str, name: str, configs: Mapping[str, str | None]) -> Deferred[None]:
+        """Set configurations of a `topic`, `broker` (an empty name: all brokers) or `group`; None deletes one."""
+
+    def alter_quota(self, entity: Mapping[str, str | None], quotas: Mapping[str, float | None]) -> Deferred[None]:
+        """Set quotas of a `user`, `client-id` or `ip` (a name of None: the default); None removes one."""
 
 
 class FaultTarget(Protocol):
@@ -165,6 +201,13 @@ class Firing(Resolver):
         if not self.cluster.is_running(node_id):
             raise NoEffect(f"{describe_node(node_id, self.cluster.controller_ids)} is not running")
         return node_id
+
+    def client_target(self, name: str) -> ClientTarget:
+        """Return the clients of the run. Raises RuleError when there is none of this name."""
+        known = () if self.clients is None else self.clients.client_names
+        if self.clients is None or name not in known:
+            raise RuleError(("client",), f"there is no client {name!r}: they are {', '.join(known) or 'none'}")
+        return self.clients
 
     def number(self, name: str, value: Drawable) -> float:
         """Return a number of the action, drawn by the random stream of the rule where it is a range or a choice."""

@@ -24,6 +24,7 @@ from broker_sim.faults.rule import (
     RuleError,
     Self,
 )
+from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BROKER",
     "LOG_DIR",
+    "PARTITION",
     "Anything",
     "Broker",
     "Built",
@@ -42,8 +44,10 @@ __all__ = [
     "ListOf",
     "Nothing",
     "Number",
+    "Partition",
     "Path",
     "Schema",
+    "Settings",
     "Text",
     "Truth",
     "Whole",
@@ -57,6 +61,7 @@ BROKER_FORMS: Final = (
     "a broker id, 'leader of TOPIC-PARTITION', 'any follower of TOPIC-PARTITION', 'coordinator of group GROUP', "
     "'coordinator of transaction ID', 'any', 'active controller', 'killed by RULE' or 'self'"
 )
+_PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-([0-9]+)")
 _ROLES: Final[Mapping[re.Pattern[str], Callable[..., BrokerRef]]] = {
     re.compile(r"self"): Self,
     re.compile(r"any"): AnyBroker,
@@ -326,6 +331,63 @@ class Broker:
 
 
 @dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition, as `orders-0`."""
+
+    description: str = "a partition, as `orders-0`"
+
+    def parse(self, value: object, path: Path) -> TopicPartition:
+        """Return the topic and the partition."""
+        found = _PARTITION.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
+            raise RuleError(path, f"expected a partition such as orders-0, not {shown(value)}")
+        return TopicPartition(found[1], int(found[2]))
+
+    @property
+    def schema(self) -> Schema:
+        """A string."""
+        pattern = f"^{_PARTITION.pattern}$"
+        return {"type": "string", "pattern": pattern, "description": self.description, "examples": ["orders-0"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A mapping of names to values; `null` removes one. With `numbers` the values are numbers, else texts."""
+
+    description: str
+    example: Mapping[str, object]
+    numbers: bool = False
+
+    def parse(self, value: object, path: Path) -> dict[str, Any]:
+        """Return the values: as Kafka writes them, where they are texts."""
+        if not isinstance(value, dict) or not value:
+            raise RuleError(path, f"expected a mapping of names to values, not {shown(value)}")
+        return {str(name): self._one(each, (*path, str(name))) for name, each in value.items()}
+
+    def _one(self, value: object, path: Path) -> str | float | None:
+        if value is None:
+            return None
+        if self.numbers:
+            return Number("", 0, drawable=False).parse(value, path)  # type: ignore[return-value]
+        if not isinstance(value, str | int | float):
+            raise RuleError(path, f"expected a text, a number or true or false, not {shown(value)}")
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    @property
+    def schema(self) -> Schema:
+        """An object."""
+        types = ["number", "null"] if self.numbers else ["string", "number", "boolean", "null"]
+        values = {"type": types}
+        return {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": values,
+            "description": self.description,
+            "examples": [dict(self.example)],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ListOf:
     """A list of values of one form, or one such value alone."""
 
@@ -444,6 +506,7 @@ class Fields:
         }
 
 
+PARTITION: Final = Partition()
 LOG_DIR: Final = Text("the name of a log directory", "logs-2")
 BROKER: Final = Broker()
 

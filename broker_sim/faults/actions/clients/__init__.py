@@ -1,0 +1,1 @@
+"""Actions on the clients of a run."""

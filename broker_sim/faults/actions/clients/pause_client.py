@@ -1,0 +1,29 @@
+"""The action `pause_client`: the process of a client stands still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from broker_sim.faults.action import Action, Need
+from broker_sim.faults.forms import Text
+
+if TYPE_CHECKING:
+    from broker_sim.faults.action_context import Firing
+
+
+@dataclass(frozen=True, slots=True)
+class PauseClient(Action):
+    """Stop the process of a client, as by SIGSTOP: timers stand still, nothing is sent. `until` continues it."""
+
+    needs: ClassVar = (Need.CLIENTS,)
+    on_cluster: ClassVar = True
+    form: ClassVar = Text("the name of the client", "app")
+    client: str
+
+    def fire(self, firing: Firing) -> None:
+        """Begin in the next loop iteration. Raises RuleError for an unknown client."""
+        clients = firing.client_target(self.client)
+        firing.soon(lambda: clients.pause_client(self.client))
+        if firing.ends:
+            firing.at_end(lambda: clients.resume_client(self.client))

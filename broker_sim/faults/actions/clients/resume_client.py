@@ -1,0 +1,27 @@
+"""The action `resume_client`: a paused client goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from broker_sim.faults.action import Action, Need
+from broker_sim.faults.forms import Text
+
+if TYPE_CHECKING:
+    from broker_sim.faults.action_context import Firing
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeClient(Action):
+    """Continue the process of a paused client."""
+
+    needs: ClassVar = (Need.CLIENTS,)
+    on_cluster: ClassVar = True
+    form: ClassVar = Text("the name of the client", "app")
+    client: str
+
+    def fire(self, firing: Firing) -> None:
+        """Begin in the next loop iteration. Raises RuleError for an unknown client."""
+        clients = firing.client_target(self.client)
+        firing.soon(lambda: clients.resume_client(self.client))

@@ -1,0 +1,1 @@
+"""Actions of an administrator: leaders, replicas, topics, configurations, quotas."""

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_a_topic_is_made(replicas: Callable[..., Any], fire: Callable[..., Any]) -> None:
+    made = replicas()
+    act = {"topic": "a", "partitions": 2, "replication_factor": 3, "config": {"min.insync.replicas": 2}}
+    assert fire(made, {"create_topic": act}).problem is None
+    assert made.cluster.partition_counts["a"] == 2
+    assert made.cluster.admin.config_of("topic", "a") == {"min.insync.replicas": "2"}
+    assert fire(made, {"create_topic": "a"}).problem == "topic 'a' exists already"
