@@ -31,7 +31,15 @@ def heal(cluster: Cluster) -> None:
         broken = list(broker.storage.directories.offline)
         for name in broken or broker.storage.directories.names:
             cluster.mend_log_dir(broker.id, name)
-        if broken or not broker.alive:
+        if broken:
+            cluster.restart(broker.id)
+    _restart_the_dead(cluster)
+
+
+def _restart_the_dead(cluster: Cluster) -> None:
+    """Restart the brokers that are down, also one that a rule has stopped and that took its time."""
+    for broker in cluster.brokers.values():
+        if not broker.alive:
             cluster.restart(broker.id)
 
 
@@ -45,6 +53,7 @@ async def settle(cluster: Cluster, *, within_s: float) -> str | None:
     """
     deadline = cluster.reactor.seconds() + within_s
     while pending := [*_open_connections(cluster), *cluster.pending()]:
+        _restart_the_dead(cluster)
         if cluster.reactor.seconds() >= deadline:
             return f"the cluster was not at rest {within_s:g} s after the load (deadline_s): {'; '.join(pending[:3])}"
         await sleep(cluster.reactor, _POLL_MS)

@@ -186,10 +186,26 @@ SCENARIO: Final = Keys(
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of scenario files, for editors and other tools."""
+    described = SCENARIO.schema()
+    described["properties"]["flip"] = _with_nulls(described["properties"]["flip"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "broker-sim scenario",
         "description": "One claim about a Kafka cluster under faults: topology, load, faults and what must come of it.",
-        **SCENARIO.schema(),
+        **described,
         "$defs": {"script": SCRIPT.definition()},
     }
+
+
+def _with_nulls(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a mapping that is laid over another: null takes a key away."""
+    laid: dict[str, Any] = dict(schema)
+    if "properties" in schema:
+        laid["properties"] = {name: _or_null(value) for name, value in schema["properties"].items()}
+    if isinstance(schema.get("additionalProperties"), dict):
+        laid["additionalProperties"] = _or_null(schema["additionalProperties"])
+    return laid
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [{"type": "null"}, _with_nulls(schema)]}
