@@ -450,6 +450,10 @@ class ReplicaLog:
                 break
         return found
 
+    def segment_base_offset(self, offset: int) -> int:
+        """Return the base offset of the segment that holds an offset; of the active one for the log end offset."""
+        return self._segments[self._segment_index(offset)].base_offset
+
     def batch_at(self, offset: int) -> StoredBatch | None:
         """Return the batch that holds an offset, None if the log has none."""
         if not self.log_start_offset <= offset < self.log_end_offset:

@@ -4,11 +4,13 @@ It completes by the first of:
   A. a partition that this broker no longer leads (or, for a reader of followers, hosts) or no longer knows;
   B. a leader epoch in the request that is fenced by a newer one;
   C. a fetch offset that has left the log: the log was truncated below it;
-  D. `min_bytes` readable in all partitions together, each up to its own `max_bytes`; of one that is throttled for a
-     follower no byte is readable;
-  E. a diverging epoch for a follower (KIP-595), which needs no bytes;
-  F. the deadline `max_wait_ms`.
-Completing reads every partition again, and the results may be errors: A, B, C and E are only reasons to read. The
+  D. a fetch offset in an older segment than the end of what is readable, however few the bytes: a Fetch reads one
+     segment, and cannot get more of it later;
+  E. `min_bytes` readable in all partitions together, each up to its own `max_bytes`;
+  F. a diverging epoch for a follower (KIP-595), which needs no bytes;
+  G. the deadline `max_wait_ms`.
+A partition that is throttled for a follower completes nothing by D, and none of its bytes is readable.
+Completing reads every partition again, and the results may be errors: A, B, C and F are only reasons to read. The
 readable bytes of each partition are kept, so that news of one partition needs no read of the others.
 """
 
@@ -27,9 +29,24 @@ if TYPE_CHECKING:
 
 
 class DelayedFetch:
-    """One parked Fetch, with the readable bytes of each partition at its last check."""
+    """One parked Fetch, with the readable bytes of each partition at its last check.
 
-    __slots__ = ("_read", "_readable", "_readable_total", "_throttles", "completed", "deferred", "params", "partitions")
+    `_segments` has the base offset of the segment in which the fetch offset of each partition was at its first check,
+    when the Fetch came: an offset at the end of the log stays in the segment that was active, also when the next batch
+    begins a new one.
+    """
+
+    __slots__ = (
+        "_read",
+        "_readable",
+        "_readable_total",
+        "_segments",
+        "_throttles",
+        "completed",
+        "deferred",
+        "params",
+        "partitions",
+    )
 
     def __init__(
         self,
@@ -45,6 +62,7 @@ class DelayedFetch:
         self.completed = False
         self._readable: dict[TopicPartition, int] = {}
         self._readable_total = 0
+        self._segments: dict[TopicPartition, int] = {}
         self._read = read
         self._throttles = throttles
 
@@ -57,16 +75,20 @@ class DelayedFetch:
         log = partition.log
         offset = fetch.fetch_offset
         if not partition.agrees_with(fetch.last_fetched_epoch, offset):
-            return True  # C, E
+            return True  # C, F
+        topic_partition = partition.topic_partition
+        segment = self._segments.setdefault(topic_partition, log.segment_base_offset(offset))
         bound = partition.read_bound(params.isolation)
         readable = 0
         if offset < bound and not (self._throttles is not None and self._throttles(partition, params.replica_id)):
-            max_bytes = min(fetch.max_bytes, params.min_bytes)
-            readable = sum(batch.size for batch in log.read(offset, max_bytes=max_bytes, up_to=bound))
-        topic_partition = partition.topic_partition
+            if segment < log.segment_base_offset(bound):
+                return True  # D
+            limit = min(fetch.max_bytes, params.min_bytes)
+            batches = log.read(offset, max_bytes=limit, up_to=bound, fragment=True)
+            readable = min(sum(batch.size for batch in batches), limit)
         self._readable_total += readable - self._readable.get(topic_partition, 0)
         self._readable[topic_partition] = readable
-        return self._readable_total >= params.min_bytes  # D
+        return self._readable_total >= params.min_bytes  # E
 
     def complete(self) -> None:
         """Complete with the readable records; a second call does nothing."""
@@ -76,5 +98,5 @@ class DelayedFetch:
         self.deferred.callback(self._read(self))
 
     def expire(self) -> None:
-        """Complete by case F."""
+        """Complete by case G."""
         self.complete()

@@ -334,6 +334,40 @@ def a_new_segment_for_each_batch(probe: Probe) -> None:
 
 
 @case()
+def offsets_in_older_segments_are_not_waited_with(probe: Probe) -> None:
+    """A parked Fetch completes once its offset is in an older segment than the last record, however few the bytes."""
+    topic = probe.topic(segment_ms="1")
+    started_ms = 1_600_000_000_000
+    for number in range(2):
+        fill(probe, topic, batch(b"%d" % number, time_ms=started_ms + 10_000 * number))
+
+    def whole(
+        offset: int, max_bytes: int = 1 << 20, min_bytes: int = 10_000, max_wait_ms: int = 20_000
+    ) -> FetchRequest:
+        return fetch(topic, wanted(offset, max_bytes=max_bytes), max_wait_ms=max_wait_ms, min_bytes=min_bytes)
+
+    probe.exchange(whole(0), 12, note="in the older of two segments")
+    probe.exchange(whole(1, max_wait_ms=300), 12, note="in the newer one")
+    parked = probe.start(whole(2), 12, on=probe.connect(), note="at the end, and a segment is rolled")
+    fill(probe, topic, batch(b"2", time_ms=started_ms + 20_000))
+    probe.finish(parked, seconds=5)
+
+
+@case()
+def parked_fetches_count_no_more_than_their_limit(probe: Probe) -> None:
+    """The bytes of a parked Fetch count up to the limit of the partition, though a larger first batch is returned."""
+    topic = probe.topic()
+    other = probe.connect()
+    probe.quiet(fetch(topic, wanted()), 12, on=other)
+    for offset, (max_bytes, min_bytes) in enumerate(((50, 51), (50, 50), (100, 80), (100, 101))):
+        waiting = fetch(topic, wanted(offset, max_bytes=max_bytes), max_wait_ms=700, min_bytes=min_bytes)
+        parked, started = probe.start(waiting, 12, on=other), time.monotonic()
+        fill(probe, topic, batch(b"a" * 20))
+        probe.finish(parked)
+        probe.write(waited=time.monotonic() - started > 0.6)
+
+
+@case()
 def what_acks_0_and_1_wrote(probe: Probe) -> None:
     topic = probe.topic()
     probe.exchange(produce(topic, batch(b"a"), acks=1), 9)
