@@ -72,6 +72,7 @@ class Action:
     decides: ClassVar[bool] = False
     """True if the action decides the outcome of a request, which one rule alone can do."""
     phases: ClassVar[tuple[Phase, ...]] = ON_REQUESTS
+    """The phases that the action can fire in; the first one is the default, unless they are ON_REQUESTS."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the action after its file."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.errors import nearest
+from broker_sim.faults.action import ON_REQUESTS
 from broker_sim.faults.actions import ACTIONS
 from broker_sim.faults.forms import Broker, Built, Choice, Fields, ListOf, Number, Text, Truth, Whole, mapping, shown
 from broker_sim.faults.gates import EventGate, FiredGate, Gate, field_names
@@ -284,9 +285,10 @@ def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
 
 
 def _default_phase(act: Action, select: Select) -> Phase:
+    if act.phases is not ON_REQUESTS:
+        return act.phases[0]
     needs_body = select.names_partitions or select.keys_of_the_body
-    phase = Phase.BEFORE_APPEND if needs_body else Phase.BEFORE_PARSE
-    return phase if phase in act.phases else act.phases[0]
+    return Phase.BEFORE_APPEND if needs_body else Phase.BEFORE_PARSE
 
 
 def _select(value: object) -> Select:

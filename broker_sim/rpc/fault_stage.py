@@ -18,7 +18,7 @@ from broker_sim.rpc.named_places import named_places, parsed_request
 from broker_sim.rpc.stage import Stage
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.errors import ProtocolError
+from protocol_specs.errors import MessageDecodeError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -87,6 +87,8 @@ class FaultStage(Stage):
     def _obey_early(self, context: RequestContext, interception: Interception) -> Verdict:
         if context.connection.closed:
             return NoResponse.NO_OP
+        if interception.edits and not _edit_request(context, interception.edits):
+            return context.disconnect(CLOSED_BY_RULE)
         outcome = interception.outcome
         if outcome is Outcome.PROCEED:
             return None
@@ -187,13 +189,13 @@ class FaultStage(Stage):
         self, context: RequestContext, result: Response | NoResponse, edits: Sequence[Edit]
     ) -> Response | NoResponse:
         # Imported with the first edit, which few processes need.
-        from broker_sim.rpc.mutated_response import mutated_response
+        from broker_sim.rpc.edited_messages import edited_response
 
         for edit in edits:
             if isinstance(result, NoResponse):
                 break
             try:
-                result = mutated_response(context, result, edit.mutations)
+                result = edited_response(context, result, edit.mutations)
             except ProtocolError as error:
                 edit.report_problem(str(error))
         return result
@@ -288,6 +290,20 @@ class _AppendFaults:
             elif outcome is Outcome.ERROR:
                 self._errors[key] = interception.error_code
         return goes_on
+
+
+def _edit_request(context: RequestContext, edits: Sequence[Edit]) -> bool:
+    """Change a request; False if its header cannot be read any more."""
+    from broker_sim.rpc.edited_messages import edit_request
+
+    for edit in edits:
+        try:
+            edit_request(context, edit.mutations)
+        except MessageDecodeError:
+            return False
+        except ProtocolError as error:
+            edit.report_problem(str(error))
+    return True
 
 
 def _topic_id(topic: str, context: RequestContext) -> bytes | None:

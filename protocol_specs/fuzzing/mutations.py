@@ -1,11 +1,12 @@
-"""Mutations of bytes by field path: set, raw, lengthen, shorten, cut, duplicate and delete. Bytes in, bytes out.
+"""Mutations of bytes by field path: set, raw, lengthen, duplicate, delete, append and others. Bytes in, bytes out.
 
     mutate_frame(frame, "Produce", Kind.REQUEST, 9, [
         Mutation.set("topic_data[1].partition_data[0].records.batch[2].crc", 0),
         Mutation.lengthen("header.client_id", by=40, reframe=Reframe(frame_size=False)),
     ])
 
-Mutations are applied one after another: each path refers to the bytes that the mutations before it produced. Lengths,
+Mutations are applied one after another: each path refers to the bytes that the mutations before it produced. `[*]` in a
+path stands for every element. Lengths,
 counts and checksums around the changed bytes are computed anew at the levels that `reframe` selects, unless a mutation
 set them. All other bytes keep their values.
 """
@@ -13,8 +14,9 @@ set them. All other bytes keep their values.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from itertools import islice
+import re
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import registry
@@ -34,7 +36,7 @@ from protocol_specs.fuzzing.field_values import encoded, shown
 from protocol_specs.message import Kind, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from protocol_specs.message import Buffer, Message
 
@@ -55,6 +57,8 @@ class Operation(enum.Enum):
     CUT = "cut"
     DUPLICATE = "duplicate"
     DELETE = "delete"
+    APPEND = "append"
+    REVERSE = "reverse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +109,16 @@ class Mutation:
     def duplicate(cls, path: str, *, times: int = 1, reframe: Reframe | bool | None = None) -> Mutation:
         """Repeat an element, a tag, a batch, a record, or any field, after itself."""
         return cls(operation=Operation.DUPLICATE, path=path, amount=times, reframe=reframe)
+
+    @classmethod
+    def append(cls, path: str, value: object, *, reframe: Reframe | bool | None = None) -> Mutation:
+        """Put one more element at the end of an array: a copy of the last one with this value, if it has any."""
+        return cls(operation=Operation.APPEND, path=path, value=value, reframe=reframe)
+
+    @classmethod
+    def reverse(cls, path: str, *, reframe: Reframe | bool | None = None) -> Mutation:
+        """Put the elements of an array into the opposite order."""
+        return cls(operation=Operation.REVERSE, path=path, reframe=reframe)
 
     @classmethod
     def delete(cls, path: str, *, reframe: Reframe | bool | None = None) -> Mutation:
@@ -159,7 +173,7 @@ def message_paths(cls: type[Message], version: int, data: Buffer, *, limit: int 
 def mutated(fields: FieldMap, mutations: Sequence[Mutation], reframe: Reframe | bool) -> bytes:  # noqa: FBT001
     """The bytes of a map after mutations, which change the map. Raises MutationError."""
     growth_left = GROWTH_BYTES_MAX
-    for mutation in mutations:
+    for mutation in chain.from_iterable(_each(fields, mutation) for mutation in mutations):
         selected = reframe if mutation.reframe is None else mutation.reframe
         levels = selected if isinstance(selected, Reframe) else Reframe() if selected else Reframe.nothing()
         growth_left -= _growth(fields, mutation)
@@ -168,6 +182,18 @@ def mutated(fields: FieldMap, mutations: Sequence[Mutation], reframe: Reframe | 
             raise MutationError(mutation.path, reason)
         _apply(fields, mutation, levels)
     return fields.data
+
+
+def _each(fields: FieldMap, mutation: Mutation) -> Iterator[Mutation]:
+    """Iterate over one mutation per element that the path names, the last one first: indexes stay valid."""
+    if "[*]" not in mutation.path:
+        yield mutation
+        return
+    pattern = re.compile(re.escape(mutation.path).replace(r"\[\*\]", r"\[\d+\]"))
+    paths = [path for path in every_path(fields) if pattern.fullmatch(path)]
+    if not paths:
+        raise MutationError(mutation.path, "there is no such element")
+    yield from (replace(mutation, path=path) for path in reversed(paths))
 
 
 def _class_of(api: str | int, kind: Kind) -> type[Message]:
@@ -348,6 +374,31 @@ def _duplicate(fields: FieldMap, part: Part, mutation: Mutation, levels: Reframe
     fields.settle(last, levels)
 
 
+def _append(fields: FieldMap, part: Part, mutation: Mutation, levels: Reframe) -> None:
+    elements = _elements_of(fields, part, mutation)
+    if not elements:
+        _set(fields, part, replace(mutation, value=[mutation.value]), levels)
+        return
+    last = fields.duplicate(elements[-1], 1)
+    fields.recount(part, levels)
+    _set(fields, last, mutation, levels)
+
+
+def _reverse(fields: FieldMap, part: Part, mutation: Mutation, levels: Reframe) -> None:
+    elements = _elements_of(fields, part, mutation)
+    if elements:
+        head = fields.data[part.start : elements[0].start]
+        data = head + b"".join(fields.bytes_of(element) for element in reversed(elements))
+        fields.replace(part, data, value_parts(part, data))
+        fields.settle(part, levels)
+
+
+def _elements_of(fields: FieldMap, part: Part, mutation: Mutation) -> list[Part]:
+    if not isinstance(part.declared, Array):
+        raise MutationError(mutation.path, f"{mutation.operation.value} needs an array")
+    return [child for child in fields.children(part) if child.is_element]
+
+
 def _delete(fields: FieldMap, part: Part, mutation: Mutation, levels: Reframe) -> None:
     del mutation
     assert part.parent is not None
@@ -364,4 +415,6 @@ _OPERATIONS: Final[dict[Operation, Callable[[FieldMap, Part, Mutation, Reframe],
     Operation.SHORTEN: _shorten,
     Operation.DUPLICATE: _duplicate,
     Operation.DELETE: _delete,
+    Operation.APPEND: _append,
+    Operation.REVERSE: _reverse,
 }

@@ -30,7 +30,6 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "coordinators/transactions/test_transaction_machine.py": "Hypothesis: transactional producers",
     "defects/test_other_causes.py": "anomalies whose cause is a release, a configuration or a rule",
     "faults/test_disk_actions.py": "fault actions on disks",
-    "faults/test_mutate.py": "the mutate action on each transport",
     "coordinators/groups/consumer/test_consumer_group_machine.py": "Hypothesis: members of a consumer group",
     "coordinators/transactions/test_late_requests.py": "the anomalies of transactions v1 (KAFKA-17754, KIP-890)",
     "coordinators/groups/streams/test_streams_machine.py": "Hypothesis: members of a streams group",

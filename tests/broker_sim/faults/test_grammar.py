@@ -14,12 +14,10 @@ from broker_sim.faults.actions.requests.cut_bytes import CutResponse
 from broker_sim.faults.actions.requests.delay_ms import Delay
 from broker_sim.faults.actions.requests.error import RespondWithError
 from broker_sim.faults.actions.requests.hold import Hold
-from broker_sim.faults.actions.requests.mutate import Mutate
 from broker_sim.faults.grammar import parse_rule, parse_rules
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import KilledBy, LeaderOf, RuleError, Self
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.fuzzing import Mutation
 
 
 def test_a_rule_without_a_phase_fires_on_the_cluster() -> None:
@@ -44,7 +42,6 @@ def test_an_action_has_a_written_form() -> None:
         "disconnect": (None, None),
         "error": ("NOT_LEADER_OR_FOLLOWER", RespondWithError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
         "cut_bytes": (7, CutResponse(7)),
-        "mutate": ({"path": "error_code", "value": 3}, Mutate(Mutation.set("error_code", 3, reframe=True))),
         "kill": (2, Kill(2)),
         "stop": (2, None),
         "restart": (2, Restart(2)),

@@ -100,6 +100,31 @@ def test_a_client_receives_the_mutated_frame(bench: Any, client: Any) -> None:
     assert client.frames[0][4:] == (42).to_bytes(2, "big") + client.frames[1][6:]
 
 
+def test_a_request_is_served_as_it_was_edited(bench: Any, client: Any) -> None:
+    mutations = (Mutation.set("header.correlation_id", 77), Mutation.lengthen("header.client_id", by=3, fill=b"x"))
+    fire(bench, Phase.BEFORE_PARSE, Interception(edits=(Edit(mutations, pytest.fail),)))
+    client.exchange(1, 2)
+    bench.run()
+    assert client.correlation_ids == [77, 2]
+    assert str(bench.apis.contexts[0].client_id).endswith("xxx")
+
+
+def test_a_request_whose_header_cannot_be_read_any_more_closes_the_connection(bench: Any, client: Any) -> None:
+    mutations = (Mutation.set("header.client_id.length", 30_000),)
+    fire(bench, Phase.BEFORE_PARSE, Interception(edits=(Edit(mutations, pytest.fail),)))
+    client.exchange(1)
+    bench.run()
+    assert (client.closed, bench.apis.contexts) == (True, [])
+
+
+def test_the_size_of_a_frame_can_be_absurd(bench: Any, client: Any) -> None:
+    edits = (Edit((Mutation.set("frame_size", 2_000_000_000),), pytest.fail),)
+    fire(bench, Phase.BEFORE_RESPONSE, Interception(edits=edits))
+    client.exchange(1)
+    bench.run()
+    assert client.received[:4] == (2_000_000_000).to_bytes(4, "big")
+
+
 def test_an_impossible_mutation_is_reported_and_changes_nothing(bench: Any, client: Any) -> None:
     problems: list[str] = []
     interception = Interception(edits=(Edit((Mutation.set("error", 42),), problems.append),))
