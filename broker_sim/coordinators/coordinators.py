@@ -29,7 +29,7 @@ class Coordinators:
         self.groups = GroupCoordinator(host, self.partitions)
         self.share = ShareCoordinator(host, self.partitions)
         self.transactions = TransactionCoordinator(host, self.partitions)
-        self.verifier = PartitionVerifier(host, self.transactions.partition_for)
+        self.verifier = host.config.part_types.of(PartitionVerifier)(host, self.transactions.partition_for)
         self._runtimes: dict[str, CoordinatorRuntime[Any]] = {
             self.groups.topic: self.groups.runtime,
             self.share.topic: self.share.runtime,

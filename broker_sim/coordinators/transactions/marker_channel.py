@@ -8,7 +8,7 @@ present leader, for ever; a transaction whose markers are all written is complet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from twisted.logger import Logger
 
@@ -107,6 +107,10 @@ class _Ending:
 class MarkerChannel:
     """The endings of one broker's transactions, by their transactional id."""
 
+    retried: ClassVar[frozenset[ErrorCode]] = _RETRIED
+    """The errors after which a marker is sent again."""
+    _ending_type: ClassVar[type[_Ending]] = _Ending
+
     def __init__(self, host: MarkerHost, complete: CompleteEnd) -> None:
         self._host = host
         self._complete = complete
@@ -119,7 +123,7 @@ class MarkerChannel:
 
     def send_markers(self, shard: TransactionShard, metadata: TransactionMetadata) -> None:
         """Send a marker to each partition of a prepared transaction, and complete it when all are written."""
-        ending = _Ending(shard, metadata, metadata.prepare_complete(self._host.now_ms()))
+        ending = self._ending_type(shard, metadata, metadata.prepare_complete(self._host.now_ms()))
         self._endings[metadata.transactional_id] = ending
         self._enqueue(ending, list(metadata.partitions))
 
@@ -219,7 +223,7 @@ class MarkerChannel:
         """Keep the partitions that lack their marker, also when the ending is given up: they are described still."""
         failed: list[TopicPartition] = []
         for partition, error_code in results.items():
-            if error_code in _RETRIED:
+            if error_code in self.retried:
                 failed.append(partition)
             elif error_code in _ABANDONED:
                 _log.info(

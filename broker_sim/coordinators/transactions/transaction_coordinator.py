@@ -70,7 +70,7 @@ class TransactionCoordinator:
         self._jobs: dict[str, IDelayedCall] = {}
         self._started_s = host.reactor.seconds()
         self._stopped = False
-        self.markers = MarkerChannel(host, self._complete_end)
+        self.markers = host.config.part_types.of(MarkerChannel)(host, self._complete_end)
         # Each operation has a batch of its own, and states the time-out of its write.
         settings = AppendSettings(linger_ms=0, write_timeout_ms=host.config.request_timeout_ms)
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(

@@ -181,7 +181,7 @@ class TransactionShard:
         metadata = self._known(transactional_id)
         if not self._behaviour.pending_transaction_counts_last:
             _refuse_if_pending(metadata)
-        _check_producer(metadata, producer)
+        self._check_producer(metadata, producer)
         _refuse_if_pending(metadata)
         if metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -198,7 +198,7 @@ class TransactionShard:
             CoordinatorError: the producer is unknown or fenced, or the transaction is about to end.
         """
         metadata = self._known(transactional_id)
-        _check_producer(metadata, producer)
+        self._check_producer(metadata, producer)
         if metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
         return [partition in metadata.partitions for partition in partitions]
@@ -223,12 +223,12 @@ class TransactionShard:
         state = metadata.state
         prepared, completed = _COMMITTED if commit else _ABORTED
         if client_version < TRANSACTIONS_V2:
-            _check_producer(metadata, producer)
+            self._check_producer(metadata, producer)
             _refuse_if_pending(metadata)
             is_retry = True
         else:
             _refuse_if_pending(metadata)
-            is_retry = _check_end_of_v2(metadata, producer)
+            is_retry = self._check_end_of_v2(metadata, producer)
         if state in PENDING_ONLY:
             raise BrokerSimError(f"transactional id {transactional_id} cannot end: {metadata}")
         if state in PREPARE:
@@ -344,6 +344,29 @@ class TransactionShard:
             raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         return metadata
 
+    @staticmethod
+    def _check_producer(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> None:
+        if producer.producer_id != metadata.producer_id:
+            raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if producer.producer_epoch != metadata.producer_epoch:
+            raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
+
+    @staticmethod
+    def _check_end_of_v2(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
+        """Return True for a repeated request, whose epoch is the one before the present. Raises CoordinatorError."""
+        state, epoch = metadata.state, metadata.producer_epoch
+        incremented = epoch == producer.producer_epoch + 1
+        rotated = epoch == 0 and producer == (metadata.previous_producer_id, LARGEST_EPOCH - 1)
+        if producer.producer_id != metadata.producer_id and not rotated:
+            raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if state in PREPARE:
+            valid = incremented
+        else:
+            valid = epoch == producer.producer_epoch or (state in COMPLETE and (incremented or rotated))
+        if not valid:
+            raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
+        return incremented or rotated
+
     def _write(
         self,
         metadata: TransactionMetadata,
@@ -411,29 +434,6 @@ class TransactionShard:
 def _refuse_if_pending(metadata: TransactionMetadata) -> None:
     if metadata.pending_state is not None:
         raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
-
-
-def _check_producer(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> None:
-    if producer.producer_id != metadata.producer_id:
-        raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if producer.producer_epoch != metadata.producer_epoch:
-        raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
-
-
-def _check_end_of_v2(metadata: TransactionMetadata, producer: ProducerIdAndEpoch) -> bool:
-    """Return True for a repeated request, whose epoch is the one before the present. Raises CoordinatorError."""
-    state, epoch = metadata.state, metadata.producer_epoch
-    incremented = epoch == producer.producer_epoch + 1
-    rotated = epoch == 0 and producer == (metadata.previous_producer_id, LARGEST_EPOCH - 1)
-    if producer.producer_id != metadata.producer_id and not rotated:
-        raise CoordinatorError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if state in PREPARE:
-        valid = incremented
-    else:
-        valid = epoch == producer.producer_epoch or (state in COMPLETE and (incremented or rotated))
-    if not valid:
-        raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
-    return incremented or rotated
 
 
 def _producer_of(metadata: TransactionMetadata) -> ProducerResult:

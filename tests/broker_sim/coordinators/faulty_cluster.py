@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import ConnectionInfo
     from broker_sim.coordinators.groups.modern.epoch_group import EpochGroup
+    from broker_sim.defects.defect import Defect
     from broker_sim.topic_spec import TopicSpec
 
 BROKERS: Final = (1, 2)
@@ -49,7 +50,14 @@ _UNAVAILABLE_MS: Final = 60_000
 class FaultyCluster:
     """Two brokers, with a replica of every partition on each. One of them may be down."""
 
-    def __init__(self, topics: Sequence[TopicSpec], config: Mapping[str, str], *, link_delay_ms: float) -> None:
+    def __init__(
+        self,
+        topics: Sequence[TopicSpec],
+        config: Mapping[str, str],
+        *,
+        link_delay_ms: float,
+        defects: Sequence[Defect] = (),
+    ) -> None:
         self.reactor = VirtualReactor()
         self.cluster = Cluster(
             reactor=self.reactor,
@@ -59,6 +67,7 @@ class FaultyCluster:
             config={**_CONFIG, **config},
             listen=False,
             link_delay_ms=link_delay_ms,
+            defects=defects,
         )
         self.cluster.start()
 

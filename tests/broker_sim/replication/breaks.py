@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.election import Election
 from broker_sim.defects import DEFECTS
-from broker_sim.defects.defect import Defect
 from broker_sim.replication.isr import expanding
 from broker_sim.replication.partition import Partition
 from broker_sim.replication.replica_fetcher import ReplicaFetcher
 from protocol_specs.error_codes import ErrorCode
+from tests.broker_sim.planted_defects import planted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from broker_sim.controller.election import ElectionRules
+    from broker_sim.defects.defect import Defect
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration
     from broker_sim.replication.isr import FollowerState
     from broker_sim.topic_partition import TopicPartition
@@ -100,17 +101,6 @@ class ForgetOnRestart(Partition):
         return super().make_leader(registration)
 
 
-def _break(name: str, substitute: type) -> Defect:
-    return Defect(
-        name=name,
-        lesson=substitute.__doc__ or "",
-        source="tests",
-        affected="no broker",
-        anomalies=(),
-        substitutes=(substitute,),
-    )
-
-
 _OF_NO_BROKER: Final = {
     "ack-before-isr": AckBeforeIsr,
     "commit-before-isr": CommitBeforeIsr,
@@ -126,6 +116,6 @@ _DOCUMENTED: Final = (
 )
 
 BREAKS: Final[Mapping[str, Defect]] = {
-    **{name: _break(name, substitute) for name, substitute in _OF_NO_BROKER.items()},
+    **{name: planted(substitute) for name, substitute in _OF_NO_BROKER.items()},
     **{name: DEFECTS[name] for name in _DOCUMENTED},
 }

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.coordinators.transactions import marker_channel, transaction_shard
-from broker_sim.coordinators.transactions.marker_channel import MarkerChannel
+from broker_sim.coordinators.transactions.marker_channel import MarkerChannel, _Ending
 from broker_sim.coordinators.transactions.partition_verifier import PartitionVerifier
 from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
+from broker_sim.defects import DEFECTS
 from broker_sim.log.replica_log import ReplicaLog
 from tests.broker_sim.coordinators.run_machine import run_machine
 from tests.broker_sim.coordinators.transactions.transaction_machine import TransactionMachine
+from tests.broker_sim.planted_defects import planted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from broker_sim.defects.defect import Defect
+    from broker_sim.log.transaction_index import AbortedTransaction
 
 EXAMPLES = 20
 EXAMPLES_UNTIL_FOUND = 150
@@ -31,81 +33,103 @@ def test_all_of_a_transaction_is_read_or_nothing() -> None:
     run_machine(TransactionMachine, examples=EXAMPLES, steps=STEPS)
 
 
-def failed_markers_are_not_sent_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(MarkerChannel, "_failed", lambda channel, broker_id, *_: channel._sent(broker_id))
+class FailedMarkersAreNotSentAgain(MarkerChannel):
+    def _failed(self, broker_id: int, *_: Any) -> None:
+        self._sent(broker_id)
 
 
-def refused_markers_count_as_written(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(marker_channel, "_RETRIED", frozenset())
+class RefusedMarkersCountAsWritten(MarkerChannel):
+    retried = frozenset()
 
 
-def the_last_stable_offset_is_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ReplicaLog, "last_stable_offset", property(lambda log: log.high_watermark))
+class TheLastStableOffsetIsTheHighWatermark(ReplicaLog):
+    __slots__ = ()
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.high_watermark
 
 
-def markers_end_transactions_before_they_are_replicated(patch: pytest.MonkeyPatch) -> None:
-    def last_stable_offset(log: ReplicaLog) -> int:
-        return min([log.high_watermark, *log.producers.transactions._ongoing])
+class MarkersEndTransactionsBeforeTheyAreReplicated(ReplicaLog):
+    __slots__ = ()
 
-    patch.setattr(ReplicaLog, "last_stable_offset", property(last_stable_offset))
-
-
-def aborted_transactions_are_not_listed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ReplicaLog, "aborted_transactions_of_read", lambda *_: [])
+    @property
+    def last_stable_offset(self) -> int:
+        return min([self.high_watermark, *self.producers.transactions._ongoing])
 
 
-def a_moved_coordinator_sends_no_markers(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(TransactionShard, "loaded", lambda *_: None)
+class AbortedTransactionsAreNotListed(ReplicaLog):
+    __slots__ = ()
+
+    def aborted_transactions_of_read(self, *_: Any) -> list[AbortedTransaction]:
+        return []
 
 
-def late_markers_abort(patch: pytest.MonkeyPatch) -> None:
-    def marker(ending: Any, *arguments: Any) -> Any:
-        made = original(ending, *arguments)
-        made.transaction_result &= ending.shard.context.now_ms() < ending.metadata.last_update_ms + LATE_MS
+class AMovedCoordinatorSendsNoMarkers(TransactionShard):
+    def loaded(self) -> None:
+        pass
+
+
+class _LateEnding(_Ending):
+    __slots__ = ()
+
+    def marker(self, partitions: Any) -> Any:
+        made = super().marker(partitions)
+        made.transaction_result &= self.shard.context.now_ms() < self.metadata.last_update_ms + LATE_MS
         return made
 
-    original = marker_channel._Ending.marker
-    patch.setattr(marker_channel._Ending, "marker", marker)
+
+class LateMarkersAbort(MarkerChannel):
+    _ending_type = _LateEnding
 
 
-def producers_are_not_fenced(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(transaction_shard, "_check_producer", lambda *_: None)
+class ProducersAreNotFenced(TransactionShard):
+    @staticmethod
+    def _check_producer(*_: Any) -> None:
+        pass
 
 
-def late_ends_are_served(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(transaction_shard, "_check_end_of_v2", lambda *_: False)
+class LateEndsAreServed(TransactionShard):
+    @staticmethod
+    def _check_end_of_v2(*_: Any) -> bool:
+        return False
 
 
-def one_partition_gets_a_marker(patch: pytest.MonkeyPatch) -> None:
-    def send_markers(channel: MarkerChannel, shard: Any, metadata: Any) -> None:
+class OnePartitionGetsAMarker(MarkerChannel):
+    def send_markers(self, shard: Any, metadata: Any) -> None:
         metadata.partitions = dict.fromkeys(list(metadata.partitions)[:1])
-        original(channel, shard, metadata)
-
-    original = MarkerChannel.send_markers
-    patch.setattr(MarkerChannel, "send_markers", send_markers)
+        super().send_markers(shard, metadata)
 
 
-def transactions_are_not_verified(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(PartitionVerifier, "verify", lambda *arguments, **_: arguments[-1]({}))
+class TransactionsAreNotVerified(PartitionVerifier):
+    def verify(self, *arguments: Any, **_: Any) -> None:
+        arguments[-1]({})
 
 
-DEFECTS = [
-    failed_markers_are_not_sent_again,
-    refused_markers_count_as_written,
-    the_last_stable_offset_is_the_high_watermark,
-    markers_end_transactions_before_they_are_replicated,
-    aborted_transactions_are_not_listed,
-    a_moved_coordinator_sends_no_markers,
-    late_markers_abort,
-    producers_are_not_fenced,
-    late_ends_are_served,
-    one_partition_gets_a_marker,
-    transactions_are_not_verified,
+PLANTED = [
+    *map(
+        planted,
+        (
+            FailedMarkersAreNotSentAgain,
+            RefusedMarkersCountAsWritten,
+            TheLastStableOffsetIsTheHighWatermark,
+            MarkersEndTransactionsBeforeTheyAreReplicated,
+            AbortedTransactionsAreNotListed,
+            AMovedCoordinatorSendsNoMarkers,
+            LateMarkersAbort,
+            ProducersAreNotFenced,
+            LateEndsAreServed,
+            OnePartitionGetsAMarker,
+            TransactionsAreNotVerified,
+        ),
+    ),
+    DEFECTS["moved-coordinator-loses-a-marker"],
+    DEFECTS["read-committed-above-stable-offset"],
 ]
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
-def test_a_defect_is_found(defect: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    defect(monkeypatch)
+@pytest.mark.parametrize("defect", PLANTED, ids=lambda defect: defect.name)
+def test_a_defect_is_found(defect: Defect) -> None:
+    machine = type(TransactionMachine.__name__, (TransactionMachine,), {"defects": (defect,)})
     with pytest.raises(AssertionError):
-        run_machine(TransactionMachine, examples=EXAMPLES_UNTIL_FOUND, steps=STEPS)
+        run_machine(machine, examples=EXAMPLES_UNTIL_FOUND, steps=STEPS)

@@ -12,6 +12,9 @@ from sim_runtime.deadlines import DeadlineExceeded
 from tests.broker_sim.coordinators.faulty_cluster import FaultyCluster
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.defects.defect import Defect
     from broker_sim.log.replica_log import ReplicaLog
 
 PARTITIONS: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("bills", 0))
@@ -40,10 +43,10 @@ class LoggedTransaction(NamedTuple):
 class TransactionCluster(FaultyCluster):
     """Topics `orders` and `bills`; the leaders are on both brokers."""
 
-    def __init__(self) -> None:
+    def __init__(self, defects: Sequence[Defect] = ()) -> None:
         counts = {"orders": 2, "bills": 1}
         topics = [TopicSpec(name=name, partitions=count, replication_factor=2) for name, count in counts.items()]
-        super().__init__(topics, _CONFIG, link_delay_ms=5)
+        super().__init__(topics, _CONFIG, link_delay_ms=5, defects=defects)
         self.create_coordinators(1, "a", 4)
 
     def exchange(self, request: Any, version: int, *, broker_id: int) -> Any:

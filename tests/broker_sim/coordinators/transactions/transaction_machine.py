@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from copy import copy
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -26,7 +26,10 @@ from tests.broker_sim.coordinators.transactions.transaction_cluster import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata
+    from broker_sim.defects.defect import Defect
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.topic_partition import TopicPartition
 
@@ -59,6 +62,8 @@ timeouts = st.sampled_from([LONG_TIMEOUT_MS, TIMEOUT_MS])
 class TransactionMachine(RuleBasedStateMachine):
     """The faults of producers, of leaders and of the coordinator."""
 
+    defects: ClassVar[Sequence[Defect]] = ()
+
     def __init__(self) -> None:
         super().__init__()
         self.transactions: list[Transaction] = []
@@ -67,7 +72,7 @@ class TransactionMachine(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.cluster = TransactionCluster()
+        self.cluster = TransactionCluster(self.defects)
         self.producers = [FaultyProducer(self.cluster, name, is_v2=is_v2) for name, is_v2 in PRODUCERS]
         self.cluster.run(100)
 
