@@ -17,19 +17,15 @@ from broker_client.consumer_groups import NO_LISTENER, GroupMembershipOperation,
 from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.call_waits import CallWaits, PendingResult
+from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS, ConsumerParts
 from broker_client.core.consumer.deserializers import Deserializers, ReadRecords
-from broker_client.core.consumer.fetch_buffer import FetchBuffer
 from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
-from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
+from broker_client.core.consumer.fetcher import FetchOptions
 from broker_client.core.consumer.metadata_checks import MetadataChecks
-from broker_client.core.consumer.offset_lookups import OffsetLookups
 from broker_client.core.consumer.offset_resets import offset_reset_of
-from broker_client.core.consumer.positions import Positions
 from broker_client.core.consumer.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState, SubscriptionType
 from broker_client.core.consumer.topic_listings import TopicListings
-from broker_client.core.groups.broker_assigned_group import BrokerAssignedGroup
 from broker_client.core.groups.callback_runner import run_here
-from broker_client.core.groups.classic_group import ClassicGroup
 from broker_client.core.metrics.consumer_metrics import ConsumerMetrics, MetricOptions
 from broker_client.core.producer.sender_loop import now_ms_of
 from broker_client.core.telemetry.measured_consumer import MeasuredConsumer
@@ -121,18 +117,21 @@ class ConsumerCore(MeasuredConsumer):
             "client_rack": options.client_rack or None,
         }
         super().__init__(core, push=metrics.push, labels=labels)
-        self._lookups = OffsetLookups(
+        parts = core.parts if isinstance(core.parts, ConsumerParts) else CONSUMER_PARTS
+        self._lookups = parts.offset_lookups(
             core,
             self._subscriptions,
             isolation_level=self._isolation_level,
             default_reset=offset_reset_of(options.auto_offset_reset),
         )
-        self._positions = Positions(core, self._subscriptions, self._lookups, self._waits)
-        self._buffer = FetchBuffer(core, self._subscriptions, options, self._lookups, self.metrics.fetches)
-        self._fetcher = Fetcher(core, self._subscriptions, options, self._buffer, self._waits.notify, self.metrics)
+        self._positions = parts.positions(core, self._subscriptions, self._lookups, self._waits)
+        self._buffer = parts.fetch_buffer(core, self._subscriptions, options, self._lookups, self.metrics.fetches)
+        self._fetcher = parts.fetcher(
+            core, self._subscriptions, options, self._buffer, self._waits.notify, self.metrics
+        )
         self._group: ConsumerGroup | None = None
         if group is not None:
-            kind = BrokerAssignedGroup if group.group_protocol == "consumer" else ClassicGroup
+            kind = parts.broker_assigned_group if group.group_protocol == "consumer" else parts.classic_group
             assert self.metrics.coordinator is not None, "there is a group"
             self._group = kind(
                 core,

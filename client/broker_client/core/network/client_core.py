@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from broker_client.core.client_parts import NETWORK_PARTS, NetworkParts, parts_with
 from broker_client.core.metrics.selector_metrics import MeasuredRunnable
 from broker_client.core.network.in_flight_requests import ClientResponse, Delivery
-from broker_client.core.network.metadata import Metadata
-from broker_client.core.network.network_client import NetworkClient, NetworkClientConfig
 from broker_client.core.network.reactor_signal import metadata_change
 from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
 from broker_client.errors import (
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from broker_client.core.metrics.event_metrics import EventMetrics
     from broker_client.core.metrics.selector_metrics import SelectorMetrics
     from broker_client.core.network.cluster import Cluster, Node
+    from broker_client.core.network.network_client import NetworkClientConfig
     from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
 
@@ -72,7 +72,10 @@ class _Unsent:
 
 
 class ClientCore:
-    """Call everything on the reactor's thread."""
+    """Call everything on the reactor's thread.
+
+    `defects` are names of `broker_client.defects`; a ConsumerCore on this client has them, too.
+    """
 
     def __init__(
         self,
@@ -84,13 +87,15 @@ class ClientCore:
         all_topics: bool = False,
         by_subscription: bool = False,
         allow_auto_topic_creation: bool = False,
+        defects: Iterable[str] = (),
     ) -> None:
+        self.parts = parts = _parts_with(tuple(defects))
         self.options = options
         self.reactor = reactor
         self.random = random
         self._unsent: list[_Unsent] = []
         self._closed = False
-        self.metadata = Metadata(
+        self.metadata = parts.metadata(
             bootstrap=options.bootstrap_servers,
             refresh_backoff=ExponentialBackoff(options.retry_backoff_ms, options.retry_backoff_max_ms, 2, 0.2, random),
             expire_ms=options.metadata_max_age_ms,
@@ -99,7 +104,7 @@ class ClientCore:
             by_subscription=by_subscription,
             allow_auto_topic_creation=allow_auto_topic_creation,
         )
-        self.client = NetworkClient(
+        self.client = parts.network_client(
             config=options.network,
             metadata=self.metadata,
             reactor=reactor,
@@ -326,3 +331,11 @@ class ClientCore:
             timeout_ms=unsent.deadline_ms - now_ms,
             highest_version=unsent.highest_version,
         )
+
+
+def _parts_with(defects: tuple[str, ...]) -> NetworkParts:
+    if not defects:
+        return NETWORK_PARTS
+    from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS  # an Admin needs none of it
+
+    return parts_with(CONSUMER_PARTS, defects)

@@ -13,25 +13,20 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from broker_client.core.batching.append_buffer import AppendBuffers
-from broker_client.core.batching.buffer_pool import BufferPool
 from broker_client.core.batching.message_formats import MessageFormats
 from broker_client.core.batching.partitioners import KeyHashes
-from broker_client.core.batching.record_accumulator import RecordAccumulator
+from broker_client.core.client_parts import parts_with
 from broker_client.core.metrics.producer_metrics import ProducerMetrics
 from broker_client.core.network.api_versions import ApiVersions
-from broker_client.core.network.metadata import Metadata
-from broker_client.core.network.network_client import NetworkClient
 from broker_client.core.network.reactor_signal import metadata_change
 from broker_client.core.producer.batch_tracer import BatchTracer
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-from broker_client.core.producer.pending_sends import PendingSends
-from broker_client.core.producer.sender import Sender
+from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
 from broker_client.core.producer.topic_lookup import TopicLookup
 from broker_client.core.producer.wait_for_room import WaitingRecord
 from broker_client.core.producer.waits import WaitFor
 from broker_client.core.telemetry.client_telemetry import client_instance_id, telemetry_of
-from broker_client.core.transactions.producer_id_state import ProducerIdState
 from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.core.transactions.transactional_calls import TransactionalCalls
 from broker_client.errors import (
@@ -50,14 +45,16 @@ from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from broker_client.core.batching.columnar_send import ColumnarSend
     from broker_client.core.batching.producer_batch import ProducerBatch
-    from broker_client.core.batching.record_accumulator import AccumulatorConfig
+    from broker_client.core.batching.record_accumulator import AccumulatorConfig, RecordAccumulator
+    from broker_client.core.network.network_client import NetworkClient
     from broker_client.core.producer.future_table import FutureTable
     from broker_client.core.producer.topic_lookup import KnownTopic
     from broker_client.core.producer.trace import Trace
+    from broker_client.core.transactions.producer_id_state import ProducerIdState
     from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor
 
@@ -74,7 +71,7 @@ _log = Logger()
 
 
 class ProducerCore:
-    """Call everything but `try_append` on the reactor's thread."""
+    """Call everything but `try_append` on the reactor's thread. `defects` are names of `broker_client.defects`."""
 
     def __init__(
         self,
@@ -84,7 +81,9 @@ class ProducerCore:
         *,
         call_from_thread: Callable[[Callable[[], None]], object] | None = None,
         trace: Trace | None = None,
+        defects: Iterable[str] = (),
     ) -> None:
+        self._parts = parts = parts_with(PRODUCER_PARTS, defects)
         self.config = config
         self.reactor = reactor
         self._seconds = reactor.seconds
@@ -96,30 +95,23 @@ class ProducerCore:
         self.partitioner = config.partitioner
         self._key_hashes = KeyHashes()
         backoff = _retry_backoff(config, random)
-        self.metadata = Metadata(
+        self.metadata = parts.metadata(
             bootstrap=config.bootstrap_servers,
             refresh_backoff=backoff,
             expire_ms=config.number("metadata.max.age.ms"),
             idle_ms=config.number("metadata.max.idle.ms"),
         )
-        self._call_from_thread = call_from_thread = call_from_thread or self._call_later
+        self._call_from_thread = call_from_thread or self._call_later
         self.api_versions = ApiVersions()
         self.transactions = self._transaction_manager()
         accumulator_config = config.accumulator_config()
         self._formats = MessageFormats.of(config, accumulator_config.compression.codec, self.api_versions)
-        self.client = NetworkClient(
-            config=config.network_config(),
-            metadata=self.metadata,
-            reactor=reactor,
-            random=random,
-            on_event=self._on_event,
-            api_versions=self.api_versions,
-        )
+        self.client = self._network_client(random)
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
         if config.flag("enable.metrics.push"):
             labels = {"transactional_id": config["transactional.id"]}
             self.client.telemetry = telemetry_of(self.client, self.metrics.registry, random, labels)
-        self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
+        self.pool = parts.buffer_pool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
         self.topics = TopicLookup(
             metadata=self.metadata,
             check_open=self._check_open,
@@ -130,7 +122,7 @@ class ProducerCore:
         self._known_topics = self.topics.known
         self.append_buffers = AppendBuffers(self.metadata, self._seconds, self._surely_small)
         self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
-        self.sender = Sender(
+        self.sender = parts.sender(
             config=config.sender_config(),
             client=self.client,
             metadata=self.metadata,
@@ -139,9 +131,10 @@ class ProducerCore:
             metrics=self.metrics.sender,
             formats=self._formats,
         )
-        runnable = self.metrics.measured(self.sender)
-        self.loop = SenderLoop(runnable=runnable, reactor=reactor, call_from_thread=call_from_thread)
-        self._pending = PendingSends(self, call_from_thread)
+        self.loop = SenderLoop(
+            runnable=self.metrics.measured(self.sender), reactor=reactor, call_from_thread=self._call_from_thread
+        )
+        self._pending = parts.pending_sends(self, self._call_from_thread)
         self._ended: Deferred[None] | None = None
         self._transactional = self._transactional_calls()
         self.wakeup()
@@ -458,6 +451,16 @@ class ProducerCore:
             metrics=self.metrics.calls,
         )
 
+    def _network_client(self, random: random.Random) -> NetworkClient:
+        return self._parts.network_client(
+            config=self.config.network_config(),
+            metadata=self.metadata,
+            reactor=self.reactor,
+            random=random,
+            on_event=self._on_event,
+            api_versions=self.api_versions,
+        )
+
     def _record_accumulator(
         self,
         accumulator_config: AccumulatorConfig,
@@ -477,7 +480,7 @@ class ProducerCore:
             self.client.watch_writes(tracer.written)
         # A transaction and a trace need each record at once, without a buffer.
         needs_each = trace is not None or isinstance(self.transactions, TransactionManager)
-        return RecordAccumulator(
+        return self._parts.accumulator(
             config=accumulator_config,
             pool=self.pool,
             retry_backoff=backoff,
@@ -492,8 +495,8 @@ class ProducerCore:
     def _transaction_manager(self) -> ProducerIdState | None:
         config = self.config
         if config["transactional.id"] is None:
-            return ProducerIdState() if config.idempotent else None
-        return TransactionManager(
+            return self._parts.producer_id_state() if config.idempotent else None
+        return self._parts.transaction_manager(
             transactional_id=config.text("transactional.id"),
             transaction_timeout_ms=config.number("transaction.timeout.ms"),
             retry_backoff_ms=config.number("retry.backoff.ms"),

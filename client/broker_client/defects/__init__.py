@@ -1,0 +1,69 @@
+"""Documented bugs of Kafka clients, for scenarios that show what they do to data. No client has one by default.
+
+    ProducerCore(config, reactor, random, defects=("no-mute",))
+    ClientCore(options, reactor, random, defects=("read-from-batch-start",))  # and the ConsumerCore on it
+
+Producer, Consumer and Admin have no option for them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from broker_client.defects import no_mute, retry_behind_newer
+from broker_client.defects.defect import Defect
+from broker_client.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from broker_client.core.client_parts import NetworkParts
+
+__all__ = ["DEFECTS", "Defect", "applied"]
+
+_ALL: Final = (
+    no_mute.DEFECT,
+    retry_behind_newer.DEFECT,
+)
+DEFECTS: Final[Mapping[str, Defect]] = {defect.name: defect for defect in _ALL}
+
+P = TypeVar("P", bound="NetworkParts")
+
+
+def applied(parts: P, names: Iterable[str]) -> P:
+    """Return the parts with the substitutes of the named defects: two for one class become one that has both.
+
+    Raises:
+        ConfigError: no defect has that name, or `parts` has none of the classes that it replaces.
+    """
+    for name in names:
+        defect = _named(name)
+        known = {field.name for field in fields(parts)}
+        changes: dict[str, Any] = {
+            part: _both(substitute, getattr(parts, part)) for part, substitute in defect.parts.items() if part in known
+        }
+        if not changes:
+            raise ConfigError(
+                f"defect {name!r} replaces {', '.join(defect.parts)}, of which this client has none "
+                f"(it has {', '.join(sorted(known))})"
+            )
+        parts = replace(parts, **changes)
+    return parts
+
+
+def _named(name: str) -> Defect:
+    defect = DEFECTS.get(name)
+    if defect is None:
+        near = difflib.get_close_matches(name, DEFECTS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; the defects are {', '.join(sorted(DEFECTS))}"
+        raise ConfigError(f"unknown client defect {name!r}{hint}")
+    return defect
+
+
+def _both(substitute: type, current: type) -> type:
+    """A class with the behaviour of both: calls pass from the later defect to the earlier one, then to the client."""
+    if issubclass(substitute, current):
+        return substitute
+    return type(f"{substitute.__name__}On{current.__name__}", (substitute, current), {})
