@@ -1,11 +1,11 @@
-"""confluent-kafka consumers in one process, one per server: they alternate, and each round prints one line.
+"""confluent-kafka consumers in one process, one per SERVERS: they alternate, and each round prints one line.
 
     python benchmarks/measured_consumer.py consume TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
     python benchmarks/measured_consumer.py commit  TOPIC RECORD_BYTES COMMITS ROUNDS SERVERS [...] [name=value ...]
 
 `consume` prints records per second: each round reads the same records, which the first round has written, from the
 beginning of all partitions. `commit` prints the median seconds of a synchronous OffsetCommit of one partition. A first
-round, not measured, warms all sides up.
+round, not measured, warms all sides up. SERVERS may end with `+name=value`, a configuration of that consumer alone.
 """
 
 from __future__ import annotations
@@ -60,14 +60,15 @@ def commit(consumer: Consumer, topic: str, commits: int) -> float:
 def main() -> None:
     """Measure as the command line requests."""
     kind, topic, record_bytes, count, rounds, *others = sys.argv[1:]
-    configs = dict(one.split("=", 1) for one in others if "=" in one)
-    all_servers = [one for one in others if "=" not in one]
-    for servers in all_servers:
+    configs = dict(one.split("=", 1) for one in others if "+" not in one and "=" in one)
+    sides = [one.partition("+") for one in others if "+" in one or "=" not in one]
+    for servers in dict.fromkeys(servers for servers, _, _ in sides):
         fill(servers, topic, int(record_bytes), int(count))
-    consumers = [
-        Consumer({"bootstrap.servers": servers, "group.id": "measured", "enable.auto.commit": False, **configs})
-        for servers in all_servers
-    ]
+    consumers = []
+    for servers, _, own in sides:
+        name, _, value = own.partition("=")
+        all_configs = {"group.id": "measured", "enable.auto.commit": False, **configs, **({name: value} if own else {})}
+        consumers.append(Consumer({"bootstrap.servers": servers, **all_configs}))
     measured = consume if kind == "consume" else commit
     for consumer in consumers:
         measured(consumer, topic, int(count))
