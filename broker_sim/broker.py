@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_listeners import BrokerListeners
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
+    from broker_sim.links.link import Link
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.power_loss import UnflushedTails
     from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
@@ -333,9 +334,36 @@ class Broker:
         self.metadata_held = False
         self._loader.resume()
 
+    def pause(self) -> None:
+        """Stop the process, as SIGSTOP does: sockets accept bytes, timers stand still. On a simulated network alone.
+
+        Raises:
+            BrokerSimError: the broker is not on a host of a simulated network.
+        """
+        # Imported with the first pause: a broker on real sockets needs no simulated network.
+        from sim_runtime.virtual_host import HostReactor
+
+        if not isinstance(self.reactor, HostReactor):
+            raise BrokerSimError(f"broker {self.id} is on no simulated network, where its timers can stand still")
+        self.reactor.stop_process()
+        for link in self._links_to_here():
+            link.hold()
+
+    def resume(self) -> None:
+        """Continue the process after `pause`: all that was due and all that has arrived is handled now."""
+        reactor: Any = self.reactor
+        if getattr(reactor, "is_stopped", False):
+            reactor.continue_process()
+            for link in self._links_to_here():
+                link.release()
+
+    def _links_to_here(self) -> list[Link]:
+        return [link for link in self.links.links_of(self.id) if link.target == self.id]
+
     def kill(self) -> None:
         """Crash: reset connections, cancel timers, keep the logs. Does nothing if the broker is dead."""
         if self.alive:
+            self.resume()
             self._end(abort=True)
             self.journal.append(BrokerKilled(time_us=self.journal.now_us(), broker_id=self.id))
 

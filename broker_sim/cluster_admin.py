@@ -97,6 +97,26 @@ class ClusterAdmin:
         count = self._cluster.partition_counts.get(topic)
         return topic, -1 if count is None else partition_for(key, count)
 
+    def pause(self, broker_id: int) -> None:
+        """Stop the process of a broker, as SIGSTOP does."""
+        self._cluster.broker(broker_id).pause()
+
+    def resume(self, broker_id: int) -> None:
+        """Continue the process of a paused broker."""
+        self._cluster.broker(broker_id).resume()
+
+    def jump_clock(self, broker_id: int, ms: float) -> None:
+        """Move the wall clock of a broker ahead, back when negative."""
+        self._cluster.broker(broker_id).clock.jump(ms)
+
+    def drift_clock(self, broker_id: int, ppm: float) -> None:
+        """Let the wall clock of a broker gain microseconds per second from now on."""
+        self._cluster.broker(broker_id).clock.set_drift(ppm)
+
+    def lag_metadata(self, broker_id: int, ms: float) -> None:
+        """Let a broker learn of changes of the metadata so much later, from the next one on."""
+        self._cluster.broker(broker_id).metadata_lag_ms = ms
+
     # Verbs of an administrator. Their requests are served at a running broker and pass no fault rule.
 
     def elect_leader(

@@ -46,6 +46,10 @@ class HostReactor:
         self.ip = ip
         self.nameResolver: IHostnameResolver = _NetworkResolver(self)
         self.running = True
+        self.is_stopped = False
+        """True while the processes of this host are stopped; its kernel still accepts connections and bytes."""
+        self._kept_calls: list[VirtualCall] = []
+        self._kept_actions: list[Callable[[], object]] = []
         self._listeners: dict[int, VirtualListeningPort] = {}
         self._transports: dict[VirtualTransport, None] = {}
         self._next_port = FREE_PORT_FIRST
@@ -56,7 +60,9 @@ class HostReactor:
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> VirtualCall:
         """As VirtualReactor.callLater."""
-        return self.core.callLater(delay, callable, *args, **kwargs)
+        call = self.core.callLater(delay, callable, *args, **kwargs)
+        call.process = self
+        return call
 
     def getDelayedCalls(self) -> Sequence[VirtualCall]:
         """The pending calls of the whole simulation."""
@@ -93,8 +99,37 @@ class HostReactor:
         connector.connect()
         return connector
 
+    def stop_process(self) -> None:
+        """Stop the processes of this host, as SIGSTOP does: no timer fires and nothing is read, accepted or written."""
+        self.is_stopped = True
+
+    def continue_process(self) -> None:
+        """Continue the processes, as SIGCONT does: timers that are due fire, bytes that have arrived are read."""
+        self.is_stopped = False
+        calls, self._kept_calls = self._kept_calls, []
+        for call in calls:
+            self.core.make_due(call)
+        actions, self._kept_actions = self._kept_actions, []
+        for action in actions:
+            self.core.callLater(0, action)
+        for transport in list(self._transports):
+            transport.continue_after_stop()
+
+    def keep(self, call: VirtualCall) -> None:
+        """Keep a call until the processes continue."""
+        self._kept_calls.append(call)
+
+    def perform(self, action: Callable[[], object]) -> None:
+        """Call into a program of this host, later if it is stopped."""
+        if self.is_stopped:
+            self._kept_actions.append(action)
+        else:
+            action()
+
     def crash(self) -> None:
         """Kill the process on this host: listeners close, connections are reset. Its owner cancels the timers."""
+        self.is_stopped = False
+        self._kept_actions = []
         for listener in list(self._listeners.values()):
             listener.close()
         for transport in list(self._transports):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.error import AlreadyCalled, AlreadyCancelled
@@ -53,11 +53,20 @@ class CallLimitExceeded(SimRuntimeError):
         return f"{self.calls} calls ran, which is the limit {self.limit_name}; the last was {self.last_call}"
 
 
+class Process(Protocol):
+    """A process that can be stopped, as by SIGSTOP."""
+
+    is_stopped: bool
+
+    def keep(self, call: VirtualCall) -> None:
+        """Keep a call that is due while the process is stopped."""
+
+
 @implementer(IDelayedCall)
 class VirtualCall:
     """A call that a VirtualReactor will make. `due_us` and `sequence` give its place in the order of all calls."""
 
-    __slots__ = ("_arguments", "_function", "_keywords", "_queued", "_reactor", "due_us", "sequence")
+    __slots__ = ("_arguments", "_function", "_keywords", "_queued", "_reactor", "due_us", "process", "sequence")
 
     def __init__(
         self,
@@ -73,6 +82,8 @@ class VirtualCall:
         self.sequence = sequence
         # The sequence of the heap's entry for this call. An entry with another number is stale.
         self._queued = sequence
+        self.process: Process | None = None
+        """The process whose timer it is: a stopped process makes no calls."""
         self._function: Callable[..., object] | None = function
         self._arguments = arguments
         self._keywords = keywords
@@ -253,6 +264,13 @@ class VirtualReactor:
         self._run(_FOREVER, single=True)
         return self.calls_made != made
 
+    def make_due(self, call: VirtualCall) -> None:
+        """Queue a call that a stopped process has kept, unless it was cancelled: it is due now."""
+        if call._function is not None:
+            call.due_us = self.now_us
+            call.sequence = call._queued = self._next_sequence()
+            heappush(self._heap, (call.due_us, call.sequence, call))
+
     def attach_tcp(self, tcp: IReactorTCP) -> None:
         """Use `tcp` for this reactor's own listenTCP and connectTCP."""
         self._tcp = tcp
@@ -308,6 +326,8 @@ class VirtualReactor:
                 elif call.sequence != sequence:
                     call._queued = call.sequence
                     heappush(heap, (call.due_us, call.sequence, call))
+                elif call.process is not None and call.process.is_stopped:
+                    call.process.keep(call)
                 else:
                     if due_us != self.now_us:
                         self.now_us = due_us

@@ -229,7 +229,7 @@ class VirtualTransport:
     def receive(self, kind: SegmentKind, data: bytes) -> None:
         """A segment arrived."""
         if kind is _DATA:
-            if self._reading and not self._received:
+            if self._reading and not self._received and not self.reactor.is_stopped:
                 self.other.peer_read(len(data))
                 self._deliver(data)
             elif self.disconnected:
@@ -250,7 +250,14 @@ class VirtualTransport:
         elif kind is SegmentKind.SYN_ACK:
             self._receive_syn_ack()
         elif self.listener is not None and not self.disconnected:
-            self.listener.accept(self)
+            listener = self.listener
+            self.reactor.perform(lambda: listener.accept(self))
+
+    def continue_after_stop(self) -> None:
+        """The process of this end goes on: read what has arrived, and write what had to wait."""
+        if self._pending or self.disconnecting or self._write_closing:
+            self._schedule_flush()
+        self._schedule_read()
 
     def peer_read(self, size: int) -> None:
         """The peer's protocol has read `size` bytes. The window update is sent only if the sender waits for it."""
@@ -306,7 +313,8 @@ class VirtualTransport:
             self.flow.send(SegmentKind.RST)
         elif self.connector is not None:
             self.flow.send(SegmentKind.ESTABLISHED)
-            self.connector.established(self)
+            connector = self.connector
+            self.reactor.perform(lambda: connector.established(self))
 
     def _receive_reset(self) -> None:
         if self.disconnected:
@@ -318,7 +326,7 @@ class VirtualTransport:
             self._end_flow(None)
             return
         self._peer_reset = True
-        if self._pending:
+        if self._pending and not self.reactor.is_stopped:
             self._close(_LOST)
         else:
             self._schedule_read(now=True)
@@ -341,7 +349,7 @@ class VirtualTransport:
         self._flush()
 
     def _flush(self) -> None:
-        if not self.connected or self._aborting:
+        if not self.connected or self._aborting or self.reactor.is_stopped:
             return
         if self._peer_reset and (self._pending or self.disconnecting):
             self._close(_LOST)
@@ -386,7 +394,7 @@ class VirtualTransport:
             raise
 
     def _schedule_read(self, *, now: bool = False) -> None:
-        if not self._reading or self._read_scheduled:
+        if not self._reading or self._read_scheduled or self.reactor.is_stopped:
             return
         if now and not self._received:
             self._turn_to_read()
@@ -396,7 +404,7 @@ class VirtualTransport:
 
     def _turn_to_read(self) -> None:
         self._read_scheduled = False
-        if not self._reading:
+        if not self._reading or self.reactor.is_stopped:
             return
         if self._received:
             chunks = [self._received.popleft()]

@@ -32,6 +32,21 @@ class AdminTarget(RuleTargets, Protocol):
     def state_partition(self, kind: str, key: str) -> tuple[str, int]:
         """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
 
+    def pause(self, broker_id: int) -> None:
+        """Stop the process of a broker, as SIGSTOP does."""
+
+    def resume(self, broker_id: int) -> None:
+        """Continue the process of a paused broker."""
+
+    def jump_clock(self, broker_id: int, ms: float) -> None:
+        """Move the wall clock of a broker ahead, back when negative."""
+
+    def drift_clock(self, broker_id: int, ppm: float) -> None:
+        """Let the wall clock of a broker gain microseconds per second from now on."""
+
+    def lag_metadata(self, broker_id: int, ms: float) -> None:
+        """Let a broker learn of changes of the metadata so much later, from the next one on."""
+
     def elect_leader(
         self, topic: str, partition: int, *, broker_id: int | None = None, unclean: bool = False
     ) -> Deferred[None]:
@@ -99,6 +114,9 @@ class FaultTarget(Protocol):
 
     def stop(self, broker_id: int) -> object:
         """Shut a broker down in order."""
+
+    def rolling_restart(self, broker_ids: Sequence[int] | None = None) -> object:
+        """Restart brokers one at a time, each when the one before is in sync again."""
 
     @property
     def admin(self) -> AdminTarget:

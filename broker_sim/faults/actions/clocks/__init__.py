@@ -1,0 +1,1 @@
+"""Actions on the wall clock of a broker."""
