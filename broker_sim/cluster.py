@@ -494,7 +494,12 @@ class Cluster:
         """The network around the nodes, for faults."""
         from broker_sim.cluster_wire import ClusterWire
 
-        return ClusterWire(self.links, self.faults.connections)
+        controllers: tuple[int, ...] = (CONTROLLER_ID,)
+        if self._quorum is not None:
+            controllers = tuple(self._quorum.node_ids)
+        elif self._zookeeper is not None:
+            controllers = (self._zookeeper.node_id,)
+        return ClusterWire(self.links, self.faults.connections, controllers)
 
     def link(self, source: int, target: int) -> Link:
         """Return the link from one node to another, to hold, cut or slow it. Raises BrokerSimError for no such node."""

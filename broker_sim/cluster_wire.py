@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_sim.faults.connections import ConnectionFault, ListenerFault
-from sim_runtime.wire_shaping import Cut, Timed
+from sim_runtime.wire_shaping import Cut, Timed, Vanished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from broker_sim.faults.connections import ConnectionFaults, Listening
     from broker_sim.faults.wire import WireFault
@@ -22,7 +22,9 @@ __all__ = ["ClusterWire"]
 class ClusterWire:
     """Mirrors the network that a deployment has around its brokers."""
 
-    def __init__(self, links: NodeLinks, connections: ConnectionFaults) -> None:
+    def __init__(self, links: NodeLinks, connections: ConnectionFaults, controllers: Sequence[int]) -> None:
+        self.controllers = tuple(controllers)
+        """The nodes under which links reach the controllers."""
         self._links = links
         self._connections = connections
 
@@ -65,7 +67,7 @@ class ClusterWire:
             for pair in [(source, target), *([(target, source)] if fault.both_ways else [])]
             if source != target
         )
-        cuts = any(isinstance(each, Cut) for each in fault.impairments)
+        cuts = any(isinstance(each, Cut | Vanished) for each in fault.impairments)
         timed = [each for each in fault.impairments if isinstance(each, Timed)]
         ends: list[Callable[[], None]] = []
         for source, target in pairs:

@@ -18,12 +18,14 @@ __all__ = ["Line", "QueueStage", "ShapedConnection", "Stage"]
 
 WINDOW_BYTES: Final = 512 * 1024
 """The number of bytes that a direction holds before its source must pause: a network in transit and two buffers."""
-ROUNDING_US: Final = 1
-"""Timers of real reactors may fire a little early."""
 
 
 class ShapedConnection(Protocol):
     """The connection of a line, as its stages see it."""
+
+    @property
+    def upstream(self) -> Line:
+        """The direction whose bytes are read here."""
 
     def abort(self) -> None:
         """Reset the connection at both ends, now."""
@@ -160,7 +162,7 @@ class QueueStage(Stage):
 
     def _due(self) -> None:
         self._timer = None
-        now_us = self.line.now_us() + ROUNDING_US
+        now_us = self.line.now_us()
         while self._queue and self._queue[0][0] <= now_us:
             self._pass_first()
         if self._queue and self._timer is None:

@@ -191,8 +191,8 @@ class NotReading:
     """The receiver reads nothing: its window closes."""
 
     def stage(self, line: Line, random: random.Random) -> Stage:  # noqa: ARG002
-        """Stop reading."""
-        return NotReadingStage(line)
+        """Stop reading, or hold the bytes for a peer that does not read, up to the size of a window."""
+        return NotReadingStage(line) if line is line.connection.upstream else StalledStage(line)
 
 
 Timed: TypeAlias = Latency | Bandwidth | Loss

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import FaultPoint
     from broker_sim.faults.rule import BrokerRef, Drawable
+    from broker_sim.faults.wire import WireTarget
     from broker_sim.topic_spec import TopicSpec
 
 
@@ -102,6 +103,10 @@ class FaultTarget(Protocol):
     @property
     def partition_counts(self) -> dict[str, int]:
         """The number of partitions of each topic."""
+
+    @property
+    def wire(self) -> WireTarget:
+        """The network around the nodes."""
 
     def is_running(self, node_id: int) -> bool:
         """Return True if a broker's or controller's process runs."""

@@ -45,6 +45,10 @@ class WireFault:
 class WireTarget(Protocol):
     """The network of a cluster."""
 
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """The nodes under which links reach the controllers."""
+
     def begin(self, fault: WireFault) -> Callable[[], None]:
         """Begin a fault; returns the function that ends it."""
 

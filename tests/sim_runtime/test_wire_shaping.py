@@ -376,14 +376,18 @@ def test_the_close_of_a_vanished_client_is_not_seen(wire: Wire) -> None:
     wire.until(lambda: server.lost_ms and wire.closed)
 
 
-def test_bytes_wait_while_the_receiver_does_not_read(wire: Wire) -> None:
+@pytest.mark.parametrize("direction", ["upstream", "downstream"])
+def test_bytes_wait_while_the_receiver_does_not_read(wire: Wire, direction: str) -> None:
     client, server, shaped = wire.connect()
-    stage = shape(shaped.upstream, NotReading())
-    client.write(b"unread")
+    source, target = (client, server) if direction == "upstream" else (server, client)
+    stage = shape(getattr(shaped, direction), NotReading())
+    source.write(b"unread")
+    target.write(b"the other way")
+    wire.until(lambda: source.received == b"the other way")
     wire.run_for(3)
-    assert server.received == b""
+    assert target.received == b""
     stage.remove()
-    wire.until(lambda: server.received == b"unread")
+    wire.until(lambda: target.received == b"unread")
 
 
 def test_loss_delays_a_share_by_retransmissions(wire: Wire) -> None:

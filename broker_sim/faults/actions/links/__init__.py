@@ -1,0 +1,1 @@
+"""Actions on what travels between nodes and clients, and on listeners."""
