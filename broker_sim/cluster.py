@@ -476,30 +476,17 @@ class Cluster:
         Raises:
             BrokerSimError: a broker is on no host of a simulated network.
         """
-        from sim_runtime.virtual_host import HostReactor
+        from broker_sim.cluster_wire import hosts_of
 
-        hosts: dict[int, str] = {}
-        for broker in self.brokers.values():
-            if not isinstance(broker.reactor, HostReactor):
-                raise BrokerSimError(f"broker {broker.id} is on no simulated network: see broker_reactor")
-            hosts[broker.id] = broker.reactor.name
-
-        def host_of(node_id: int) -> str:
-            return hosts.get(node_id) or f"controller-{node_id}"
-
-        self.links.attach_to_network(lambda source, target: network.link(host_of(source), host_of(target)))
+        host = hosts_of(self.brokers.values())
+        self.links.attach_to_network(lambda source, target: network.link(host(source), host(target)))
 
     @cached_property
     def wire(self) -> ClusterWire:
         """The network around the nodes, for faults."""
         from broker_sim.cluster_wire import ClusterWire
 
-        controllers: tuple[int, ...] = (CONTROLLER_ID,)
-        if self._quorum is not None:
-            controllers = tuple(self._quorum.node_ids)
-        elif self._zookeeper is not None:
-            controllers = (self._zookeeper.node_id,)
-        return ClusterWire(self.links, self.faults.connections, controllers)
+        return ClusterWire(self.links, self.faults.connections, self.controller_ids or [CONTROLLER_ID])
 
     def link(self, source: int, target: int) -> Link:
         """Return the link from one node to another, to hold, cut or slow it. Raises BrokerSimError for no such node."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker_sim.errors import BrokerSimError
 from broker_sim.faults.connections import ConnectionFault, ListenerFault
+from sim_runtime.virtual_host import HostReactor
 from sim_runtime.wire_shaping import Cut, Timed, Vanished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from broker_sim.broker import Broker
     from broker_sim.faults.connections import ConnectionFaults, Listening
-    from broker_sim.faults.wire import WireFault
+    from broker_sim.faults.link_action import WireFault
     from broker_sim.links.link import Link
     from broker_sim.links.node_links import NodeLinks
 
-__all__ = ["ClusterWire"]
+__all__ = ["ClusterWire", "hosts_of"]
 
 
 class ClusterWire:
@@ -98,3 +101,17 @@ class ClusterWire:
             self._connections.begin(begun)
             ends.append(partial(self._connections.end, begun))
         return ends
+
+
+def hosts_of(brokers: Iterable[Broker]) -> Callable[[int], str]:
+    """Return the function that names the host of a node on a simulated network.
+
+    Raises:
+        BrokerSimError: a broker is on no host of a simulated network.
+    """
+    hosts: dict[int, str] = {}
+    for broker in brokers:
+        if not isinstance(broker.reactor, HostReactor):
+            raise BrokerSimError(f"broker {broker.id} is on no simulated network: see broker_reactor")
+        hosts[broker.id] = broker.reactor.name
+    return lambda node_id: hosts.get(node_id) or f"controller-{node_id}"

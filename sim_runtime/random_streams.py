@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 
-__all__ = ["RandomStreams", "RenamedStreams"]
+__all__ = ["RandomStreams", "RenamedStreams", "stream_of"]
 
 
 class RandomStreams:
@@ -50,3 +50,8 @@ class RenamedStreams(RandomStreams):
     def fingerprint(self) -> str:
         """The original's, which has all streams."""
         return self._original.fingerprint()
+
+
+def stream_of(seed: int) -> random.Random:
+    """Return a stream for a seed that another stream has drawn."""
+    return random.Random(seed)

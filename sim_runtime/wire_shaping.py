@@ -1,4 +1,4 @@
-"""What a direction of a connection suffers, described once for every reactor.
+"""The impairments of one direction of a connection, described once for every reactor.
 
 Each impairment has a stage (`wire_stages`) that applies it to one direction of one connection, on real sockets and on
 simulated ones (`shaped_transport`). Those that are a matter of time alone also have a pace, for links between hosts and

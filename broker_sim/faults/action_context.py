@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import FaultPoint
+    from broker_sim.faults.link_action import WireTarget
     from broker_sim.faults.rule import BrokerRef, Drawable
-    from broker_sim.faults.wire import WireTarget
     from broker_sim.topic_spec import TopicSpec
 
 

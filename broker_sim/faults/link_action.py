@@ -1,18 +1,22 @@
-"""The base of actions on what travels from one end to another, the forms of ends, and the base of listener actions."""
+"""The bases of actions on what travels from one end to another and of actions on listeners, and the forms of ends.
+
+An end is a node of the cluster, or clients by the pattern of their client id. Between nodes an action applies to the
+links that carry messages, between a client and a node to its connections.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import BROKER, BROKER_FORMS, Broker, Fields, Form, ListOf, Path, Schema, shown
 from broker_sim.faults.rule import AnyBroker, NoEffect, Range, RuleError
-from broker_sim.faults.wire import Ends, WireFault
+from sim_runtime.random_streams import stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from random import Random
     from typing import Self
 
     from broker_sim.faults.action_context import Firing
@@ -24,17 +28,69 @@ __all__ = [
     "CLIENTS",
     "ENDS",
     "NODES",
-    "STREAM_RANGE",
     "ClientEnd",
     "End",
+    "Ends",
     "Group",
     "LinkAction",
     "ListenerAction",
+    "WireFault",
+    "WireTarget",
+    "drawn_stream",
     "resolve_ends",
 ]
 
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """One side of a fault."""
+
+    nodes: tuple[int, ...] = ()
+    clients: tuple[str, ...] = ()
+    """Patterns of client ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireFault:
+    """Impairments of what `sources` send to `targets`, and with `both_ways` of what they receive.
+
+    A connection is chosen with the probability `share`. Links between nodes have cuts and the impairments of time;
+    others, such as slices, change nothing for messages.
+    """
+
+    sources: Ends
+    targets: Ends
+    impairments: tuple[Impairment, ...]
+    random: Random
+    both_ways: bool = False
+    share: float = 1
+
+
+class WireTarget(Protocol):
+    """The network of a cluster."""
+
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """The nodes under which links reach the controllers."""
+
+    def begin(self, fault: WireFault) -> Callable[[], None]:
+        """Begin a fault; returns the function that ends it."""
+
+    def refuse(self, nodes: tuple[int, ...]) -> Callable[[], None]:
+        """Refuse new connections to nodes; returns the function that ends it."""
+
+    def close_accepted(self, nodes: tuple[int, ...]) -> Callable[[], None]:
+        """Close new connections to nodes at once; returns the function that ends it."""
+
+    def hold_accepts(self, nodes: tuple[int, ...], size: int, accept_every_ms: float | None) -> Callable[[], None]:
+        """Leave new connections in a queue of `size`; returns the function that ends it."""
+
+    def close_connections(self, nodes: tuple[int, ...], client: str) -> int:
+        """Close the open connections to nodes of the clients that fit a pattern; returns their number."""
+
+
 _CLIENT: Final = "client "
-STREAM_RANGE: Final = Range(0, (1 << 53) - 1, whole=True)
+_SEEDS: Final = Range(0, (1 << 53) - 1, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +188,11 @@ def resolve_ends(firing: Firing, ends: Sequence[End], name: str, others: Sequenc
     return Ends(tuple(nodes), tuple(clients))
 
 
+def drawn_stream(firing: Firing) -> Random:
+    """Return a stream of one firing, for what is drawn while bytes pass; its seed is a draw of the rule."""
+    return stream_of(int(firing.draw("seed", _SEEDS)))
+
+
 def _brokers_of(ends: Iterable[End]) -> list[BrokerRef]:
     return [end for end in ends if not isinstance(end, ClientEnd | Group)]
 
@@ -195,7 +256,7 @@ class LinkAction(Action):
             targets=targets,
             impairments=self.impairments(firing),
             both_ways=self.acts_both_ways,
-            random=Random(int(firing.draw("stream", STREAM_RANGE))) if self.draws else Random(0),
+            random=drawn_stream(firing) if self.draws else stream_of(0),
         )
         firing.soon(lambda: firing.at_end(firing.cluster.wire.begin(fault)))
 

@@ -5,17 +5,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from time import perf_counter  # noqa: TID251 - real clients on real sockets
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster
+from broker_sim.faults.grammar import parse_rule
+from broker_sim.links.node_links import CONTROLLER_ID
 from protocol_specs.framing import FrameReader, encode_request
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
+    import socket
+
     from twisted.python.failure import Failure
+
+
+ENDS_MS: Final = 100
 
 
 class WireClient(ClientFactory):
@@ -99,6 +107,17 @@ class WireNetwork:
         self.run(1)
         return client
 
+    def add(self, act: Any, **rule: Any) -> None:
+        """Add a rule that opens now and closes after ENDS_MS."""
+        faults = self.cluster.faults
+        faults.add(parse_rule({"name": faults.free_name(), "act": act, "until": {"delay_ms": ENDS_MS}} | rule))
+        self.run(1)
+
+    def cuts(self) -> set[tuple[int, int]]:
+        """The pairs of nodes whose link in this direction is cut."""
+        nodes = [*self.cluster.broker_ids, CONTROLLER_ID]
+        return {(a, b) for a in nodes for b in nodes if a != b and self.cluster.link(a, b).cut_off}
+
     def run(self, ms: float) -> None:
         self.world.run_for(ms=ms)
 
@@ -108,3 +127,16 @@ class WireNetwork:
         sent_ms = client.send()
         self.run(within_ms)
         return client.responses[known] - sent_ms if len(client.responses) > known else None
+
+
+def exchange(connection: socket.socket, client_id: str = "app") -> float:
+    """Send a request; return the milliseconds until the whole response is there."""
+    begin_s = perf_counter()
+    connection.sendall(encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=client_id))
+    data = b""
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+        received = connection.recv(65_536)
+        if not received:
+            raise EOFError(len(data))
+        data += received
+    return (perf_counter() - begin_s) * 1000

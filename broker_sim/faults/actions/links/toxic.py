@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from broker_sim.faults.forms import Anything, Choice, Fields, Number
-from broker_sim.faults.link_action import BROKERS, CLIENTS, ENDS, STREAM_RANGE, LinkAction, resolve_ends
+from broker_sim.faults.link_action import BROKERS, CLIENTS, ENDS, LinkAction, WireFault, drawn_stream, resolve_ends
 from broker_sim.faults.rule import RuleError
-from broker_sim.faults.wire import WireFault
 from sim_runtime.toxics import DOWN, STREAMS, TOXICS, ToxicError, toxic
 
 if TYPE_CHECKING:
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from broker_sim.faults.action_context import Firing
-    from broker_sim.faults.link_action import End
-    from broker_sim.faults.wire import Ends
+    from broker_sim.faults.link_action import End, Ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +70,7 @@ class Toxic(LinkAction):
             sources=clients if upstream else brokers,
             targets=brokers if upstream else clients,
             impairments=(toxic(self.type, self.attributes),),
-            random=Random(int(firing.draw("stream", STREAM_RANGE))),
+            random=drawn_stream(firing),
             share=self.toxicity,
         )
         firing.soon(lambda: firing.at_end(firing.cluster.wire.begin(fault)))

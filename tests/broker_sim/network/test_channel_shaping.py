@@ -6,16 +6,16 @@ import socket
 import ssl
 from contextlib import ExitStack, contextmanager
 from random import Random
-from time import perf_counter  # noqa: TID251 - real clients on real sockets
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.faults.wire import Ends, WireFault
+from broker_sim.faults.link_action import Ends, WireFault
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.framing import encode_request
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from sim_runtime.wire_shaping import Bandwidth, Latency, Limit, Reset
+from tests.broker_sim.wire_clients import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,19 +51,6 @@ def connect(cluster: ThreadedCluster, certificates: Certificates) -> Iterator[An
             return stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
 
         yield connected
-
-
-def exchange(connection: socket.socket, client_id: str = "app") -> float:
-    """Send a request; return the milliseconds until the whole response is there."""
-    begin_s = perf_counter()
-    connection.sendall(encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=client_id))
-    data = b""
-    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
-        received = connection.recv(65_536)
-        if not received:
-            raise EOFError(len(data))
-        data += received
-    return (perf_counter() - begin_s) * 1000
 
 
 @contextmanager
@@ -136,28 +123,3 @@ def test_a_response_that_waits_in_the_transport_goes_on_through_the_new_layer(
             if frame_size is None:
                 frame_size = 4 + int.from_bytes(part[:4], "big")
             received += len(part)
-
-
-def test_listeners_refuse_and_accept_again(cluster: ThreadedCluster, connect: Any) -> None:
-    end = cluster.call(cluster.cluster.wire.refuse, (1,))
-    cluster.call(lambda: None)  # a socket closes at the end of the loop iteration
-    with pytest.raises(ConnectionRefusedError):
-        connect("PLAINTEXT")
-    cluster.call(end)
-    exchange(connect("PLAINTEXT"))
-
-
-def test_a_syn_without_reply(cluster: ThreadedCluster, connect: Any) -> None:
-    end = cluster.call(cluster.cluster.wire.hold_accepts, (1,), 0, None)
-    host, _, port = cluster.bootstrap_servers_of("PLAINTEXT").rpartition(":")
-    with pytest.raises(TimeoutError):
-        socket.create_connection((host, int(port)), 0.1)
-    cluster.call(end)
-    exchange(connect("PLAINTEXT"))
-
-
-def test_an_accepted_connection_is_closed(cluster: ThreadedCluster, connect: Any) -> None:
-    end = cluster.call(cluster.cluster.wire.close_accepted, (1,))
-    assert connect("PLAINTEXT").recv(1) == b""
-    cluster.call(end)
-    exchange(connect("PLAINTEXT"))
