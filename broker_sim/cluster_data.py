@@ -27,7 +27,7 @@ from sim_runtime.random_streams import RenamedStreams
 from sim_runtime.real_disk import RealDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_sim.broker import Broker
     from broker_sim.cluster import Cluster
@@ -74,6 +74,7 @@ class ClusterData:
         self._controller = f"{self.path}/{ZOOKEEPER_FOLDER if self._with_zookeeper else CONTROLLER_FOLDER}"
         self._lock: DiskLock | None = None
         self._keeper: MetadataKeeper | None = None
+        self._image: Callable[[], MetadataImage]
         self._zookeeper_files: ZnodeFiles
         self._controller_directories: ControllerDirectories
 
@@ -148,10 +149,15 @@ class ClusterData:
             now_ms=broker.now_ms,
             random=broker.random("log directories"),
             topic_id_of=self._topic_id_of,
+            configs_of=self._configs_of,
         )
 
     def _topic_id_of(self, topic: str) -> bytes | None:
         return self._zookeeper_files.topic_id_of(topic) if self._with_zookeeper else None
+
+    def _configs_of(self, topic: str) -> Mapping[str, str]:
+        known = self._image().topics.get(topic)
+        return {} if known is None else known.configs
 
     # Metadata.
 
@@ -186,6 +192,7 @@ class ClusterData:
         """Read everything: the metadata that the last cluster here has left, and the logs of every broker."""
         assert self._keeper is not None, "it was made with the cluster"
         known = self._keeper.read(MetadataImage.empty(self.cluster_id))
+        self._image = lambda: known
         if self._with_zookeeper:
             self._zookeeper_files.restore(cast("ZooKeeper", cluster.controller), known)
         for broker in cluster.brokers.values():
@@ -196,6 +203,7 @@ class ClusterData:
         """Write every change that the controller commits from now on."""
         assert self._keeper is not None, "it was read before"
         self._keeper.follow(controller)
+        self._image = lambda: controller.image
 
     @property
     def carries_on(self) -> bool:

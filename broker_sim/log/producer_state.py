@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from broker_sim.log.log_segment import LogSegment
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.topic_partition import TopicPartition
 
@@ -60,15 +61,16 @@ class ProducerStateEntry:
     """The first offset of the open transaction."""
     batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=BATCHES_TO_RETAIN))
 
-    def copy(self) -> ProducerStateEntry:
-        """Return an independent copy."""
+    def copy(self, *, batches: int = BATCHES_TO_RETAIN) -> ProducerStateEntry:
+        """Return an independent copy with the newest batches; a snapshot has one."""
+        kept = list(self.batches)[-batches:]
         return ProducerStateEntry(
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             last_timestamp=self.last_timestamp,
             coordinator_epoch=self.coordinator_epoch,
             transaction_start=self.transaction_start,
-            batches=deque(self.batches, self.batches.maxlen),
+            batches=deque(kept, self.batches.maxlen),
         )
 
     @property
@@ -88,6 +90,7 @@ class ProducerStateManager:
     __slots__ = (
         "_behaviour",
         "_expiration_check_interval_ms",
+        "_late_snapshots",
         "_next_expiration_check_ms",
         "_producers",
         "_topic_partition",
@@ -118,6 +121,8 @@ class ProducerStateManager:
         """The idle time after which a producer expires; dynamic since KIP-854."""
         self._expiration_check_interval_ms = expiration_check_interval_ms
         self._next_expiration_check_ms = now_ms + expiration_check_interval_ms
+        self._late_snapshots: dict[int, Mapping[int, ProducerStateEntry]] = {}
+        """By offset the snapshots that were taken where no segment begins: after a truncation, and at a start."""
 
     @property
     def active_producers(self) -> Mapping[int, ProducerStateEntry]:
@@ -399,8 +404,44 @@ class ProducerStateManager:
             self.transactions.remove_of(gone)
 
     def snapshot(self) -> dict[int, ProducerStateEntry]:
-        """Return a copy of the state, as Kafka writes it to a file when a segment begins."""
-        return {producer_id: entry.copy() for producer_id, entry in self._producers.items()}
+        """Return the state as Kafka writes it to a file when a segment begins: the newest batch of each producer."""
+        return {producer_id: entry.copy(batches=1) for producer_id, entry in self._producers.items()}
+
+    def keep_snapshots(self, snapshots: Mapping[int, Mapping[int, ProducerStateEntry]]) -> None:
+        """Replace the snapshots at offsets where no segment begins."""
+        self._late_snapshots = dict(snapshots)
+
+    def truncate_and_reload(
+        self, segment: LogSegment, *, log_start_offset: int, log_end_offset: int, high_watermark: int
+    ) -> None:
+        """Rebuild the state at a new end of the log, from the newest snapshot up to there and the batches after it.
+
+        `segment` is the last one. Mirrors UnifiedLog.rebuildProducerState with ProducerStateManager.truncateAndReload.
+        A log that knew no producer before knows none of the replayed batches either.
+        """
+        was_empty = not self._producers and not self.transactions.unreplicated
+        found: dict[int, Mapping[int, ProducerStateEntry]] = {log_start_offset: {}}
+        if segment.base_offset > log_start_offset:
+            found[segment.base_offset] = segment.producer_snapshot
+        self._late_snapshots = {
+            offset: snapshot
+            for offset, snapshot in self._late_snapshots.items()
+            if log_start_offset < offset <= log_end_offset
+        }
+        found |= self._late_snapshots
+        newest = max(found)
+        checked_ms = self._next_expiration_check_ms - self._expiration_check_interval_ms
+        snapshot = {
+            producer_id: entry
+            for producer_id, entry in found[newest].items()
+            if entry.transaction_start != NO_TRANSACTION or checked_ms - entry.last_timestamp < self.expiration_ms
+        }
+        # The batch that holds the log start offset is read from its beginning.
+        replayed = () if was_empty else segment.batches[segment.index_of(newest) :]
+        self.reload(snapshot, replayed)
+        self.transactions.high_watermark_moved(high_watermark)
+        if newest < log_end_offset:
+            self._late_snapshots[log_end_offset] = self.snapshot()
 
     def reload(
         self, snapshot: Mapping[int, ProducerStateEntry], batches: Iterable[StoredBatch]

@@ -557,19 +557,15 @@ class ReplicaLog:
         self.log_start_offset = min(offset, self.log_start_offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.epochs.truncate_from_end(offset)
-        self._reload_producers()
+        self.producers.truncate_and_reload(
+            self._segments[-1],
+            log_start_offset=self.log_start_offset,
+            log_end_offset=offset,
+            high_watermark=self.high_watermark,
+        )
         self.producers.log_start_moved(self.log_start_offset)
-        if self.high_watermark == offset:
-            self.producers.transactions.high_watermark_moved(offset)
         self._truncate_dirty_offset(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
-
-    def _reload_producers(self) -> None:
-        """Rebuild the producers' state; no snapshot is above the log start if that is in the last segment."""
-        last = self._segments[-1]
-        start = self.log_start_offset
-        snapshot = last.producer_snapshot if last.base_offset > start else {}
-        self.producers.reload(snapshot, [batch for batch in last.batches if batch.last_offset >= start])
 
     def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
         """Remove everything and continue at another offset, which may be beyond the old end."""
@@ -577,6 +573,7 @@ class ReplicaLog:
         old = self.log_end_offset
         removed = list(self.batches())
         self.producers.reload({}, ())
+        self.producers.keep_snapshots({})
         self._segments = [self._new_segment(offset, self._segments[-1].created_ms)]
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.epochs.clear()

@@ -82,6 +82,25 @@ def test_a_killed_broker_loses_nothing(disk: VirtualDisk) -> None:
     assert made.values(1) == list(range(20))
 
 
+@pytest.mark.parametrize("controllers", [1, 3])
+def test_indexes_are_rebuilt_with_the_interval_of_the_topic(disk: VirtualDisk, controllers: int) -> None:
+    config = {"index.interval.bytes": "100"}
+    made = Replicas(disk=disk, replication_factor=1, brokers=1, topic_config=config, controllers=controllers)
+    for value in range(20):
+        made.produce(value)
+    entries = list(made.cluster.log_of(1, "t", 0).segments[-1].indexed_offsets)
+    assert len(entries) > 5
+    made.cluster.kill(1)
+    made.run(ms=12_000)
+    made.world.run_until(made.cluster.restart(1))
+    assert made.cluster.log_of(1, "t", 0).segments[-1].indexed_offsets == entries
+    made.run(ms=1_000)
+    made.cluster.kill(1)
+    made.world.run_until(made.cluster.close())
+    again = Replicas(disk=disk, replication_factor=1, brokers=1, controllers=controllers)
+    assert again.cluster.log_of(1, "t", 0).segments[-1].indexed_offsets == entries
+
+
 def test_the_next_cluster_finds_what_the_last_one_left(disk: VirtualDisk) -> None:
     made = Replicas(disk=disk, topic_config={"retention.ms": "-1"})
     made.produce(1, 2, 3)

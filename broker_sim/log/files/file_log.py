@@ -296,8 +296,8 @@ class FileReplicaLog(ReplicaLog):
         data = snapshot_to_bytes(self.producers.active_producers)
         self._disk.replace(segment_file(self.path, offset, SNAPSHOT_SUFFIX), data)
 
-    def write_snapshot_after_load(self, *, clean: bool) -> None:
-        """Write a snapshot at the log's end unless the newest one is there. Mirrors UnifiedLog.rebuildProducerState.
+    def write_snapshot_at_the_end(self, *, clean: bool = False) -> None:
+        """Write a snapshot at the log's end unless the newest one is there. Mirrors ProducerStateManager.takeSnapshot.
 
         After an unclean end an empty log at its start offset gets none.
         """
@@ -365,7 +365,8 @@ class FileReplicaLog(ReplicaLog):
             info = super().truncate_to(offset)
             if info.truncated:
                 self._delete_files([segment for segment in before if segment not in self._segments])
-                self._forget_snapshots_beyond(offset)
+                self._remove_snapshots_outside(self.log_start_offset, offset)
+                self.write_snapshot_at_the_end()
                 self.recovery_point = min(self.recovery_point, offset)
         except OSError as error:
             return self._not_truncated(error)
@@ -377,8 +378,9 @@ class FileReplicaLog(ReplicaLog):
             for segment in self._files():
                 segment.change_suffix("", DELETED_SUFFIX)
                 segment.remove_later(DELETED_SUFFIX, self._later)
-            self._forget_snapshots_beyond(-1)
             info = super().truncate_fully_and_start_at(offset)
+            self._remove_snapshots_outside(-1, -1)
+            self._write_snapshot(offset)
             self.recovery_point = min(self.recovery_point, offset)
         except OSError as error:
             return self._not_truncated(error)
@@ -388,9 +390,9 @@ class FileReplicaLog(ReplicaLog):
         self.directory.failed(error)
         return TruncationInfo(old_log_end_offset=self.log_end_offset, new_log_end_offset=self.log_end_offset)
 
-    def _forget_snapshots_beyond(self, offset: int) -> None:
+    def _remove_snapshots_outside(self, log_start_offset: int, log_end_offset: int) -> None:
         for name in self._disk.list_directory(self.path):
-            if name.endswith(SNAPSHOT_SUFFIX) and int(name[:OFFSET_DIGITS]) > offset:
+            if name.endswith(SNAPSHOT_SUFFIX) and not log_start_offset < int(name[:OFFSET_DIGITS]) <= log_end_offset:
                 self._disk.remove(f"{self.path}/{name}")
 
     def close(self, now_ms: int) -> None:

@@ -34,7 +34,7 @@ from sim_runtime.repeating_call import RepeatingCall
 from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from random import Random
 
     from twisted.internet.interfaces import IDelayedCall
@@ -59,7 +59,8 @@ UUID_BYTES: Final = 16
 class FileStorage(ReplicaStorage):
     """`now_ms` is the broker's clock; `random` draws ids of directories and the jitter of rolls.
 
-    `topic_id_of` returns the ids of topics whose logs have no `partition.metadata`, as before 2.8.
+    `topic_id_of` returns the ids of topics whose logs have no `partition.metadata`, as before 2.8. `configs_of` returns
+    the configurations of a topic, by which the logs are read: a broker knows them from the metadata before its logs.
     """
 
     def __init__(
@@ -73,9 +74,11 @@ class FileStorage(ReplicaStorage):
         now_ms: Callable[[], int],
         random: Random,
         topic_id_of: Callable[[str], bytes | None] = lambda _: None,
+        configs_of: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
         super().__init__(config, random=random)
         self._topic_id_of = topic_id_of
+        self._configs_of = configs_of
         self.disk = disk
         self._reactor = reactor
         self._cluster_id = cluster_id
@@ -175,7 +178,7 @@ class FileStorage(ReplicaStorage):
                     clean=directory.was_clean,
                 ),
                 directory=directory,
-                config=self.topic_config({}),
+                config=self.topic_config(self._configs_of(topic_partition.topic)),
                 broker_config=self._broker_config,
                 now_ms=now_ms,
                 random=self._random,

@@ -124,7 +124,7 @@ class _Loader:
             # All records up to there are deleted, and no others are left: begin at the log start offset.
             log.truncate_fully_and_start_at(log.log_start_offset)
         self._load_producers()
-        log.write_snapshot_after_load(clean=self._wanted.clean)
+        log.write_snapshot_at_the_end(clean=self._wanted.clean)
         if self._epochs.entries != tuple(epochs) and log.epochs.entries == self._epochs.entries:
             log.epochs.write()  # type: ignore[attr-defined]
         return log
@@ -223,7 +223,7 @@ class _Loader:
         running: dict[int, ProducerStateEntry] = {}
         for segment in cast("Sequence[FileLogSegment]", log.segments):
             running = {} if segment.base_offset <= start else snapshots.pop(segment.base_offset, running)
-            segment.producer_snapshot = running
+            segment.producer_snapshot = {producer_id: entry.copy(batches=1) for producer_id, entry in running.items()}
             if segment in self._without_aborted:
                 segment.rebuild_aborted(log.producers.reload(running, segment.batches))
             newest = max((offset for offset in snapshots if segment.base_offset < offset), default=None)
@@ -233,7 +233,8 @@ class _Loader:
             after = newest if is_last and newest is not None else segment.base_offset
             kept = [batch for batch in segment.batches if batch.base_offset >= after and batch.last_offset >= start]
             log.producers.reload(running, kept)
-            running = log.producers.snapshot()
+            running = {producer_id: entry.copy() for producer_id, entry in log.producers.active_producers.items()}
+        log.producers.keep_snapshots(snapshots | {log.log_end_offset: log.producers.snapshot()})
 
     def _snapshots(self) -> dict[int, dict[int, ProducerStateEntry]]:
         found = {}

@@ -14,6 +14,8 @@ from tests.broker_sim.log.files.conftest import Machine
 from tests.broker_sim.log.transactional_log import ABORT, COMMIT, marker, records, without_verification
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.log.replica_log import ReplicaLog
 
 PRODUCERS = (7, 8, 9)
@@ -84,8 +86,10 @@ class TransactionsMachine(RuleBasedStateMachine):
         log = self.log
         starts = [log.log_end_offset]
         starts += [batch.base_offset for batch in log.batches() if batch.base_offset >= log.log_start_offset]
-        if log.truncate_to(starts[round(part * (len(starts) - 1))]).truncated:
-            self._reloaded(log.segments[-1].base_offset, log.segments[-1].base_offset)
+        end = starts[round(part * (len(starts) - 1))]
+        newest = self._newest_snapshot(self.machine.disk.list_directory(self.machine.log().path), end)
+        if log.truncate_to(end).truncated:
+            self._reloaded(log.segments[-1].base_offset, newest)
 
     @rule()
     def start_elsewhere(self) -> None:
@@ -124,9 +128,13 @@ class TransactionsMachine(RuleBasedStateMachine):
             self.aborted.clear()
         self.log.update_high_watermark(self.log.log_end_offset)
         names = self.machine.disk.list_directory(self.machine.log().path)
-        before = [int(name[:20]) for name in names_before if name.endswith(".snapshot") and name in names]
-        newest = max((offset for offset in before if offset <= self.log.log_end_offset), default=0)
+        newest = self._newest_snapshot([name for name in names_before if name in names], self.log.log_end_offset)
         self._reloaded(self.log.log_end_offset, newest)
+
+    @staticmethod
+    def _newest_snapshot(names: Sequence[str], end: int) -> int:
+        offsets = [int(name[:20]) for name in names if name.endswith(".snapshot")]
+        return max((offset for offset in offsets if offset <= end), default=0)
 
     def _reloaded(self, reloaded_from: int, snapshot_offset: int) -> None:
         log = self.log
