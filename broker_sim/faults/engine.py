@@ -265,6 +265,8 @@ class FaultEngine:
                     wait.addBoth(state.wait_ended)
             first.wait = wait
         first.edits = tuple(edit for _, each in fired for edit in each.edits)
+        first.copies = sum(each.copies for _, each in fired)
+        first.cut_bytes = first.cut_bytes or max(each.cut_bytes for _, each in fired)
         return first
 
     def changed(self) -> None:

@@ -110,6 +110,9 @@ class Interception:
     outcome: Outcome = Outcome.PROCEED
     error_code: ErrorCode = ErrorCode.NONE
     cut_bytes: int = 0
+    """The length of the first part of a response, with CUT and with a wait in the middle of it."""
+    copies: int = 0
+    """How often a response is sent once more, right after itself."""
     edits: Sequence[Edit] = ()
     """Changes of the message, in order, with every outcome."""
 

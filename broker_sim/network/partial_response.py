@@ -24,8 +24,8 @@ _log = Logger()
 def send_in_parts(context: RequestContext, frame: Frame, interception: Interception | None) -> bool:
     """Send a frame in parts if a fault rule requires it; return False for a frame that the caller sends as a whole.
 
-    The first part is half of the frame, or the length that CUT gives. After the wait the rest follows, or the
-    connection is closed, or (DROP_RESPONSE) nothing follows.
+    The first part is half of the frame, or as long as the rule states. After the wait the rest follows, with the copies
+    of the frame, or the connection is closed, or (DROP_RESPONSE) nothing follows.
     """
     channel: KafkaChannel = context.origin
     if context.cut_bytes >= 0:
@@ -34,7 +34,10 @@ def send_in_parts(context: RequestContext, frame: Frame, interception: Intercept
     if interception is None:
         return False
     data = joined(frame)
-    first = interception.cut_bytes if interception.outcome is Outcome.CUT else len(data) // 2
+    if interception.outcome is Outcome.PROCEED:
+        data *= 1 + interception.copies
+    is_cut = interception.outcome is Outcome.CUT or interception.cut_bytes > 0
+    first = interception.cut_bytes if is_cut else len(data) // 2
     channel.send(data[:first])
 
     def send_rest(_: object = None) -> None:

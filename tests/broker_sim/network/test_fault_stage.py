@@ -147,6 +147,24 @@ def test_a_pause_in_the_middle_of_a_response_sends_the_rest_later(bench: Any, cl
     assert client.correlation_ids == [1, 2]
 
 
+def test_the_first_part_is_as_long_as_the_rule_states(bench: Any, client: Any) -> None:
+    gate: Deferred[None] = Deferred()
+    fire(bench, Phase.MID_RESPONSE, Interception(wait=gate, cut_bytes=7))
+    client.exchange(1, 2)
+    bench.run()
+    assert len(client.received) == 7
+    gate.callback(None)
+    bench.run()
+    assert client.correlation_ids == [1, 2]
+
+
+def test_a_response_is_sent_twice(bench: Any, client: Any) -> None:
+    fire(bench, Phase.MID_RESPONSE, Interception(copies=1))
+    client.exchange(1, 2)
+    bench.run()
+    assert client.correlation_ids == [1, 1, 2]
+
+
 def test_a_response_that_is_dropped_half_way_leaves_the_connection_open(bench: Any, client: Any) -> None:
     fire(bench, Phase.MID_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
     client.exchange(1, 2)
