@@ -134,14 +134,15 @@ def _partitions(topics: Sequence[Any]) -> list[TopicPartition]:
 def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> dict[TopicPartition, ErrorCode]:
     """Return the errors of all partitions if one may not be added."""
     image = context.broker.metadata_cache.image
-    errors = {}
+    errors: dict[TopicPartition, ErrorCode] = {}
     for partition in partitions:
         if context.api_version < BATCHES_SINCE and is_internal(partition.topic, context.broker.config):
             errors[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         elif image.partition(*partition) is None:
             errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    others = {each: ErrorCode.OPERATION_NOT_ATTEMPTED for each in partitions if each not in errors}
-    return errors | others if errors else {}
+    if not errors:
+        return errors
+    return errors | {each: ErrorCode.OPERATION_NOT_ATTEMPTED for each in partitions if each not in errors}
 
 
 def _alike(topics: Sequence[Any], error_code: ErrorCode) -> Results:

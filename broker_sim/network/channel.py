@@ -43,6 +43,7 @@ WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 # Constants that each request needs, because looking up a member of an enum is slow.
 _OPEN: Final = ChannelState.OPEN
+_DIRECT: Final = WriteState.DIRECT
 _GATHERING: Final = WriteState.GATHERING
 _NOT_MUTED: Final = MuteState.NOT_MUTED
 # The two usual changes, precomputed: a request mutes the channel and is pending, a sent response unmutes it.
@@ -152,8 +153,8 @@ class KafkaChannel(Protocol):
         """Pass waiting frames to the Processor until a request stays in the broker; then send gathered responses."""
         frames = self._frames
         processor = self.processor
-        if self._write_state is WriteState.DIRECT:
-            self._write_state = WriteState.GATHERING
+        if self._write_state is _DIRECT:
+            self._write_state = _GATHERING
         try:
             while frames and self.mute_state is _NOT_MUTED and not processor.blocked:
                 frame = frames.popleft()
@@ -163,8 +164,8 @@ class KafkaChannel(Protocol):
         except Exception:  # noqa: BLE001 - an error of the simulator closes this connection, other channels go on
             processor.close_after_error(self)
         finally:
-            if self._write_state is WriteState.GATHERING:
-                self._write_state = WriteState.DIRECT
+            if self._write_state is _GATHERING:
+                self._write_state = _DIRECT
                 if self._outgoing and not self._flush() and self.mute_state is _NOT_MUTED:
                     # Some responses are not sent yet: the channel stays muted until they are.
                     self.mute_state = _AFTER_REQUEST

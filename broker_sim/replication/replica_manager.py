@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 _NONE: Final = ErrorCode.NONE
+_COORDINATOR: Final = AppendOrigin.COORDINATOR
 
 
 class ReplicaManager:
@@ -232,7 +233,7 @@ class ReplicaManager:
             timeout_ms,
             -1,
             list(markers.items()),
-            origin=AppendOrigin.COORDINATOR,
+            origin=_COORDINATOR,
             transaction_version=transaction_version,
         )
         return _errors_of(completed) if isinstance(completed, list) else completed.addCallback(_errors_of)
@@ -254,9 +255,7 @@ class ReplicaManager:
             return self._not_appended(topic_partition, partition)
         self._appending = True
         try:
-            result = self._append(
-                partition, records, required_acks, -1, AppendOrigin.COORDINATOR, transaction_version, guard
-            )
+            result = self._append(partition, records, required_acks, -1, _COORDINATOR, transaction_version, guard)
         finally:
             self._appending = False
         if self._woken_sessions:

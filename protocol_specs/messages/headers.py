@@ -7,7 +7,7 @@ client id, and an ApiVersions response never has tags, because its reader does n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, String
@@ -34,6 +34,10 @@ class ResponseHeader(Message):
     correlation_id: int = field(Int32)
 
 
+_API_VERSIONS: Final = ApiKey.API_VERSIONS
+"""A constant, because looking up a member of an enum is slow."""
+
+
 def request_header_version(request: type[MessageType], version: int) -> int:
     """The header version before `version` of this request (2 from the first flexible version on)."""
     if request.API_KEY == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
@@ -43,6 +47,6 @@ def request_header_version(request: type[MessageType], version: int) -> int:
 
 def response_header_version(response: type[MessageType], version: int) -> int:
     """The header version before `version` of this response (1 from the first flexible version on)."""
-    if response.API_KEY == ApiKey.API_VERSIONS:
+    if response.API_KEY == _API_VERSIONS:
         return 0
     return 1 if version in response.FLEXIBLE else 0

@@ -52,6 +52,10 @@ _OFFSETS_AND_NULL_KEY: Final = [varint + _NULL for varint in SMALL_VARINTS]
 _LENGTHS_AND_ATTRIBUTES: Final = [varint + _ATTRIBUTES for varint in SMALL_VARINTS]
 _FRAMED_SIZES: Final = [size + (1 if size < 64 else 2) for size in range(SMALL_VARINTS_END)]
 _ONE_BYTE_END: Final = 64
+# Constants that each batch needs, because looking up a member of an enum is slow.
+_NO_CODEC: Final = CompressionCodec.NONE
+_LOG_APPEND_TIME: Final = TimestampType.LOG_APPEND_TIME
+
 # Offsets of three bytes are added to the tables when a batch first reaches them.
 _OFFSETS_END: Final = 1 << 15
 _NEVER: Final = 1 << 31
@@ -310,11 +314,11 @@ class RecordBatchBuilder:
         if not self._count:
             raise ValueError("a batch needs a record; an empty one is made by empty_batch")
         records = b"".join(self._parts)
-        if self.codec != CompressionCodec.NONE:
+        if self.codec != _NO_CODEC:
             records = compress(self.codec, records, self.level)
         attributes = int(self.codec)
         max_timestamp = self._max_timestamp
-        if self.timestamp_type == TimestampType.LOG_APPEND_TIME:
+        if self.timestamp_type == _LOG_APPEND_TIME:
             attributes |= TIMESTAMP_TYPE_MASK
             max_timestamp = self.log_append_time
         if self.is_transactional:

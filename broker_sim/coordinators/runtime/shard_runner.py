@@ -44,6 +44,8 @@ __all__ = ["ShardRunner"]
 S = TypeVar("S", bound="Shard")
 
 _UNKNOWN: Final = CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+_ACTIVE: Final = ShardState.ACTIVE
+"""A constant, because looking up a member of an enum is slow."""
 _log = Logger()
 
 _ERRORS_BY_STATE: Final = {
@@ -126,7 +128,7 @@ class ShardRunner(Generic[S]):
         Raises:
             CoordinatorError: The shard is loading, or is not here.
         """
-        if self.state is not ShardState.ACTIVE or self.shard is None:
+        if self.state is not _ACTIVE or self.shard is None:
             raise CoordinatorError(_ERRORS_BY_STATE[self.state])
         return self.shard
 
@@ -486,7 +488,7 @@ class ShardRunner(Generic[S]):
 
     def _commit(self, offset: int) -> None:
         offset = min(offset, self.last_written_offset)
-        if self.state is not ShardState.ACTIVE or offset <= self.last_committed_offset:
+        if self.state is not _ACTIVE or offset <= self.last_committed_offset:
             return
         self.last_committed_offset = offset
         self._snapshots.delete_before(offset)

@@ -37,6 +37,8 @@ KEYS_MAX: Final = 10_000
 LARGEST_EPOCH: Final = 2**15 - 1
 TRANSACTIONS_V2: Final = 2
 """The level of `transaction.version` from which on each end of a transaction increments the epoch (KIP-890)."""
+_EMPTY: Final = TransactionState.EMPTY
+"""A constant, because looking up a member of an enum is slow."""
 
 
 def is_exhausted(producer_epoch: int) -> bool:
@@ -64,7 +66,7 @@ class TransactionTarget(NamedTuple):
     def record(self, transactional_id: str, version: int, *, java_sets: bool) -> CoordinatorRecord:
         """Return the record of the target; `version` is that of its value, 1 since transactions v1 (KIP-890)."""
         partitions = None
-        if self.state is not TransactionState.EMPTY:
+        if self.state is not _EMPTY:
             topics = by_topic(self.partitions, java=java_sets, copied=self.copied)
             partitions = [PartitionsSchema(topic=topic, partition_ids=indexes) for topic, indexes in topics]
         value = TransactionLogValue(
@@ -300,7 +302,7 @@ class TransactionMetadata:
         self.last_producer_epoch = target.last_producer_epoch
         self.timeout_ms = target.timeout_ms
         self.partitions = dict.fromkeys(target.partitions)
-        if target.state is not TransactionState.EMPTY or not keeps_start:
+        if target.state is not _EMPTY or not keeps_start:
             self.start_ms = target.start_ms
         self.last_update_ms = target.last_update_ms
         self.client_version = target.client_version
