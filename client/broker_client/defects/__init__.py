@@ -10,24 +10,43 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import fields, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from broker_client.defects import no_mute, retry_behind_newer
-from broker_client.defects.defect import Defect
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from broker_client.core.client_parts import NetworkParts
+    from broker_client.defects.defect import Defect
 
-__all__ = ["DEFECTS", "Defect", "applied"]
+__all__ = ["DEFECTS", "applied"]
 
-_ALL: Final = (
-    no_mute.DEFECT,
-    retry_behind_newer.DEFECT,
+MODULES: Final = (
+    "no_mute",
+    "retry_behind_newer",
+    "unmutes_before_retry",
+    "bump_rewrites_all_partitions",
+    "forgets_sequences_of_unknown_topics",
+    "reuses_sequence_of_failed_batch",
+    "sequence_error_is_fatal",
+    "sequence_starts_near_wrap",
+    "sequence_wraps_to_negative",
+    "retry_splits_batch",
+    "in_flight_by_sequence_alone",
+    "stale_epoch_in_request",
 )
-DEFECTS: Final[Mapping[str, Defect]] = {defect.name: defect for defect in _ALL}
+"""The files with defects, by scenario in the order of the catalogue."""
+
+
+def _defects() -> Iterator[Defect]:
+    for module in MODULES:
+        defect: Defect = import_module(f"{__name__}.{module}").DEFECT
+        yield defect
+
+
+DEFECTS: Final[Mapping[str, Defect]] = {defect.name: defect for defect in _defects()}
 
 P = TypeVar("P", bound="NetworkParts")
 

@@ -13,15 +13,18 @@ __all__ = ["Defect"]
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class Defect:
-    """`parts` names fields of ProducerParts or ConsumerParts and the subclasses that replace their classes.
+    """One rule of clients that is broken, off by default: `parts` names fields of ProducerParts or ConsumerParts.
 
-    `anomaly` is the name of the scenario that the bug explains, `source` the issue that reports it, `affected` the
-    clients and releases that had it, and `text` the docstring of the module: what happens, and what ends it.
+    The class of each part is replaced by a subclass.
     """
 
     name: str
-    anomaly: str
+    lesson: str
+    """The docstring of the defect's file: the cause, the effect that an application sees, and what avoids it."""
     source: str
+    """The issue that documents the bug."""
     affected: str
-    text: str | None
+    """The clients and releases that had it."""
+    anomalies: tuple[str, ...]
+    """The ids of the scenarios that the defect is the cause of."""
     parts: Mapping[str, type]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from broker_client.defects import DEFECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from broker_client.defects import Defect
+    from broker_client.defects.defect import Defect
 
 __all__ = ["reference_page"]
 
@@ -33,24 +33,27 @@ def _table() -> Iterator[str]:
     yield "| defect | scenario | what happens |"
     yield "|---|---|---|"
     for defect in _sorted():
-        yield f"| [`{defect.name}`](#{defect.name}) | `{defect.anomaly}` | {_first_line(defect)} |"
+        yield f"| [`{defect.name}`](#{defect.name}) | {_quoted(defect.anomalies)} | {_first_line(defect)} |"
     yield ""
 
 
 def _sections() -> Iterator[str]:
     for defect in _sorted():
         yield f"## {defect.name}\n"
-        yield f"{(defect.text or '').strip()}\n"
-        replaced = ", ".join(f"`{part}`" for part in defect.parts)
-        yield f"Clients that had it: {defect.affected}. Source: {defect.source}. It replaces: {replaced}.\n"
+        yield f"{defect.lesson.strip()}\n"
+        yield f"Clients: {defect.affected}. Source: {defect.source}. Parts: {_quoted(defect.parts)}.\n"
 
 
 def _sorted() -> list[Defect]:
     return sorted(DEFECTS.values(), key=lambda defect: defect.name)
 
 
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _first_line(defect: Defect) -> str:
-    return (defect.text or "").partition("\n\n")[0].strip().replace("\n", " ")
+    return defect.lesson.partition("\n\n")[0].strip().replace("\n", " ")
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ class ParkingAccumulator(RecordAccumulator):
 
 DEFECT: Final = Defect(
     name="retry-behind-newer",
-    anomaly="retry-queue-reorder",
+    anomalies=("retry-queue-reorder",),
     source="librdkafka#1092; librdkafka#623",
     affected="librdkafka before 0.11.4",
-    text=__doc__,
+    lesson=__doc__,
     parts={"accumulator": ParkingAccumulator},
 )

@@ -57,8 +57,8 @@ def test_a_defect_has_a_test_that_shows_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_the_text_of_a_defect_teaches(name: str) -> None:
-    title, _, rest = (DEFECTS[name].text or "").strip().partition("\n\n")
+def test_the_lesson_of_a_defect_teaches(name: str) -> None:
+    title, _, rest = DEFECTS[name].lesson.strip().partition("\n\n")
     assert title.endswith(".")
     assert len(rest) > 150
 

@@ -38,3 +38,15 @@ def test_a_retried_batch_waits_behind_newer_ones(defects: tuple[str, ...], store
         producer.send("orders", value, partition=0)
     room.run(2_000)
     assert room.values() == stored
+
+
+@pytest.mark.parametrize(("defects", "stored"), [((), ONE_TO_THREE), (("unmutes-before-retry",), BEHIND)])
+def test_newer_batches_leave_while_a_batch_backs_off(defects: tuple[str, ...], stored: list[bytes]) -> None:
+    room = Room()
+    producer = room.producer(*defects, **IN_FLIGHT_1, batch_size=0)
+    room.warm(producer)
+    room.rule("refuse", select={"api": "Produce", "topic": "orders"}, times=1, act={"error": "NOT_ENOUGH_REPLICAS"})
+    for value in ONE_TO_THREE:
+        producer.send("orders", value, partition=0)
+    room.run(2_000)
+    assert room.values() == stored
