@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.replication.requests import NO_EPOCH
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from protocol_specs.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
 
 __all__ = ["error_response", "handle"]
+
+EPOCHS_SINCE: Final = 1
+"""The first version whose response has an epoch; that of v0 is the offset alone (KIP-279)."""
 
 
 def handle(request: OffsetForLeaderEpochRequest, context: RequestContext) -> HandlerResult:
@@ -69,7 +73,7 @@ def _end_offset(topic: str, partition: OffsetForLeaderPartition, context: Reques
     return EpochEndOffset(
         error_code=result.error_code,
         partition=partition.partition,
-        leader_epoch=result.leader_epoch,
+        leader_epoch=result.leader_epoch if context.api_version >= EPOCHS_SINCE else NO_EPOCH,
         end_offset=result.end_offset,
     )
 
