@@ -53,6 +53,8 @@ class ReplicaStorage:
 
     def open(self, now_ms: int) -> None:  # noqa: ARG002 - for the storage in files
         """Open the logs for a new broker incarnation; repaired directories are online again."""
+        for _, log in self._logs.values():
+            log.producers.transactions.forget_unreplicated()
         for name in self._mended:
             self.directories.offline.pop(name, None)
         self._mended.clear()

@@ -46,6 +46,11 @@ class UnstableTransactions:
         self.unreplicated = {}
         self._update()
 
+    def forget_unreplicated(self) -> None:
+        """Remove the completed transactions: the snapshot from which a broker loads its log does not have them."""
+        self.unreplicated = {}
+        self._update()
+
     def stable_offset_after(self, producer_id: int, marker_offset: int) -> int:
         """Return the last stable offset when the producer's transaction ends. Mirrors lastStableOffset(CompletedTxn).
 

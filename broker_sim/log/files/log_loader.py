@@ -233,6 +233,9 @@ class _Loader:
             after = newest if is_last and newest is not None else segment.base_offset
             kept = [batch for batch in segment.batches if batch.base_offset >= after and batch.last_offset >= start]
             log.producers.reload(running, kept)
+            if is_last and segment in self._without_aborted:
+                # Kafka writes a snapshot behind a segment that it has recovered, and loads that.
+                log.producers.transactions.forget_unreplicated()
             running = {producer_id: entry.copy() for producer_id, entry in log.producers.active_producers.items()}
         log.producers.keep_snapshots(snapshots | {log.log_end_offset: log.producers.snapshot()})
 
