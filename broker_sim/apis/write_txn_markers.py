@@ -17,9 +17,11 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.handler_result import when_all
 from broker_sim.control.events import TransactionMarkerWritten
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import concurrent_order, hash_order, hash_order_of_longs, topic_partition_hash
 from protocol_specs.messages.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -53,14 +55,50 @@ Errors = dict[TopicPartition, ErrorCode]
 def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> Message | Deferred[Message]:
     """Append the markers; the response waits for all of them.
 
-    A marker without a producer id or epoch fails the whole request: Kafka cannot make its batch.
+    A marker without a producer id or epoch fails the whole request: Kafka cannot make its batch. The new group
+    coordinator makes one of its own per partition, which fails alone.
     """
     results = []
     for marker in request.markers:
-        if marker.producer_id < 0 or marker.producer_epoch < 0:
+        if _has_producer(marker):
+            results.append(_write(marker, context))
+        elif _reaches_logs(marker, context):
             return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
-        results.append(_write(marker, context))
+        else:
+            results.append(_refused(marker, context))
     return when_all(results, lambda errors: _response(errors, request))
+
+
+def _has_producer(marker: WritableTxnMarker) -> bool:
+    return marker.producer_id >= 0 and marker.producer_epoch >= 0
+
+
+def _reaches_logs(marker: WritableTxnMarker, context: RequestContext) -> bool:
+    """Return True if the request itself appends the marker to a log, without a coordinator."""
+    coordinated = () if uses_old_coordinator(context.broker.config) else (GROUP_METADATA_TOPIC_NAME,)
+    hosted = context.broker.replica_manager.partitions
+    return any(
+        TopicPartition(topic.name, index) in hosted
+        for topic in marker.topics
+        if topic.name not in coordinated
+        for index in topic.partition_indexes
+    )
+
+
+def _refused(marker: WritableTxnMarker, context: RequestContext) -> Errors:
+    """Return the errors of a marker without a producer, which reaches coordinators at most."""
+    broker = context.broker
+    errors: Errors = {}
+    for topic in marker.topics:
+        for index in topic.partition_indexes:
+            partition = TopicPartition(topic.name, index)
+            if partition not in broker.replica_manager.partitions:
+                errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif broker.coordinators.groups.runtime.shard(index) is None:
+                errors[partition] = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            else:
+                errors[partition] = ErrorCode.UNKNOWN_SERVER_ERROR
+    return errors
 
 
 def _write(marker: WritableTxnMarker, context: RequestContext) -> Errors | Deferred[Errors]:
@@ -142,25 +180,27 @@ def _journaled(marker: WritableTxnMarker, errors: Errors, context: RequestContex
 
 
 def _response(results: list[Errors], request: WriteTxnMarkersRequest) -> Message:
-    """Return one element per producer id, also for several markers."""
+    """Return one element per producer id, also for several markers, in the orders of Kafka's hash tables."""
     by_producer: dict[int, Errors] = {}
     for marker, errors in zip(request.markers, results, strict=True):
         if errors:
             by_producer.setdefault(marker.producer_id, {}).update(errors)
     return WriteTxnMarkersResponse(
         markers=[
-            WritableTxnMarkerResult(producer_id=producer_id, topics=_topics(errors))
-            for producer_id, errors in by_producer.items()
+            WritableTxnMarkerResult(producer_id=producer_id, topics=_topics(by_producer[producer_id]))
+            for producer_id in hash_order_of_longs(by_producer)
         ]
     )
 
 
 def _topics(errors: Errors) -> list[WritableTxnMarkerTopicResult]:
     topics: dict[str, WritableTxnMarkerTopicResult] = {}
-    for (topic, index), error_code in errors.items():
+    given = list(errors.items())
+    for place in concurrent_order((topic_partition_hash(*partition) for partition in errors), count=len(errors)):
+        (topic, index), error_code = given[place]
         found = topics.setdefault(topic, WritableTxnMarkerTopicResult(name=topic, partitions=[]))
         found.partitions.append(WritableTxnMarkerPartitionResult(partition_index=index, error_code=error_code))
-    return list(topics.values())
+    return [topics[topic] for topic in hash_order(topics)]
 
 
 def error_response(

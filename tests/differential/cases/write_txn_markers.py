@@ -61,6 +61,27 @@ def markers_that_are_wrong(probe: Probe) -> None:
 
 
 @case()
+def markers_without_a_producer(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    group_of(probe)
+    for version in _versions(probe):
+        for producer in ((-1, 0), (-1, -1), (47_000, -1)):
+            for topics in (
+                {OFFSETS_TOPIC: [0, 1, 2, 9]},
+                {OFFSETS_TOPIC: [0], "unknown": [0]},
+                {OFFSETS_TOPIC: [0], topic: [0]},
+                {topic: [0, 7]},
+                {topic: [7], "unknown": [0]},
+                {},
+            ):
+                entry = (*producer, True, topics, 0)
+                probe.exchange(markers(entry), version, note=f"{producer} {list(topics)}")
+            good = (47_001, 0, True, {topic: [1]}, 0)
+            probe.exchange(markers(good, (*producer, True, {topic: [0]}, 0), good), version, note="between others")
+    read_back(probe, topic, partition=1)
+
+
+@case()
 def coordinator_epochs(probe: Probe) -> None:
     topic = probe.topic()
     for coordinator_epoch in (5, 4, 5, 6, 0, -1):
@@ -83,6 +104,21 @@ def several_markers(probe: Probe) -> None:
     for partition in (0, 1):
         read_back(probe, topic, partition=partition)
     probe.exchange(describe((topic, (0, 1))), 0)
+
+
+@case()
+def markers_of_many_partitions(probe: Probe) -> None:
+    topics = {
+        probe.topic(suffix, partitions=count): list(range(count))
+        for suffix, count in zip("abc", (3, 9, 2), strict=True)
+    }
+    group_of(probe)
+    for count in (1, 2, 3):
+        named = dict(list(topics.items())[:count])
+        entries = [(producer_id, 0, True, named, 1) for producer_id in (48_000, 2**33 + 5, 47_999, 3)]
+        probe.exchange(markers(*entries), 1, note=f"{count} topics")
+    unknown = {f"unknown-{number}": [3, 1, 2] for number in range(4)}
+    probe.exchange(markers((3, 0, True, topics | unknown | {OFFSETS_TOPIC: [2, 0]}, 1)), 1, note="unknown topics too")
 
 
 @case(releases=("4.3.1",))
