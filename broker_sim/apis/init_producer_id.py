@@ -1,8 +1,9 @@
 """InitProducerId (api key 22): a producer id and epoch for an idempotent or a transactional producer (KIP-98).
 
 Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. v4 has PRODUCER_FENCED, where lower
-versions have INVALID_PRODUCER_EPOCH. Any broker serves producers without a transactional id; the first request of a
-broker's run is COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids; before 3.6 it waits for them.
+versions have INVALID_PRODUCER_EPOCH. v6 has two-phase commits (KIP-939) and is served with unstable versions only. Any
+broker serves producers without a transactional id; the first request of a broker's run is COORDINATOR_LOAD_IN_PROGRESS
+while the broker fetches its block of ids; before 3.6 it waits for them.
 
 Mirrors KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
 """
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 
+TWO_PHASE_COMMIT: Final = "transaction.two.phase.commit.enable"
+NO_TIMEOUT_MS: Final = 2**31 - 1
+"""The time-out of transactions with two-phase commits, which only their producer ends."""
+
 _FENCED: Final = NewFencedError(since=4)
 
 
@@ -35,12 +40,17 @@ def handle(request: InitProducerIdRequest, context: RequestContext) -> Message |
         return _without_transactions(context)
     if not request.transactional_id:
         return _refused(ErrorCode.INVALID_REQUEST)
-    if not 0 < request.transaction_timeout_ms <= context.broker.config.transaction_max_timeout_ms:
+    config = context.broker.config
+    if request.enable2_pc and not config.values.get(TWO_PHASE_COMMIT):
+        return _refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if request.keep_prepared_txn:
+        return _refused(ErrorCode.UNSUPPORTED_VERSION)
+    if not request.enable2_pc and not 0 < request.transaction_timeout_ms <= config.transaction_max_timeout_ms:
         return _refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
     expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
     written = context.broker.coordinators.transactions.init_producer_id(
         request.transactional_id,
-        request.transaction_timeout_ms,
+        NO_TIMEOUT_MS if request.enable2_pc else request.transaction_timeout_ms,
         None if request.producer_id == NO_PRODUCER_ID else expected,
         context.client_id or "",
     )

@@ -17,6 +17,7 @@ from broker_sim.apis.node_apis import NodeApis
 from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
 from protocol_specs import releases
 from protocol_specs.api_key import ApiKey, Served
+from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from protocol_specs.version_range import VersionRange
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS", "KafkaApis"]
 
 HANDLERS: Final = HandlerTable("broker_sim.apis", served=Served.BROKER, default=forwarding_handler)
+UNSTABLE_VERSIONS: Final = "unstable.api.versions.enable"
 UNLISTED: Final = {key: range(1) for key in HANDLERS.served if key.facts.needs_telemetry_receiver}
 """APIs that 4.x serves without listing them: telemetry is listed only where a receiver is configured (KIP-714)."""
 
@@ -36,12 +38,14 @@ class KafkaApis(NodeApis):
 
     def __init__(self, broker: BrokerView) -> None:
         behaviour = broker.config.behaviour
+        unstable = bool(broker.config.values.get(UNSTABLE_VERSIONS))
         advertised, enabled = _versions(
             broker.release.name,
             broker.release.mode,
             lowest_produce=behaviour.produce_lowest_served,
             telemetry_unlisted=behaviour.telemetry_served_unlisted,
             telemetry_received=bool(broker.config[TELEMETRY_RECEIVER]),
+            two_phase_commits=unstable and behaviour.two_phase_commits_are_unstable,
         )
         super().__init__(
             handlers=HANDLERS,
@@ -60,7 +64,13 @@ class KafkaApis(NodeApis):
 
 @cache
 def _versions(
-    release: str, mode: releases.Mode, *, lowest_produce: int, telemetry_unlisted: bool, telemetry_received: bool
+    release: str,
+    mode: releases.Mode,
+    *,
+    lowest_produce: int,
+    telemetry_unlisted: bool,
+    telemetry_received: bool,
+    two_phase_commits: bool,
 ) -> tuple[Mapping[ApiKey, VersionRange], Mapping[ApiKey, range]]:
     """Return the versions that all brokers of a kind list, and those that they serve."""
     versions = releases.get(release, mode).api_versions
@@ -68,6 +78,9 @@ def _versions(
     if telemetry_received and telemetry_unlisted:
         telemetry = {key: VersionRange(served[0], served[-1]) for key, served in UNLISTED.items()}
         advertised = dict(sorted({**advertised, **telemetry}.items()))
+    if two_phase_commits:
+        stable = advertised[ApiKey.INIT_PRODUCER_ID]
+        advertised[ApiKey.INIT_PRODUCER_ID] = VersionRange(stable.lowest, InitProducerIdRequest.UNSTABLE.highest)
     enabled = {
         # 4.x lists more versions of Produce than it accepts.
         key: range(max(item.lowest, lowest_produce if key is ApiKey.PRODUCE else 0), item.highest + 1)

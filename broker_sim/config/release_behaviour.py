@@ -189,6 +189,8 @@ class ReleaseBehaviour:
     orders of Scala's sets, and DescribeTransactions has the start of the last transaction)."""
     largest_epochs_are_fenced: bool = _since("4.3")
     """A transaction with the largest epoch is aborted with that epoch (else the abort is an error)."""
+    two_phase_commits_are_unstable: bool = _since("4.1")
+    """InitProducerId has a version with two-phase commits, which is served with unstable versions (KIP-939)."""
     later_transaction_records_are_ignored: bool = _since("4.3")
     """A value of an unknown version in `__transaction_state` is passed over (else the load ends there)."""
     pending_transaction_counts_last: bool = _until("4.0")
