@@ -36,6 +36,19 @@ MODULES: Final = (
     "retry_splits_batch",
     "in_flight_by_sequence_alone",
     "stale_epoch_in_request",
+    "drops_records_of_unknown_topics",
+    "topic_without_partitions_succeeds",
+    "unknown_topic_is_final",
+    "close_forgets_buffer",
+    "sticky_partition_per_batch",
+    "unbounded_buffer",
+    "abandoned_wait_keeps_memory",
+    "split_frees_memory_twice",
+    "flush_in_callback_blocks",
+    "ignores_throttle_time",
+    "writes_block_the_sender",
+    "missing_partition_hangs",
+    "completes_a_batch_twice",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 

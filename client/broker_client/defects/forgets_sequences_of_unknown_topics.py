@@ -3,7 +3,7 @@
 The client drops its state of the topic's partitions with the topic. When the topic is back, the next batch has
 sequence 0, which the broker has seen: it takes the batch for a retry and returns success with the old offset. Two
 values are acknowledged at one offset, and the second is stored nowhere. A correct client keeps the sequences of a
-partition as long as its producer id and epoch, whatever the metadata say.
+partition as long as its producer id and epoch, with any metadata.
 """
 
 from __future__ import annotations

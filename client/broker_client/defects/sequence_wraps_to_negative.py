@@ -31,7 +31,7 @@ class SignedSequences(FatalSequenceErrors):
             entry.next_sequence -= _SEQUENCES
 
     def handle_failed_batch(self, batch: ProducerBatch, error: ProducerError, *, adjust_sequence_numbers: bool) -> None:
-        """Take whatever the broker returns for a negative sequence for data loss."""
+        """Take any refusal of a negative sequence for data loss."""
         if batch.base_sequence < 0 and not self.has_fatal_error:
             error.error_code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         super().handle_failed_batch(batch, error, adjust_sequence_numbers=adjust_sequence_numbers)
