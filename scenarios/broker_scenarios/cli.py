@@ -86,7 +86,7 @@ class _ShowVersion(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from broker_scenarios.commands import configs, decode, encode, protocol, trace
+    from broker_scenarios.commands import check, configs, decode, encode, protocol, trace
     from broker_sim import serve
 
     parser: argparse.ArgumentParser = _Parser(
@@ -104,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     serving.set_defaults(run=serve.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
+    check.add(commands)
     trace.add(commands)
     protocol.add(commands)
     decode.add(commands)

@@ -1,0 +1,1 @@
+"""Anomalies that only time shows."""

@@ -1,0 +1,1 @@
+"""Anomalies of one message key."""

@@ -1,0 +1,1 @@
+"""Anomalies within one partition."""
