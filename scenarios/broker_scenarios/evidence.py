@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import judge
+from broker_scenarios.history_verdict import add_history
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
 from broker_scenarios.promises import ClientPromises, Promises
@@ -16,8 +17,9 @@ from broker_scenarios.timeline import build_timeline
 from broker_scenarios.verdict import check_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from broker_scenarios.findings import Finding
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.playing.run_history import RunHistory
@@ -62,7 +64,10 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         promises=promises,
         engine=engine,
         caveats=evidence.truth.caveats,
+        log_starts=evidence.truth.log_starts,
+        was_compacted=_compaction(evidence),
     )
+    add_history(verdict, evidence)
     measurements = measure(verdict.records, view, end_us=verdict.end_us)
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(
@@ -82,6 +87,23 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         rules=[_rule_line(rule, scenario.rule_texts.get(rule.name, rule.act)) for rule in evidence.rules],
         reproduce=reproduce,
     )
+
+
+def _compaction(evidence: Evidence) -> Callable[[Finding], bool] | None:
+    """Return whether a record was lost to a later one of its key; None where no topic is compacted."""
+    compacted = {
+        topic.name for topic in evidence.scenario.topics if "compact" in topic.configs.get("cleanup.policy", "")
+    }
+    if not compacted or not isinstance(evidence.history, list):
+        return None
+    keys = {event.value_id: (event.topic, event.key) for event in evidence.history if event.key is not None}
+    last = {key: record.offset for record in evidence.truth.stored if (key := keys.get(record.value_id)) is not None}
+
+    def was_compacted(finding: Finding) -> bool:
+        key = keys.get(finding.value_id)
+        return finding.topic in compacted and key is not None and last.get(key, -1) > finding.ack_offset
+
+    return was_compacted
 
 
 def _call_misses(evidence: Evidence) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from broker_scenarios.findings import Cause, Finding, FindingKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.journal_view import Election, JournalView, LostTail, PartitionEvents, Truncation
@@ -33,8 +33,12 @@ class Explainer:
         truncated: Iterable[TruncatedRecord],
         acks_of: Callable[[Finding], int],
         start_us: int,
+        log_starts: Mapping[tuple[str, int], int] | None = None,
+        was_compacted: Callable[[Finding], bool] | None = None,
     ) -> None:
         self._journal = journal
+        self._log_starts = log_starts or {}
+        self._was_compacted = was_compacted
         self._acks_of = acks_of
         self._start_us = start_us
         self._cuts: dict[tuple[str, int, int], _Cut] = {}
@@ -70,6 +74,11 @@ class Explainer:
         cut = self._cuts.get((finding.topic, finding.partition, finding.value_id))
         if cut is not None:
             return Cause.TRUNCATED, self._cut_text(finding, *cut)
+        log_start = self._log_starts.get((finding.topic, finding.partition), 0)
+        if 0 <= finding.ack_offset < log_start:
+            return Cause.RETENTION, f"the log begins at {log_start}: what was before is deleted"
+        if self._was_compacted is not None and self._was_compacted(finding):
+            return Cause.COMPACTION, "the log has a later record of the same key"
         if self._journal is None:
             return Cause.NOT_RECORDED, "no journal was kept of this run"
         events = self._journal.of_partition(finding.topic, finding.partition)

@@ -42,6 +42,29 @@ class FindingKind(StrEnum):
     UNRESOLVED = "unresolved"
     DOUBLE_COMPLETION = "double-completion"
     RECOVERED = "recovered"
+    UNSEEN = "unseen"
+    SET_LOSS = "set-loss"
+    ABORTED_READ = "G1a"
+    PRECOMMITTED_READ = "precommitted-read"
+    GHOST_READ = "ghost-read"
+    CONSUME_COUNTS = "consume-counts"
+    POLL_SKIP = "poll-skip"
+    NONMONOTONIC_POLL = "nonmonotonic-poll"
+    POLL_SKIP_WITHIN = "int-poll-skip"
+    NONMONOTONIC_POLL_WITHIN = "int-nonmonotonic-poll"
+    SEND_SKIP_WITHIN = "int-send-skip"
+    NONMONOTONIC_SEND_WITHIN = "int-nonmonotonic-send"
+    WRITE_CYCLE = "G0"
+    CYCLE = "G1c"
+    CYCLE_OF_PROCESS = "G1c-process"
+    CYCLE_IN_REAL_TIME = "G1c-realtime"
+    TORN = "torn-txn"
+    HUNG = "hung-txn"
+    LIVENESS = "liveness"
+    REALTIME_LAG = "realtime-lag"
+    KEY_ORDER = "key-order"
+    AUTO_COMMIT = "auto-commit"
+    ABORT_CLASS = "abort-class"
 
 
 FINDING_HELP: Final[dict[FindingKind, str]] = {
@@ -55,6 +78,29 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.UNRESOLVED: "accepted by the client, never reported",
     FindingKind.DOUBLE_COMPLETION: "reported more than once",
     FindingKind.RECOVERED: "outcome unknown to the client, and stored: a time-out is not a failure",
+    FindingKind.UNSEEN: "acknowledged, and in no read although final polls read everything",
+    FindingKind.SET_LOSS: "acknowledged without an offset, and in no log at the end",
+    FindingKind.ABORTED_READ: "read although its send failed or its transaction was aborted",
+    FindingKind.PRECOMMITTED_READ: "read by the transaction that sends it",
+    FindingKind.GHOST_READ: "read, and never committed",
+    FindingKind.CONSUME_COUNTS: "consumed more than once by a group",
+    FindingKind.POLL_SKIP: "a consumer left out records between two polls",
+    FindingKind.NONMONOTONIC_POLL: "a consumer read records again, or out of order, in a later poll",
+    FindingKind.POLL_SKIP_WITHIN: "a consumer left out records within one poll",
+    FindingKind.NONMONOTONIC_POLL_WITHIN: "a consumer read records out of order within one poll",
+    FindingKind.SEND_SKIP_WITHIN: "records of others lie between those of one transaction",
+    FindingKind.NONMONOTONIC_SEND_WITHIN: "stored out of the order of the sends of one transaction",
+    FindingKind.WRITE_CYCLE: "transactions wrote around each other in a circle",
+    FindingKind.CYCLE: "transactions read each other's writes in a circle",
+    FindingKind.CYCLE_OF_PROCESS: "such a circle, with the order of one process",
+    FindingKind.CYCLE_IN_REAL_TIME: "such a circle, with the order of real time",
+    FindingKind.TORN: "a transaction of which a part is visible and a part is not",
+    FindingKind.HUNG: "the last stable offset stands for longer than a transaction may last",
+    FindingKind.LIVENESS: "no operation succeeds within the claimed time after the last fault",
+    FindingKind.REALTIME_LAG: "a poll returns less than what was known for longer than is claimed",
+    FindingKind.KEY_ORDER: "read in another order than sent, of one message key",
+    FindingKind.AUTO_COMMIT: "committed automatically while the application still worked on it",
+    FindingKind.ABORT_CLASS: "where a consumer reads on after an aborted transaction",
 }
 
 
@@ -70,6 +116,8 @@ class Cause(StrEnum):
     LATE_APPEND = "late-append"
     """A broker appended a request after the producer had given it up and sent later records."""
     RETRY = "retry"
+    RETENTION = "retention"
+    COMPACTION = "compaction"
     APPLICATION_RESEND = "application-resend"
 
 

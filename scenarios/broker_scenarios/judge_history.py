@@ -187,7 +187,7 @@ def _permit_what_follows(findings: list[JudgedFinding]) -> None:
 
 
 def _open_questions(facts: Facts) -> Iterator[str]:
-    """What could not be judged."""
+    """Return the reasons why something could not be judged."""
     unread = [
         write
         for write in facts.writes

@@ -178,7 +178,13 @@ class Promises:
 
     def _always(self) -> list[Allowance]:
         reason = "an outcome that the client does not know may be stored: a time-out is not a failure"
-        return [Allowance(kind=FindingKind.RECOVERED, reason=reason)]
+        removed = "retention or DeleteRecords: the log begins behind the record"
+        compacted = "cleanup.policy=compact: the log has a later record of the same key"
+        return [
+            Allowance(kind=FindingKind.RECOVERED, reason=reason),
+            Allowance(kind=FindingKind.LOST_WRITE, reason=removed, causes=(Cause.RETENTION,)),
+            Allowance(kind=FindingKind.LOST_WRITE, reason=compacted, causes=(Cause.COMPACTION,)),
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

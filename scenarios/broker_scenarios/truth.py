@@ -16,7 +16,7 @@ from protocol_specs.records.control_records import ControlRecordType, control_re
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from broker_sim.cluster import Cluster
     from broker_sim.control.events import Event
@@ -37,6 +37,8 @@ class Truth:
     caveats: tuple[str, ...] = ()
     uncommitted: list[UncommittedRecord] = field(default_factory=list)
     """The records of aborted and open transactions."""
+    log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """The first offset that retention has left, of each partition whose log was read."""
 
 
 class UncommittedRecord(NamedTuple):
@@ -58,6 +60,7 @@ def read_truth(cluster: Cluster) -> Truth:
     caveats: list[str] = []
     stored: list[LogRecord] = []
     uncommitted: list[UncommittedRecord] = []
+    log_starts: dict[tuple[str, int], int] = {}
     for topic, partitions in cluster.partition_counts.items():
         if topic.startswith(_INTERNAL):
             continue
@@ -74,10 +77,7 @@ def read_truth(cluster: Cluster) -> Truth:
             if log.high_watermark < log.log_end_offset:
                 behind = log.log_end_offset - log.high_watermark
                 caveats.append(f"{name}: {behind} records above the high watermark at the end")
-            if log.log_start_offset > 0:
-                caveats.append(f"{name} begins at {log.log_start_offset}: what was before is deleted")
-            if log.first_dirty_offset is not None:
-                caveats.append(f"{name} is compacted up to {log.first_dirty_offset}")
+            log_starts[topic, partition] = log.log_start_offset
             committed, others = _read(log, topic, partition)
             stored += committed
             uncommitted += others
@@ -86,6 +86,7 @@ def read_truth(cluster: Cluster) -> Truth:
     return Truth(
         stored=stored,
         uncommitted=uncommitted,
+        log_starts=log_starts,
         truncated=_truncated(cluster.journal),
         journal=cluster.journal.events,
         caveats=tuple(caveats),

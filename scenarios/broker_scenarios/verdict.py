@@ -26,7 +26,7 @@ from broker_scenarios.findings import (
 from broker_scenarios.history import HistoryEvent, LogRecord, TruncatedRecord, join_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_scenarios.journal_view import JournalView
     from broker_scenarios.promises import Allowance, ClientPromises, Promises
@@ -174,11 +174,14 @@ def check_run(
     promises: Promises | ClientPromises,
     engine: CheckEngine | None = None,
     caveats: Sequence[str] = (),
+    log_starts: Mapping[tuple[str, int], int] | None = None,
+    was_compacted: Callable[[Finding], bool] | None = None,
 ) -> RunVerdict:
     """Judge a run: its history against the logs and the promises.
 
     Without `stored` there is no truth, and the verdict is unknown. `caveats` are further reasons for that verdict (a
-    journal that dropped events, a partition without a leader at the end).
+    journal that dropped events, a partition without a leader at the end). `log_starts` and `was_compacted` show which
+    records retention and compaction have removed.
     """
     inconclusive = list(caveats)
     if stored is None:
@@ -188,7 +191,14 @@ def check_run(
         result = (engine or DirectEngine()).check(history, join_logs(stored, truncated))
         result.sort()
     start_us, end_us = _span(result.records)
-    explainer = Explainer(journal=journal, truncated=truncated, acks_of=promises.acks_of, start_us=start_us)
+    explainer = Explainer(
+        journal=journal,
+        truncated=truncated,
+        acks_of=promises.acks_of,
+        start_us=start_us,
+        log_starts=log_starts,
+        was_compacted=was_compacted,
+    )
     for finding in result.findings:
         explainer.explain(finding)
     crashes = [f"check {each.kind} crashed on {each.topic}-{each.partition}: {each.detail}" for each in result.crashes]

@@ -53,7 +53,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What clients and topics are configured for, and what is claimed of them."""
+    """The configurations of clients and topics, and the claims beside them."""
 
     promises: Promises = field(default_factory=Promises)
     read_committed: bool = False

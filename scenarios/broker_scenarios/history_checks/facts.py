@@ -1,4 +1,4 @@
-"""What a history shows, indexed once for all checks: writes, reads, offsets, and what the logs hold.
+"""The facts of a history, indexed once for all checks: writes, reads, offsets and logs.
 
 The offsets that no operation has seen are left out, and the others are numbered 0, 1, 2, ... (`places`). An offset with
 several values has any one of them. Mirrors the version orders of Jepsen's Kafka checker.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import yaml
@@ -69,6 +69,8 @@ class Scenario:
     """Each rule as the file states it, by name."""
     expectation: Expectation
     deadline_s: float
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    """What is claimed beside the configurations, by the names of a promises file."""
     flip: Scenario | None = None
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
@@ -209,6 +211,7 @@ class _Reader:
             rule_texts={rule: _rule_text(text) for rule, text in value.get("rules", {}).items()},
             expectation=expectation_of(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
+            claims=value.get("claims", {}),
         )
 
     def topic(self, name: str, spec: Mapping[str, Any], brokers: int) -> TopicSpec:

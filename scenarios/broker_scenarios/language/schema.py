@@ -12,6 +12,7 @@ from broker_scenarios.language.kinds import (
     Config,
     Count,
     CountsByName,
+    Flag,
     Key,
     Keys,
     ListOf,
@@ -91,6 +92,7 @@ _CLUSTER: Final = Keys(
     },
     required=("brokers",),
 )
+_TIME: Final = Number(at_least=0, at_most=86_400_000)
 _OUTCOME: Final = CountsByName(names=("ok", "fail", "info", "open", *_ERROR_NAMES))
 _EXPECT: Final = Keys(
     keys={
@@ -120,6 +122,16 @@ _EXPECT: Final = Keys(
             5_000,
         ),
         **{name: Key(Count(), COUNT_HELP[name], ">= 1") for name in EXPECTABLE},
+    }
+)
+
+
+_CLAIMS: Final = Keys(
+    keys={
+        "exactly-once": Key(Flag(), "whether a group consumes each record once", True),
+        "key-order": Key(Flag(), "whether the records of one key are read in the order of their sends", True),
+        "max.realtime-lag.ms": Key(_TIME, "how far a poll may lag behind what is known, in milliseconds", 1_000),
+        "liveness.deadline.ms": Key(_TIME, "within what time after the last fault a partition serves again", 5_000),
     }
 )
 
@@ -154,6 +166,7 @@ def _parts() -> dict[str, Key]:
             "the faults, by name",
             {"crash": {"when": {"acked_share": 0.4}, "act": {"kill": "leader of orders-0"}}},
         ),
+        "claims": Key(_CLAIMS, "what is claimed of the run beside its configurations", {"exactly-once": True}),
         "expect": Key(_EXPECT, "how the run must end", {"verdict": "valid", "lost": 0}),
         "deadline_s": Key(Number(at_least=1, at_most=86_400), "when the run is given up, in seconds", 60),
     }

@@ -197,7 +197,7 @@ def bounds_with_a_conflict() -> None:
 
 
 def reads_pass_an_aborted_transaction() -> None:
-    """What was aborted is missing for a good reason."""
+    """Aborted records are missing for a good reason."""
     history = Written()
     history.txn(0, [["send", "t-0", 1]], [["send", "t-0", [0, 1]]], kind="fail")
     history.send(1, 2, 2)
