@@ -49,6 +49,19 @@ MODULES: Final = (
     "writes_block_the_sender",
     "missing_partition_hangs",
     "completes_a_batch_twice",
+    "reuses_buffer_of_unwritten_batch",
+    "requests_metadata_of_all_topics",
+    "no_leader_epoch_check",
+    "refreshes_until_the_epoch_changes",
+    "metadata_stay_on_one_node",
+    "first_partition_error_waits_for_max_age",
+    "one_connection_per_address",
+    "forgets_the_version_check",
+    "eof_is_fatal",
+    "keeps_connection_after_timeout",
+    "no_request_timeout",
+    "no_receive_limit",
+    "no_reconnect_backoff",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 
