@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import yaml
 
 from broker_client.consumer_options import consumer_options
+from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS
+from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.schema import FLIP, SCENARIO
@@ -263,6 +266,9 @@ class _Reader:
             self.complain((*path, "final_polls"), "are made by a consumer: expected `consumer` beside it")
         if "load" not in spec and "script" not in spec:
             self.complain(path, "expected a `script` or a `load`")
+        halves = [PRODUCER_PARTS] * (producer is not None) + [CONSUMER_PARTS] * (consumer is not None)
+        for place, problem in problems_of(spec.get("defects", ()), halves):
+            self.complain((*path, "defects", place), problem)
         count = spec.get("count", 1)
         return ClientGroup(
             name=name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from broker_scenarios.errors import ScenarioError
@@ -72,31 +71,36 @@ class Cast:
         """How many sends of the processes that run now have an outcome."""
         return sum(player.process.sends.completed for player in self)
 
-    # What rules do to clients
+    # Actions of rules on clients: the ClientTarget of the fault engine
 
-    def pause(self, client: str) -> None:
-        """Freeze the clients whose names fit a pattern. Raises ScenarioError when none does."""
-        for player in self._named(client):
+    @property
+    def client_names(self) -> list[str]:
+        """The names of the groups and of their clients."""
+        return list(dict.fromkeys([*self._players, *(player.client_id for player in self)]))
+
+    def pause_client(self, name: str) -> None:
+        """Freeze a client, or all of a group. Raises ScenarioError for an unknown name."""
+        for player in self._named(name):
             player.process.reactor.pause()
 
-    def resume(self, client: str) -> None:
-        """Let frozen clients go on."""
-        for player in self._named(client):
+    def resume_client(self, name: str) -> None:
+        """Let it go on."""
+        for player in self._named(name):
             player.process.reactor.resume()
 
-    def kill(self, client: str) -> None:
-        """Kill clients in the middle of what they do."""
-        for player in self._named(client):
+    def kill_client(self, name: str) -> None:
+        """Kill it in the middle of its script or load."""
+        for player in self._named(name):
             player.kill()
 
-    def restart(self, client: str) -> None:
-        """Start killed clients again, from the beginning of their scripts."""
-        for player in self._named(client):
+    def restart_client(self, name: str) -> None:
+        """Start it again, from the beginning of its script."""
+        for player in self._named(name):
             if isinstance(player, ScriptPlayer):
                 player.restart()
 
-    def _named(self, client: str) -> Iterable[LoadPlayer | ScriptPlayer]:
-        found = [player for player in self if fnmatchcase(player.client_id, client) or player.group.name == client]
+    def _named(self, name: str) -> Iterable[LoadPlayer | ScriptPlayer]:
+        found = [player for player in self if name in {player.client_id, player.group.name}]
         if not found:
-            raise ScenarioError(f"no client is named {client!r}; there are {', '.join(self._players)}")
+            raise ScenarioError(f"no client is named {name!r}; there are {', '.join(self.client_names)}")
         return found

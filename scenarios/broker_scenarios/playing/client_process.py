@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred
 
 from broker_client.consumer_options import consumer_options
+from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.producer.producer_core import ProducerCore
+from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_client.transaction_errors import TransactionAborted
 from broker_scenarios.history import EventType
+from broker_scenarios.language.client_defects import defects_of
 from broker_scenarios.sends import NOWHERE, Sends, class_of
 from broker_scenarios.workloads.values import value_bytes
 from protocol_specs.error_codes import ErrorCode
@@ -72,7 +75,8 @@ class ClientProcess:
         self.producer: ProducerCore | None = None
         if group.producer is not None:
             config = ProducerConfig({"client.id": client_id, **group.producer, **(changes or {}), **servers})
-            self.producer = ProducerCore(config, self.reactor, self.random, trace=stage.trace)
+            defects = defects_of(group.defects, PRODUCER_PARTS)
+            self.producer = ProducerCore(config, self.reactor, self.random, trace=stage.trace, defects=defects)
         self.consumer: ConsumerCore | None = None
         self._consumer_client: ClientCore | None = None
         if group.consumer is not None:
@@ -86,6 +90,7 @@ class ClientProcess:
             self.random,
             by_subscription=True,
             allow_auto_topic_creation=options.allow_auto_create_topics,
+            defects=defects_of(self.group.defects, CONSUMER_PARTS),
         )
         self.consumer = options.make_core(self._consumer_client)
 

@@ -36,6 +36,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     if scenario.records:
         cluster.faults.expect(records=scenario.records)
     cast = Cast(stage, seed)
+    cluster.faults.control_clients(cast)
     for rule in scenario.rules:
         cluster.faults.add(rule)
     cast.start()
