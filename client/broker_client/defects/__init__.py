@@ -62,6 +62,16 @@ MODULES: Final = (
     "no_request_timeout",
     "no_receive_limit",
     "no_reconnect_backoff",
+    "refused_commit_succeeds",
+    "unknown_error_is_a_commit",
+    "failed_commit_stays_open",
+    "commits_without_expired_records",
+    "new_epoch_in_transaction",
+    "failed_add_forgets_partitions",
+    "no_transaction_backoff",
+    "partition_stays_pending",
+    "assumes_transaction_version_2",
+    "late_init_cannot_be_repeated",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 

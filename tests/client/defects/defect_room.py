@@ -9,7 +9,9 @@ from broker_client.consumer_options import consumer_options
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.producer.producer_core import ProducerCore
+from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
+from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import RequestReceived
 from broker_sim.faults.grammar import parse_rule
@@ -17,9 +19,12 @@ from protocol_specs.records.record_set import read_any
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Coroutine, Iterable
     from typing import TypeVar
 
+    from twisted.internet.defer import Deferred
+
+    from broker_client.core.consumer.consumer_core import ConsumerRecord
     from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
     from broker_sim.control.events import Event
 
@@ -132,3 +137,27 @@ def outcome(sent: FutureRecordMetadata) -> int | str | None:
         return None
     error = sent.exception()
     return sent.result().offset if error is None else type(error).__name__
+
+
+def read(room: Room, topic: str = "orders", partitions: Iterable[int] = (0,), ms: int = 3_000) -> list[bytes]:
+    """The values that a read_committed consumer gets, in the order of partitions and offsets."""
+    consumer = room.consumer(host="checker", isolation_level="read_committed")
+    consumer.assign([TopicPartition(topic, partition) for partition in partitions])
+    records: list[ConsumerRecord] = []
+
+    async def poll() -> None:
+        deadline_s = room.world.reactor.seconds() + ms / 1000
+        while room.world.reactor.seconds() < deadline_s:
+            records.extend(await consumer.poll(200))
+
+    room.world.run_until(poll(), deadline_ms=10 * ms)
+    return [record.value for record in sorted(records, key=lambda one: (one.partition, one.offset))]
+
+
+def result_of(room: Room, call: Coroutine[Deferred[Any], Any, Any], deadline_ms: float = 200_000) -> str:
+    """Run a call to its end; return "ok" or the name of its error."""
+    try:
+        room.world.run_until(call, deadline_ms=deadline_ms)
+    except ProducerError as error:
+        return type(error).__name__
+    return "ok"

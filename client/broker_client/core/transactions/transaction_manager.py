@@ -478,10 +478,13 @@ class TransactionManager(ProducerIdState):
         if self._new_partitions:
             self.enqueue(self._add_partitions())
         # Made before the protocol may change: a transaction ends as it began.
-        handler = EndTxnHandler(self, committed=committed)
+        handler = self._end_txn(committed=committed)
         self.maybe_update_transaction_v2_enabled(on_initialization=False)
         self.enqueue(handler)
         return handler.result
+
+    def _end_txn(self, *, committed: bool) -> EndTxnHandler:
+        return EndTxnHandler(self, committed=committed)
 
     def _add_partitions(self) -> AddPartitionsToTxnHandler:
         self._pending_partitions.update(self._new_partitions)
