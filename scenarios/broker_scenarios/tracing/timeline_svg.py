@@ -40,7 +40,7 @@ _COLOURS: Final = {
     "writing": 7,
     "in flight": 5,
     "no response": 8,
-    "Empty": 8,
+    "Empty": 0,
     "NotReady": 3,
     "PreparingRebalance": 3,
     "CompletingRebalance": 6,
@@ -65,7 +65,7 @@ _TEXT_ON: Final = {
 }  # fmt: skip
 """What can be read on a colour in light and dark surroundings; on the others that is the page's own ink."""
 _CHARACTER: Final = 7
-_LABEL_MAX: Final = 36
+_LABEL_MAX: Final = 40
 """A longer name of a lane, or note beside it, is cut: what is drawn needs room, too."""
 _LEFT_MIN: Final = 130
 _RIGHT: Final = 110
@@ -166,7 +166,7 @@ class _Chart:
             text = f"{stage.name} {milliseconds(stage.duration_us)}"
             yield f'<rect class="stage s{colour}" x="{x}" y="{y + self.gap}" width="{max(2, stage_end - x)}" '
             yield f'height="{self.row - 2 * self.gap}"><title>{escape(text)}</title></rect>'
-            if len(stages) > 1 and stage_end - x > len(text) * _CHARACTER + 12:
+            if len(stages) > 1 and stage_end - x > len(text) * (_CHARACTER + 1) + 16:
                 kind = f"inside {_TEXT_ON.get(colour, '')}".strip()
                 yield f'<text class="{kind}" x="{x + 8}" y="{baseline}">{escape(text)}</text>'
         only = milliseconds(stages[0].duration_us) if len(stages) == 1 else ""
@@ -201,4 +201,8 @@ def _colour(name: str) -> int:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LABEL_MAX else f"{text[: _LABEL_MAX - 1]}…"
+    """Cut the middle out of a long name: its end has the number of a partition, and what a lane is about."""
+    if len(text) <= _LABEL_MAX:
+        return text
+    head = (_LABEL_MAX - 1) // 2
+    return f"{text[:head]}…{text[head + 1 - _LABEL_MAX :]}"

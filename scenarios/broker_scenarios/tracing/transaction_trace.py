@@ -38,7 +38,10 @@ STATE_LANE: Final = "transaction"
 NONE: Final = "no transactional id is used"
 EMPTY: Final = "Empty"
 OPEN: Final = "Ongoing"
-PREPARED: Final = ("PrepareCommit", "PrepareAbort")
+PREPARE_ABORT: Final = "PrepareAbort"
+PREPARED: Final = ("PrepareCommit", PREPARE_ABORT)
+BEGUN_STATES: Final = (OPEN, PREPARE_ABORT, "PrepareEpochFence")
+"""A transaction in one of them has begun before its next state."""
 IN_TRANSACTION: Final = "in transaction"
 WITHOUT_MARKER: Final = "without marker"
 HELD_BACK: Final = "LSO held back"
@@ -62,7 +65,7 @@ def trace_transaction(journal: Sequence[tuple[int, Event]], transactional_id: st
     start_us, end_us = own[0].time_us, max(own[-1].time_us, journal[-1][1].time_us)
     states = [event for event in own if isinstance(event, TransactionStateChanged)]
     spans = _spans(own, end_us)
-    partitions = dict.fromkeys(span.partition for span in spans)
+    partitions = dict.fromkeys(sorted({span.partition for span in spans}, key=_by_number))
     holds = [
         hold
         for hold in holds_of(event for _, event in journal)
@@ -99,8 +102,14 @@ def trace_transaction(journal: Sequence[tuple[int, Event]], transactional_id: st
     return timeline
 
 
+def _by_number(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number)
+
+
 def _counts(states: Sequence[TransactionStateChanged]) -> str:
-    begun = sum(state.state == OPEN != state.previous for state in states)
+    # A transaction without partitions is aborted without having been open (KIP-890).
+    begun = sum(state.state in (OPEN, PREPARE_ABORT) and state.previous not in BEGUN_STATES for state in states)
     committed = sum(state.state == "CompleteCommit" for state in states)
     aborted = sum(state.state == "CompleteAbort" for state in states)
     return f"{begun} transactions, {committed} committed, {aborted} aborted"

@@ -50,15 +50,18 @@ def test_the_axis_is_cut_at_round_times(whole_us: int, ticks: list[str]) -> None
 
 
 def test_nothing_leaves_the_drawing_and_long_names_are_cut() -> None:
-    stages = [Stage(lane="l" * 300, name=f"stage {step}" * 3, start_us=step * 10, duration_us=10) for step in range(12)]
+    stages = [
+        Stage(lane="l" * 300 + "-0 LSO", name=f"stage {step}" * 3, start_us=step * 10, duration_us=10)
+        for step in range(12)
+    ]
     line = timeline(*stages)
-    line.lane_notes["l" * 300] = "n" * 300
+    line.lane_notes["l" * 300 + "-0 LSO"] = "n" * 300
     root = drawn(line)
     width = int(root.attrib["viewBox"].split()[2]) - 16
     bars = [rect for rect in root.iter(f"{SVG}rect") if rect.get("class", "").startswith("stage")]
     assert len(bars) == 12
     assert all(0 <= int(bar.attrib["x"]) <= int(bar.attrib["x"]) + int(bar.attrib["width"]) <= width for bar in bars)
-    assert "l" * 35 + "…" in texts(line)
+    assert "l" * 19 + "…" + "l" * 14 + "-0 LSO" in texts(line)
     assert max(int(text.attrib["y"]) for text in root.iter(f"{SVG}text")) <= int(root.attrib["viewBox"].split()[3])
 
 

@@ -121,6 +121,20 @@ def test_a_partition_waits_for_its_marker():
     }
 
 
+def test_a_transaction_without_partitions_counts_and_partitions_come_by_number():
+    many = "orders-10, orders-9"
+    timeline = trace(
+        changed(10, "Empty", "Empty", reason=BEGUN, client="a"),
+        changed(20, "Empty", "Ongoing", partitions=many),
+        changed(30, "Ongoing", "PrepareCommit", partitions=many, reason=ENDED),
+        changed(31, "PrepareCommit", "CompleteCommit"),
+        changed(40, "CompleteCommit", "PrepareAbort", reason=ENDED),
+        changed(41, "PrepareAbort", "CompleteAbort"),
+    )
+    assert timeline.title == "transactional id pay: 2 transactions, 1 committed, 1 aborted"
+    assert list(timeline.lanes) == ["transaction", "a", "orders-9", "orders-10"]
+
+
 def test_each_event_is_a_sentence():
     timeline = trace(*EVENTS)
     assert [(moment.at_us // 1000, moment.text) for moment in timeline.moments] == [
