@@ -18,6 +18,7 @@ from zope.interface import implementer
 
 from sim_runtime.interfaces import IReactor
 from sim_runtime.virtual_connection import VirtualConnector, VirtualListeningPort
+from sim_runtime.virtual_reactor import VirtualCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from twisted.internet.protocol import ClientFactory, ServerFactory
 
     from sim_runtime.virtual_network import VirtualNetwork
-    from sim_runtime.virtual_reactor import VirtualCall
     from sim_runtime.virtual_transport import VirtualTransport
 
 __all__ = ["HostReactor"]
@@ -48,6 +48,7 @@ class HostReactor:
         self.running = True
         self.is_stopped = False
         """True while the processes of this host are stopped; its kernel still accepts connections and bytes."""
+        self._call_type = type("HostCall", (VirtualCall,), {"__slots__": (), "process": self})
         self._kept_calls: list[VirtualCall] = []
         self._kept_actions: list[Callable[[], object]] = []
         self._listeners: dict[int, VirtualListeningPort] = {}
@@ -60,9 +61,7 @@ class HostReactor:
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> VirtualCall:
         """As VirtualReactor.callLater."""
-        call = self.core.callLater(delay, callable, *args, **kwargs)
-        call.process = self
-        return call
+        return self.core.schedule(self._call_type, delay, callable, args, kwargs or None)
 
     def getDelayedCalls(self) -> Sequence[VirtualCall]:
         """The pending calls of the whole simulation."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.error import AlreadyCalled, AlreadyCancelled
@@ -66,7 +66,10 @@ class Process(Protocol):
 class VirtualCall:
     """A call that a VirtualReactor will make. `due_us` and `sequence` give its place in the order of all calls."""
 
-    __slots__ = ("_arguments", "_function", "_keywords", "_queued", "_reactor", "due_us", "process", "sequence")
+    __slots__ = ("_arguments", "_function", "_keywords", "_queued", "_reactor", "due_us", "sequence")
+
+    process: ClassVar[Process | None] = None
+    """The process whose calls these are, one class for each: a stopped process makes no calls."""
 
     def __init__(
         self,
@@ -82,8 +85,6 @@ class VirtualCall:
         self.sequence = sequence
         # The sequence of the heap's entry for this call. An entry with another number is stale.
         self._queued = sequence
-        self.process: Process | None = None
-        """The process whose timer it is: a stopped process makes no calls."""
         self._function: Callable[..., object] | None = function
         self._arguments = arguments
         self._keywords = keywords
@@ -189,12 +190,23 @@ class VirtualReactor:
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> VirtualCall:
         """Call in `delay` seconds, rounded to whole microseconds, but never to 0 for a delay above 0."""
+        return self.schedule(VirtualCall, delay, callable, args, kwargs or None)
+
+    def schedule(
+        self,
+        make_call: type[VirtualCall],
+        delay: float,
+        function: Callable[..., object],
+        arguments: tuple[object, ...],
+        keywords: dict[str, object] | None,
+    ) -> VirtualCall:
+        """Do the same with a call of a process."""
         delay_us = int(delay * 1e6 + 0.5)
         if delay_us < 1:
             delay_us = _microseconds(delay)
         due_us = self.now_us + delay_us
         self._sequence = sequence = self._sequence + 1
-        call = VirtualCall(self, due_us, sequence, callable, args, kwargs or None)
+        call = make_call(self, due_us, sequence, function, arguments, keywords)
         heappush(self._heap, (due_us, sequence, call))
         return call
 
