@@ -37,6 +37,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "log/files/test_recovery_machine.py": "Hypothesis: crashes of a log on disk",
     "log/files/test_transactions_machine.py": "Hypothesis: transactions of a log on disk, with crashes",
     "log/test_replica_log_machine.py": "Hypothesis: a log and a list of records",
+    "log/test_truncated_producers.py": "the producer state of a log in memory and on disk, after truncations",
     "metrics/test_cluster_metrics.py": "the metrics of a whole cluster",
     "metrics/test_purgatory_metrics.py": "the purgatories' metrics",
     "network/test_fault_stage.py": "fault rules at each phase of a request on TCP",
