@@ -23,9 +23,9 @@ __all__ = ["ClusterWire", "hosts_of"]
 
 
 class ClusterWire:
-    """Mirrors the network that a deployment has around its brokers."""
+    """Mirrors the network that a deployment has around its brokers. `links` is None where they cannot be reached."""
 
-    def __init__(self, links: NodeLinks, connections: ConnectionFaults, controllers: Sequence[int]) -> None:
+    def __init__(self, links: NodeLinks | None, connections: ConnectionFaults, controllers: Sequence[int]) -> None:
         self.controllers = tuple(controllers)
         """The nodes under which links reach the controllers."""
         self._links = links
@@ -63,6 +63,8 @@ class ClusterWire:
         return partial(self._connections.end_at_listeners, fault)
 
     def _begin_on_links(self, fault: WireFault) -> list[Callable[[], None]]:
+        if self._links is None:
+            return []
         pairs = dict.fromkeys(
             pair
             for source in fault.sources.nodes

@@ -79,6 +79,8 @@ class Action:
         super().__init_subclass__(**kwargs)
         if "name" not in cls.__dict__:
             cls.name = cls.__module__.rpartition(".")[2]
+        if "needs" not in cls.__dict__ and not cls.on_cluster:
+            cls.needs = (Need.WIRE,)
 
     @classmethod
     def parse(cls, value: object, path: tuple[str, ...]) -> Self:

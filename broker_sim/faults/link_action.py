@@ -201,7 +201,7 @@ def _brokers_of(ends: Iterable[End]) -> list[BrokerRef]:
 class LinkAction(Action):
     """Impairs what `sources` send to `targets`, from the firing until the rule closes."""
 
-    needs: ClassVar = (Need.CLUSTER, Need.WIRE)
+    needs: ClassVar = (Need.WIRE,)
     on_cluster: ClassVar = True
     on_controllers: ClassVar = True
     for_clients: ClassVar[bool] = False
@@ -265,7 +265,7 @@ class LinkAction(Action):
 class ListenerAction(Action):
     """Changes how the listeners of brokers accept connections, from the firing until the rule closes."""
 
-    needs: ClassVar = (Need.CLUSTER, Need.WIRE)
+    needs: ClassVar = (Need.WIRE,)
     on_cluster: ClassVar = True
     form: ClassVar[Form] = Fields(alone="at", required=("at",), at=NODES)
     at: tuple[End, ...]

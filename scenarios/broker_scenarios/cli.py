@@ -88,6 +88,7 @@ class _ShowVersion(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     from broker_scenarios.commands import check, configs, decode, encode, protocol, trace
     from broker_sim import serve
+    from broker_sim.wire_proxy import command as proxy
 
     parser: argparse.ArgumentParser = _Parser(
         prog="broker-sim",
@@ -102,6 +103,11 @@ def _parser() -> argparse.ArgumentParser:
     serving = commands.add_parser("serve", help="start a cluster for any Kafka client", description=serve.__doc__)
     serve.add_arguments(serving)
     serving.set_defaults(run=serve.run)
+    proxying = commands.add_parser(
+        "proxy", help="put a proxy with fault rules before a cluster", description=proxy.__doc__
+    )
+    proxy.add_arguments(proxying)
+    proxying.set_defaults(run=proxy.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
     check.add(commands)

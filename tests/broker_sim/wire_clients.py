@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from twisted.python.failure import Failure
 
+    from protocol_specs.message import Message
+
 
 ENDS_MS: Final = 100
 
@@ -34,6 +36,7 @@ class WireClient(ClientFactory):
     def __init__(self, network: WireNetwork, client_id: str) -> None:
         self.client_id = client_id
         self.responses: list[float] = []
+        self.frames: list[bytes] = []
         self.opened_ms: float | None = None
         self.ended_ms: float | None = None
         self.reason: BaseException | None = None
@@ -54,7 +57,9 @@ class WireClient(ClientFactory):
             def dataReceived(self, data: bytes) -> None:
                 client.pieces.append(len(data))
                 client.received += len(data)
-                client.responses += [client._network.now_ms()] * len(self.reader.receive(data))
+                frames = self.reader.receive(data)
+                client.frames += frames
+                client.responses += [client._network.now_ms()] * len(frames)
 
             def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
                 client.end(reason)
@@ -70,9 +75,11 @@ class WireClient(ClientFactory):
         self.ended_ms = self._network.now_ms()
         self.reason = reason.value
 
-    def send(self) -> float:
-        """Send a request; return the time."""
-        frame = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=self.client_id)
+    def send(self, request: Message | None = None, version: int = 0, correlation_id: int = 1) -> float:
+        """Send a request, by default ApiVersions; return the time."""
+        frame = encode_request(
+            request or ApiVersionsRequest(), version, correlation_id=correlation_id, client_id=self.client_id
+        )
         self._peer.transport.write(frame)
         return self._network.now_ms()
 
@@ -101,9 +108,12 @@ class WireNetwork:
         return self.world.reactor.seconds() * 1000
 
     def client(self, client_id: str = "app", broker: int = 1, timeout_s: float = 30) -> WireClient:
-        client = WireClient(self, client_id)
         address = self.cluster.broker(broker)
-        self.world.network.host("clients").connectTCP(address.host, address.port, client, timeout_s)
+        return self.connect(address.host, address.port, client_id, timeout_s)
+
+    def connect(self, host: str, port: int, client_id: str = "app", timeout_s: float = 30) -> WireClient:
+        client = WireClient(self, client_id)
+        self.world.network.host("clients").connectTCP(host, port, client, timeout_s)
         self.run(1)
         return client
 

@@ -1,0 +1,1 @@
+"""A TCP proxy in front of any Kafka cluster that reads its frames: fault rules on requests, responses and bytes."""

@@ -1,0 +1,100 @@
+"""Run a proxy in front of a Kafka cluster, with fault rules on its requests, responses and connections.
+
+BOOTSTRAP=host:port,... is printed on standard output when the proxy listens; clients connect there instead of to the
+cluster. The report of each rule goes to standard error at the end. Exit status 0 after a signal, 2 for an option that
+cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twisted.python.failure import Failure
+
+    from broker_sim.faults.rule import Rule
+    from broker_sim.wire_proxy.wire_proxy import WireProxy
+
+__all__ = ["add_arguments", "run"]
+
+EXIT_SERVED: Final = 0
+EXIT_BAD_INPUT: Final = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `broker-sim proxy`."""
+    parser.add_argument(
+        "--upstream", required=True, type=_address, metavar="HOST:PORT", help="a broker of the cluster (PLAINTEXT)"
+    )
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="a YAML file with a list of fault rules, or by name")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to bind (default 127.0.0.1)")
+    parser.add_argument("--seed", type=int, default=0, help="of the rules' random streams (default 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Proxy until a signal comes. Returns the exit status."""
+    from broker_sim.errors import BrokerSimError
+    from broker_sim.wire_proxy.wire_proxy import WireProxy
+    from sim_runtime.random_streams import RandomStreams
+    from sim_runtime.real_reactor import new_reactor
+
+    try:
+        rules = [] if args.rules is None else _rules(args.rules)
+    except (OSError, BrokerSimError) as error:
+        return _refuse(f"--rules: {error}")
+    reactor = new_reactor()
+    proxy = WireProxy(reactor=reactor, streams=RandomStreams(args.seed), upstream=args.upstream, host=args.host)
+    failed: list[str] = []
+
+    def refuse(failure: Failure) -> None:
+        failed.append(failure.getErrorMessage())
+        reactor.stop()
+
+    reactor.callWhenRunning(lambda: proxy.start().addCallback(_began, proxy, rules).addErrback(refuse))
+    reactor.addSystemEventTrigger("before", "shutdown", proxy.close)
+    reactor.run()
+    if failed:
+        return _refuse(failed[0])
+    for report in proxy.faults.reports():
+        problem = f": {report.problem}" if report.problem else ""
+        sys.stderr.write(f"rule {report.name} ({report.act}) has fired {report.fired} times{problem}\n")
+    return EXIT_SERVED
+
+
+def _began(_: None, proxy: WireProxy, rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        proxy.add(rule)
+    sys.stdout.write(f"BOOTSTRAP={proxy.bootstrap_servers}\n")
+    sys.stdout.flush()
+
+
+def _rules(path: Path) -> list[Rule]:
+    import yaml
+
+    from broker_sim.errors import BrokerSimError
+    from broker_sim.faults.grammar import parse_rules
+
+    try:
+        written = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise BrokerSimError(f"{path}: {error}") from None
+    if isinstance(written, dict):
+        written = [{"name": name, **rule} if isinstance(rule, dict) else rule for name, rule in written.items()]
+    return parse_rules(written)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"expected HOST:PORT, not {text!r}")
+    return host, int(port)
+
+
+def _refuse(problem: str) -> int:
+    sys.stderr.write(f"{problem}\n")
+    return EXIT_BAD_INPUT

@@ -1,0 +1,203 @@
+"""The proxy in front of a cluster: one listener per broker, and the rules of its connections and requests.
+
+It needs nothing of the cluster but its clients' protocol, so that the cluster may be a real Kafka. TLS and the first
+version of SaslHandshake, whose tokens have no frames, pass unseen: clients of the proxy use PLAINTEXT.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
+from twisted.internet.protocol import ClientFactory, Protocol
+
+from broker_sim.cluster_wire import ClusterWire
+from broker_sim.control.journal import Detail, Journal
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.engine import FaultEngine
+from broker_sim.faults.interception import Phase
+from broker_sim.faults.rule import RuleError
+from broker_sim.wire_proxy.addresses import limit_versions, may_name_brokers, replace_addresses
+from broker_sim.wire_proxy.exchange import Exchange
+from broker_sim.wire_proxy.proxied_cluster import ProxiedCluster
+from broker_sim.wire_proxy.proxy_listener import ProxyListener
+from protocol_specs.api_key import ApiKey
+from protocol_specs.errors import ProtocolError
+from protocol_specs.framing import FrameReader, decode_response, encode_request, encode_response
+from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
+from protocol_specs.registry import response_type
+from sim_runtime.deadlines import deadline
+
+if TYPE_CHECKING:
+    from twisted.python.failure import Failure
+
+    from broker_sim.faults.action_context import FaultTarget
+    from broker_sim.faults.interception import Interception
+    from broker_sim.faults.rule import Rule
+    from sim_runtime.interfaces import IReactor
+    from sim_runtime.random_streams import RandomStreams
+
+__all__ = ["WireProxy"]
+
+PHASES: Final = (None, Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE)
+METADATA_VERSION: Final = 4
+"""Served by every release from 0.11 on."""
+FIRST_METADATA_MS: Final = 10_000
+
+
+class WireProxy:
+    """`start` it, then clients connect to `bootstrap_servers`."""
+
+    def __init__(
+        self, *, reactor: IReactor, streams: RandomStreams, upstream: tuple[str, int], host: str = "127.0.0.1"
+    ) -> None:
+        self.reactor = reactor
+        self.journal = Journal(lambda: round(reactor.seconds() * 1e6), detail=Detail.FULL)
+        self.host = host
+        self._upstream = upstream
+        self.cluster = ProxiedCluster(self.journal)
+        self.faults = FaultEngine(cluster=cast("FaultTarget", self.cluster), reactor=reactor, streams=streams)
+        self.cluster.wire = ClusterWire(None, self.faults.connections, ())
+        self._listeners: dict[int, ProxyListener] = {}
+        self._request_ids = count(1)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` of every listener."""
+        return ",".join(f"{each.host}:{each.bound_port}" for each in self._listeners.values())
+
+    def start(self) -> Deferred[None]:
+        """Ask the cluster for its brokers and listen for each; fires when clients can connect.
+
+        Fails with BrokerSimError if the upstream address does not respond.
+        """
+        return Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> None:
+        asked = _FirstMetadata()
+        host, port = self._upstream
+        connector = self.reactor.connectTCP(host, port, asked)
+        try:
+            awaited = f"a Metadata response of {host}:{port}"
+            metadata = await deadline(
+                self.reactor, asked.received, FIRST_METADATA_MS, awaited=awaited, option="FIRST_METADATA_MS"
+            )
+        finally:
+            connector.disconnect()
+        self.cluster.learn(metadata)
+        for node_id in self.cluster.broker_ids:
+            self._listener(node_id)
+        if not self._listeners:
+            raise BrokerSimError(f"{host}:{port} names no brokers")
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule. Raises RuleError, also for one that needs more than the wire."""
+        if rule.phase not in PHASES:
+            known = ", ".join(phase.value for phase in PHASES if phase is not None)
+            raise RuleError(("phase",), f"a proxy sees the phases {known}, not {rule.phase.value}")
+        self.faults.add(rule)
+
+    def close(self) -> Deferred[object]:
+        """Reset all connections and close the listeners; fires when they are closed."""
+        self.faults.close()
+        return cast("Deferred[object]", gatherResults([maybeDeferred(each.stop) for each in self._listeners.values()]))
+
+    # Called by connections.
+
+    def target_of(self, node_id: int) -> tuple[str, int]:
+        """Return the address of a broker behind the proxy."""
+        return self.cluster.addresses[node_id]
+
+    def exchange(self, frame: bytes, *, node_id: int, connection_id: str) -> Exchange:
+        """Return the request in a frame. Raises ProtocolError for an unknown one."""
+        return Exchange(
+            self.cluster,
+            frame,
+            node_id=node_id,
+            connection_id=connection_id,
+            request_id=next(self._request_ids),
+            now_us=self.journal.now_us(),
+        )
+
+    def intercept(self, phase: Phase, exchange: Exchange) -> Interception | None:
+        """Return what the rules want."""
+        if phase not in self.faults.open_phases:
+            return None
+        return self.faults.intercept(phase, exchange.point())
+
+    def with_own_addresses(self, exchange: Exchange, frame: bytes) -> bytes:
+        """Return a response frame with the addresses of the proxy; an invalid one as it is."""
+        api_key, version = exchange.api_key, exchange.api_version
+        if exchange.own_response is not None or not (
+            api_key is ApiKey.API_VERSIONS or may_name_brokers(api_key, version)
+        ):
+            return frame
+        try:
+            correlation_id, response = decode_response(response_type(api_key), version, frame[4:])
+            if api_key is ApiKey.API_VERSIONS:
+                if not limit_versions(response):
+                    return frame
+            elif not self._learn_and_replace(api_key, response):
+                return frame
+            return encode_response(response, version, correlation_id=correlation_id)
+        except ProtocolError:
+            return frame
+
+    def _learn_and_replace(self, api_key: ApiKey, response: Any) -> bool:
+        if api_key is ApiKey.METADATA:
+            self.cluster.learn(response)
+        return replace_addresses(api_key, response, self._address_of)
+
+    def _address_of(self, node_id: int, host: str, port: int) -> tuple[str, int]:
+        self.cluster.addresses[node_id] = (host, port)
+        listener = self._listener(node_id)
+        return listener.host, listener.bound_port
+
+    def _listener(self, node_id: int) -> ProxyListener:
+        found = self._listeners.get(node_id)
+        if found is None:
+            found = self._listeners[node_id] = ProxyListener(self, node_id, self.host)
+            found.listen()
+            self.faults.connections.add_server(found)
+        return found
+
+
+class _FirstMetadata(ClientFactory):
+    """Requests the metadata of all topics once."""
+
+    noisy = False
+
+    def __init__(self) -> None:
+        self.received: Deferred[MetadataResponse] = Deferred()
+
+    def buildProtocol(self, addr: Any) -> Protocol:  # noqa: ARG002, N802
+        """Make the one connection."""
+        return _MetadataExchange(self)
+
+    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002, N802
+        """The address does not accept."""
+        self.received.errback(BrokerSimError(f"cannot connect: {reason.getErrorMessage()}"))
+
+    def clientConnectionLost(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002, N802
+        """The connection was closed: too early if there is no response."""
+        if not self.received.called:
+            self.received.errback(BrokerSimError(f"no Metadata response: {reason.getErrorMessage()}"))
+
+
+class _MetadataExchange(Protocol):
+    transport: Any
+
+    def __init__(self, asked: _FirstMetadata) -> None:
+        self._asked = asked
+        self._reader = FrameReader(limit_bytes=1 << 30, option="the proxy's limit")
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """Send the request."""
+        request = MetadataRequest(topics=None)
+        self.transport.write(encode_request(request, METADATA_VERSION, correlation_id=0, client_id="broker-sim-proxy"))
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Receive the response."""
+        for frame in self._reader.receive(data):
+            self._asked.received.callback(decode_response(MetadataResponse, METADATA_VERSION, frame)[1])

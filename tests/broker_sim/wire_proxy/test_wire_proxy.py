@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_sim.control.events import RequestReceived, ResponseSent
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.rule import RuleError
+from broker_sim.wire_proxy.wire_proxy import WireProxy
+from protocol_specs.messages.describe_cluster import DescribeClusterRequest
+from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
+from protocol_specs.messages.metadata import MetadataRequest
+
+
+@pytest.mark.parametrize("version", [0, 4, 12])
+def test_metadata_names_the_proxy(network: Any, version: int) -> None:
+    topics = [] if version == 0 else None
+    response = network.call(network.connect_to(1), MetadataRequest(topics=topics), version)
+    assert {broker.node_id: (broker.host, broker.port) for broker in response.brokers} == {
+        1: ("proxy", network.ports[0]),
+        2: ("proxy", network.ports[1]),
+    }
+
+
+@pytest.mark.parametrize("version", [0, 3, 4])
+def test_coordinators_are_at_the_proxy(network: Any, version: int) -> None:
+    request = FindCoordinatorRequest(key="g") if version < 4 else FindCoordinatorRequest(coordinator_keys=["g"])
+    client = network.connect_to(2)
+    network.call(client, request, version)  # the offsets topic is created
+    response = network.call(client, request, version)
+    found = response if version < 4 else response.coordinators[0]
+    assert (found.host, found.port) == ("proxy", network.ports[found.node_id - 1])
+
+
+def test_a_described_cluster_is_at_the_proxy(network: Any) -> None:
+    response = network.call(network.connect_to(), DescribeClusterRequest(), 0)
+    assert [(each.host, each.port) for each in response.brokers] == [("proxy", port) for port in network.ports]
+
+
+def test_the_journal_has_requests_and_responses(network: Any) -> None:
+    client = network.connect_to()
+    network.exchange(client)
+    events = network.proxy.journal.events
+    requests = [event for event in events if isinstance(event, RequestReceived)]
+    responses = [event for event in events if isinstance(event, ResponseSent)]
+    assert [(each.api, each.broker_id, each.client_id) for each in requests] == [("ApiVersions", 1, "app")]
+    assert [each.request_id for each in responses] == [each.request_id for each in requests]
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ({"act": {"kill": 1}}, "act: kill needs a simulated cluster"),
+        ({"act": {"error": "NOT_LEADER_OR_FOLLOWER"}, "phase": "after_append"}, "a proxy sees the phases before_parse"),
+        ({"act": {"refuse": 3}}, "there is no broker 3: they are \\[1, 2\\]"),
+    ],
+)
+def test_a_rule_that_needs_more_than_the_wire_is_refused(network: Any, rule: dict[str, Any], problem: str) -> None:
+    with pytest.raises(RuleError, match=problem):
+        network.rule(**rule)
+
+
+def test_an_upstream_that_does_not_accept_is_named(network: Any) -> None:
+    proxy = WireProxy(
+        reactor=network.world.network.host("other"), streams=network.world.streams, upstream=("broker-1", 1)
+    )
+    with pytest.raises(BrokerSimError, match="cannot connect"):
+        network.world.run_until(proxy.start())
+
+
+def test_the_end_resets_connections_and_closes_listeners(network: Any) -> None:
+    client = network.connect_to()
+    network.exchange(client)
+    network.world.run_until(network.proxy.close())
+    network.run(1)
+    assert client.ended_ms is not None
+    assert network.connect_to().ended_ms is not None
