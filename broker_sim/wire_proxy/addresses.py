@@ -1,65 +1,86 @@
-"""The addresses of brokers in responses, which a proxy replaces by its own, so that clients stay on it."""
+"""The addresses of brokers in responses, which a proxy replaces by its own, so that clients stay on it.
+
+A struct with an id, a host and a port is a broker: in Metadata, FindCoordinator and DescribeCluster, and in the leader
+hints of Produce, Fetch and the share APIs (KIP-951).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from protocol_specs.api_key import ApiKey
+from protocol_specs.entities import struct_of
 from protocol_specs.registry import response_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-__all__ = ["WITH_ADDRESSES", "AddressOf", "limit_versions", "may_name_brokers", "replace_addresses"]
+    from protocol_specs.message import Message, Struct
+
+__all__ = ["AddressOf", "limit_versions", "names_brokers", "replace_addresses"]
 
 AddressOf: TypeAlias = "Callable[[int, str, int], tuple[str, int]]"
 """Returns the address at the proxy for a node's id and address."""
 
-WITH_ADDRESSES: Final[Mapping[ApiKey, str]] = {
-    ApiKey.METADATA: "brokers",
-    ApiKey.FIND_COORDINATOR: "coordinators",
-    ApiKey.DESCRIBE_CLUSTER: "brokers",
-    ApiKey.PRODUCE: "node_endpoints",
-    ApiKey.FETCH: "node_endpoints",
-    ApiKey.SHARE_FETCH: "node_endpoints",
-    ApiKey.SHARE_ACKNOWLEDGE: "node_endpoints",
-}
-"""The APIs whose responses name brokers, each with its list of them. `node_endpoints` are leader hints (KIP-951)."""
-_KEYS: Final = frozenset(int(key) for key in WITH_ADDRESSES)
-HINTS_SINCE: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 10, ApiKey.FETCH: 16}
-"""The versions from which these responses can name brokers."""
+_ID_NAMES: Final = ("node_id", "broker_id")
+_ADDRESS: Final = frozenset({"host", "port"})
 
 
-def may_name_brokers(api_key: ApiKey, version: int) -> bool:
-    """Return True if a response must be decoded to find addresses."""
-    return api_key in WITH_ADDRESSES and version >= HINTS_SINCE.get(api_key, 0)
+class _Place(NamedTuple):
+    """A list of brokers in a response, from a version on; an empty name is the response itself."""
+
+    name: str
+    id_name: str
+    lowest: int
 
 
-def replace_addresses(api_key: ApiKey, response: Any, address_of: AddressOf) -> bool:
+def names_brokers(api_key: ApiKey, version: int) -> bool:
+    """Return True if a response can have addresses of brokers."""
+    return any(version >= place.lowest for place in _places(response_type(api_key)))  # type: ignore[arg-type]
+
+
+def replace_addresses(response: Any, address_of: AddressOf) -> bool:
     """Replace the addresses in a response. Returns False if it names no broker."""
     changed = False
-    for node in _nodes(api_key, response):
-        node_id = node.broker_id if api_key is ApiKey.DESCRIBE_CLUSTER else node.node_id
-        if node_id >= 0 and node.host:
-            node.host, node.port = address_of(node_id, node.host, node.port)
-            changed = True
+    for place in _places(type(response)):  # type: ignore[arg-type]
+        for node in [response] if not place.name else getattr(response, place.name):
+            node_id = getattr(node, place.id_name)
+            if node_id >= 0 and node.host:
+                node.host, node.port = address_of(node_id, node.host, node.port)
+                changed = True
     return changed
 
 
 def limit_versions(response: Any) -> bool:
-    """Limit an ApiVersionsResponse to the versions whose addresses can be replaced. Returns False if it has none."""
+    """Limit an ApiVersionsResponse to versions whose addresses can be replaced. Returns False if it has no other."""
     changed = False
     for api in response.api_keys:
-        if api.api_key not in _KEYS:
+        if api.api_key not in iter(ApiKey):
             continue
-        highest = response_type(ApiKey(api.api_key)).VERSIONS.highest
-        if api.max_version > highest:
-            api.max_version = highest
+        known = response_type(ApiKey(api.api_key))
+        if _places(known) and api.max_version > known.VERSIONS.highest:  # type: ignore[arg-type]
+            api.max_version = known.VERSIONS.highest
             changed = True
     return changed
 
 
-def _nodes(api_key: ApiKey, response: Any) -> Iterator[Any]:
-    yield from getattr(response, WITH_ADDRESSES[api_key])
-    if api_key is ApiKey.FIND_COORDINATOR:
-        yield response  # versions 0 to 3 name one coordinator
+@cache
+def _places(response: type[Message]) -> tuple[_Place, ...]:
+    return tuple(_find_places(response))
+
+
+def _find_places(response: type[Message]) -> Iterator[_Place]:
+    id_name = _id_of(response)
+    if id_name is not None:
+        yield _Place("", id_name, 0)
+    for field in response.FIELDS:
+        element = struct_of(field)
+        id_name = None if element is None else _id_of(element)
+        if id_name is not None:
+            yield _Place(field.name, id_name, field.versions.lowest)
+
+
+def _id_of(struct: type[Struct]) -> str | None:
+    names = {field.name for field in struct.FIELDS}
+    return next((name for name in _ID_NAMES if name in names), None) if names >= _ADDRESS else None

@@ -1,4 +1,4 @@
-"""One request on its way through the proxy, and what rules want of its response."""
+"""One request on its way through the proxy, and the decisions of rules about its response."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Exchange:
         self.received_us = now_us
         self.request: Message | None = None
         self.response_lost = False
-        """A rule wants no response on this connection from here on."""
+        """A rule drops the response and all later ones of the connection."""
         self.own_response: bytes | None = None
         """The response of the proxy itself, in place of the broker's."""
         self._cluster = cluster
 
     def point(self) -> FaultPoint:
-        """Return what rules select on."""
+        """Return the criteria that rules select on."""
         return FaultPoint(
             broker_id=self.node_id,
             api_key=self.api_key,

@@ -1,4 +1,4 @@
-"""What a proxy knows of the cluster behind it, from the Metadata responses that pass, as a target of fault rules."""
+"""The cluster behind a proxy as a target of fault rules: its brokers, topics and leaders as of the last Metadata."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ProxiedCluster:
         return sorted(self.addresses)
 
     def is_running(self, node_id: int) -> bool:
-        """Return True: what a proxy does not know, it does not exclude."""
+        """Return True for a broker that a Metadata response has named."""
         return node_id in self.addresses
 
     def leader_of(self, topic: str, partition: int) -> int | None:
@@ -54,7 +54,7 @@ class ProxiedCluster:
         return None if leader == NO_LEADER else leader
 
     def learn(self, metadata: Any) -> None:
-        """Take over a MetadataResponse with the addresses of the cluster itself."""
+        """Store the brokers, topics and leaders of a MetadataResponse of the cluster."""
         for broker in metadata.brokers:
             self.addresses[broker.node_id] = (broker.host, broker.port)
         for topic in metadata.topics:

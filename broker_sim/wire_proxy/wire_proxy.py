@@ -1,7 +1,7 @@
 """The proxy in front of a cluster: one listener per broker, and the rules of its connections and requests.
 
 It needs nothing of the cluster but its clients' protocol, so that the cluster may be a real Kafka. TLS and the first
-version of SaslHandshake, whose tokens have no frames, pass unseen: clients of the proxy use PLAINTEXT.
+version of SaslHandshake, whose tokens have no frames, are not understood: clients of the proxy use PLAINTEXT.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import RuleError
-from broker_sim.wire_proxy.addresses import limit_versions, may_name_brokers, replace_addresses
+from broker_sim.wire_proxy.addresses import limit_versions, names_brokers, replace_addresses
 from broker_sim.wire_proxy.exchange import Exchange
 from broker_sim.wire_proxy.proxied_cluster import ProxiedCluster
 from broker_sim.wire_proxy.proxy_listener import ProxyListener
@@ -68,20 +68,20 @@ class WireProxy:
         return ",".join(f"{each.host}:{each.bound_port}" for each in self._listeners.values())
 
     def start(self) -> Deferred[None]:
-        """Ask the cluster for its brokers and listen for each; fires when clients can connect.
+        """Request the brokers of the cluster and listen for each; fires when clients can connect.
 
         Fails with BrokerSimError if the upstream address does not respond.
         """
         return Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> None:
-        asked = _FirstMetadata()
+        requested = _FirstMetadata()
         host, port = self._upstream
-        connector = self.reactor.connectTCP(host, port, asked)
+        connector = self.reactor.connectTCP(host, port, requested)
         try:
             awaited = f"a Metadata response of {host}:{port}"
             metadata = await deadline(
-                self.reactor, asked.received, FIRST_METADATA_MS, awaited=awaited, option="FIRST_METADATA_MS"
+                self.reactor, requested.received, FIRST_METADATA_MS, awaited=awaited, option="FIRST_METADATA_MS"
             )
         finally:
             connector.disconnect()
@@ -121,7 +121,7 @@ class WireProxy:
         )
 
     def intercept(self, phase: Phase, exchange: Exchange) -> Interception | None:
-        """Return what the rules want."""
+        """Return the decision of the rules, None to go on."""
         if phase not in self.faults.open_phases:
             return None
         return self.faults.intercept(phase, exchange.point())
@@ -129,9 +129,7 @@ class WireProxy:
     def with_own_addresses(self, exchange: Exchange, frame: bytes) -> bytes:
         """Return a response frame with the addresses of the proxy; an invalid one as it is."""
         api_key, version = exchange.api_key, exchange.api_version
-        if exchange.own_response is not None or not (
-            api_key is ApiKey.API_VERSIONS or may_name_brokers(api_key, version)
-        ):
+        if exchange.own_response is not None or not (api_key is ApiKey.API_VERSIONS or names_brokers(api_key, version)):
             return frame
         try:
             correlation_id, response = decode_response(response_type(api_key), version, frame[4:])
@@ -147,7 +145,7 @@ class WireProxy:
     def _learn_and_replace(self, api_key: ApiKey, response: Any) -> bool:
         if api_key is ApiKey.METADATA:
             self.cluster.learn(response)
-        return replace_addresses(api_key, response, self._address_of)
+        return replace_addresses(response, self._address_of)
 
     def _address_of(self, node_id: int, host: str, port: int) -> tuple[str, int]:
         self.cluster.addresses[node_id] = (host, port)
@@ -188,8 +186,8 @@ class _FirstMetadata(ClientFactory):
 class _MetadataExchange(Protocol):
     transport: Any
 
-    def __init__(self, asked: _FirstMetadata) -> None:
-        self._asked = asked
+    def __init__(self, requested: _FirstMetadata) -> None:
+        self._requested = requested
         self._reader = FrameReader(limit_bytes=1 << 30, option="the proxy's limit")
 
     def connectionMade(self) -> None:  # noqa: N802
@@ -200,4 +198,4 @@ class _MetadataExchange(Protocol):
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Receive the response."""
         for frame in self._reader.receive(data):
-            self._asked.received.callback(decode_response(MetadataResponse, METADATA_VERSION, frame)[1])
+            self._requested.received.callback(decode_response(MetadataResponse, METADATA_VERSION, frame)[1])

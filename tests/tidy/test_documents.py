@@ -23,6 +23,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 # Commands in documents -> the test that runs them.
 RUN_BY = {
+    "broker-sim proxy --upstream 127.0.0.1:9092 --rules rules.yaml": "tests/broker_sim/wire_proxy/test_command.py",
     "make demo": "tests/interop/test_demo.py",
     "pytest test_orders.py": "tests/tidy/test_documents.py",
     "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (
