@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.connections import ConnectionFault, ListenerFault
 from sim_runtime.virtual_host import HostReactor
-from sim_runtime.wire_shaping import Cut, Timed, Vanished
+from sim_runtime.wire_shaping import Cut, Held, Timed, Vanished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -73,6 +73,7 @@ class ClusterWire:
             if source != target
         )
         cuts = any(isinstance(each, Cut | Vanished) for each in fault.impairments)
+        holds = any(isinstance(each, Held) for each in fault.impairments)
         timed = [each for each in fault.impairments if isinstance(each, Timed)]
         ends: list[Callable[[], None]] = []
         for source, target in pairs:
@@ -80,6 +81,9 @@ class ClusterWire:
             if cuts:
                 link.cut(fault)
                 ends.append(partial(link.restore, fault))
+            if holds:
+                link.hold(fault)
+                ends.append(partial(link.release, fault))
             if timed:
                 link.shape(fault, [each.pace(fault.random) for each in timed])
                 ends.append(partial(link.unshape, fault))

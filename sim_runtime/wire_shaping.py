@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bandwidth",
     "Cut",
+    "Held",
     "Impairment",
     "Latency",
     "Limit",
@@ -175,6 +176,15 @@ class Cut:
     def stage(self, line: Line, random: random.Random) -> Stage:  # noqa: ARG002
         """Lose bytes for a time."""
         return CutStage(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Everything waits until the end, then arrives at once."""
+
+    def stage(self, line: Line, random: random.Random) -> Stage:  # noqa: ARG002
+        """Keep bytes."""
+        return StalledStage(line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class _Cause(Enum):
 class Link:
     """`delay_ms` holds for messages that are sent from now on; `network_link` delays, holds and cuts as well.
 
-    Several causes can cut a link at the same time, and several can shape it; each ends by itself.
+    Several causes can hold, cut or shape a link at the same time; each ends by itself.
     `changed(link, what)` is called with `held`, `released`, `cut`, `restored`, `delayed` or `shaped`.
     """
 
@@ -107,13 +107,13 @@ class Link:
 
     # Impairments.
 
-    def hold(self) -> None:
-        """Keep every message, those in flight too, until `release`."""
-        self._hold(_Cause.VERB)
+    def hold(self, cause: object = _Cause.VERB) -> None:
+        """Keep every message, those in flight too, until `release` for the same cause."""
+        self._hold(cause)
 
-    def release(self) -> None:
-        """Deliver the held messages in order, and all later ones."""
-        self._release(_Cause.VERB)
+    def release(self, cause: object = _Cause.VERB) -> None:
+        """Deliver the held messages in order, and all later ones, unless another cause goes on."""
+        self._release(cause)
 
     def cut(self, cause: object = _Cause.VERB) -> None:
         """Lose every message, those in flight too, until `restore` for the same cause."""

@@ -226,6 +226,19 @@ def test_each_cause_of_a_cut_ends_by_itself(links: Links) -> None:
     assert not link.cut_off
 
 
+def test_each_cause_of_a_hold_ends_by_itself(links: Links) -> None:
+    link = links.links.link(1, 2)
+    link.hold("one rule")
+    link.hold()
+    links.exchange(1)
+    link.release()
+    links.reactor.run_for(ms=1)
+    assert links.results == []
+    link.release("one rule")
+    links.reactor.run_for(ms=1)
+    assert links.results == [10]
+
+
 def test_shapes_add_up_and_end_by_themselves(links: Links) -> None:
     link = links.links.link(1, 2)
     link.shape("slow", [LatencyPace(5_000, 5_000, Random(1))])
