@@ -10,6 +10,9 @@ from broker_scenarios.expectations import judge
 from broker_scenarios.history_verdict import add_history
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
+from broker_scenarios.measures import MEASURES
+from broker_scenarios.measures.liveness import not_live
+from broker_scenarios.measures.measure import RunFacts
 from broker_scenarios.promises import ClientPromises, Promises
 from broker_scenarios.run_record import RunRecord
 from broker_scenarios.text_forms import plural
@@ -47,8 +50,8 @@ class Evidence:
     """What the clients did beside sends, and the outcomes of all."""
     groups: Mapping[int, ClientGroup] = field(default_factory=dict)
     """The client group of each process."""
-    healed_us: int = -1
-    """When the last fault ended."""
+    client_ids: Mapping[int, str] = field(default_factory=dict)
+    """The client.id of each process."""
 
 
 def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "") -> RunRecord:
@@ -77,7 +80,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
             verdict,
             measurements,
             scenario.expectation,
-            (*evidence.problems, *never, *_call_misses(evidence)),
+            (*evidence.problems, *never, *_call_misses(evidence), *_measure_misses(evidence)),
         ),
         expectation=scenario.expectation,
         description=f"{scenario.title}\n\n{scenario.claim}".strip(),
@@ -120,6 +123,28 @@ def _call_misses(evidence: Evidence) -> Iterator[str]:
         for name, count in expected.items():
             if not count.holds(counted[name]):
                 yield f"{counted[name]} {what} ended with {name}, expected {count} (there were {dict(counted)})"
+
+
+def _measure_misses(evidence: Evidence) -> Iterator[str]:
+    """Return the measures that are not what the file expects, and the partitions that did not serve again in time."""
+    expectation = evidence.scenario.expectation
+    if not expectation.measures and expectation.live_within_ms is None:
+        return
+    if not isinstance(evidence.history, list):
+        yield "measures need the history of the run in memory"
+        return
+    facts = RunFacts(
+        journal=evidence.truth.journal,
+        history=evidence.history,
+        truth=evidence.truth,
+        clients=evidence.client_ids,
+    )
+    for expected in expectation.measures:
+        value = MEASURES[expected.measure].of(facts, expected.select)
+        if not expected.wanted.holds(round(value)):
+            yield f"{expected.name}: {expected.measure} is {value:,.6g}, expected {expected.wanted}"
+    if expectation.live_within_ms is not None:
+        yield from not_live(facts, expectation.live_within_ms)
 
 
 def _promises(evidence: Evidence) -> ClientPromises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.findings import FINDING_HELP, FindingKind
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.measurements import Measurements
 
-__all__ = ["COUNT_HELP", "EXPECTABLE", "CountRange", "Expectation", "Judgement", "judge"]
+__all__ = ["COUNT_HELP", "EXPECTABLE", "CountRange", "Expectation", "ExpectedMeasure", "Judgement", "judge"]
 
 COUNT_HELP: Final = {
     "sent": "records that the producers were given",
@@ -53,6 +53,16 @@ class CountRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedMeasure:
+    """What a figure of the run must be: `measure` is the name of one of the measures, `select` what it measures."""
+
+    name: str
+    measure: str
+    select: Mapping[str, Any]
+    wanted: CountRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """The verdict, counts and errors that a scenario's file names; the others are not judged."""
 
@@ -66,6 +76,7 @@ class Expectation:
     """The same of transactions."""
     calls: Mapping[str, CountRange] = field(default_factory=dict)
     """The number of other calls of clients that end with an error, by its name."""
+    measures: tuple[ExpectedMeasure, ...] = ()
     live_within_ms: float | None = None
     """Within what time after the last fault each partition acknowledges a record."""
 

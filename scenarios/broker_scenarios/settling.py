@@ -26,7 +26,7 @@ async def wait_for_due_rules(cluster: Cluster, *, within_s: float) -> None:
 
 def heal(cluster: Cluster) -> None:
     """End all faults: close the rules, repair the log directories and restart the brokers that are down."""
-    cluster.faults.close()
+    cluster.faults.end()
     for broker in cluster.brokers.values():
         broken = list(broker.storage.directories.offline)
         for name in broken or broker.storage.directories.names:

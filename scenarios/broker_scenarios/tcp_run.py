@@ -77,6 +77,7 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
             deadline_s=scenario.deadline_s,
             close_timeout_s=scenario.deadline_s,
         )
+        threaded.call(cluster.faults.start_load)
         with _Watch(threaded, progress):
             history = send(spec)
         threaded.call(lambda: wait_for_due_rules(cluster, within_s=scenario.deadline_s / 2))

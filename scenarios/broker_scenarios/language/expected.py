@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_scenarios.expectations import EXPECTABLE, CountRange, Expectation
+from broker_scenarios.expectations import EXPECTABLE, CountRange, Expectation, ExpectedMeasure
 from broker_scenarios.language.kinds import parse_count
 from broker_scenarios.verdict import Validity
 
@@ -24,8 +24,14 @@ def expectation_of(value: Mapping[str, Any]) -> Expectation:
         validity=None if verdict == "any" else Validity(verdict),
         counts={name: _range(value[name]) for name in EXPECTABLE if name in value},
         live_within_ms=value.get("live_within_ms"),
+        measures=tuple(_measure(name, given) for name, given in value.get("measures", {}).items()),
         **ranges,
     )
+
+
+def _measure(name: str, given: Mapping[str, Any]) -> ExpectedMeasure:
+    select = {key: value for key, value in given.items() if key not in {"measure", "is"}}
+    return ExpectedMeasure(name=name, measure=given["measure"], select=select, wanted=_range(given["is"]))
 
 
 def _range(written: int | str) -> CountRange:

@@ -23,7 +23,10 @@ from broker_scenarios.language.kinds import (
     shown,
 )
 from broker_scenarios.language.step_forms import SCRIPT
+from broker_scenarios.measures import MEASURES
+from broker_scenarios.measures.measure import SELECT_KEYS
 from broker_scenarios.verdict import Validity
+from broker_sim.errors import nearest
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
@@ -92,6 +95,42 @@ _CLUSTER: Final = Keys(
     },
     required=("brokers",),
 )
+
+
+class MeasureKind:
+    """One expectation of a measure."""
+
+    def check(self, value: object, path: KeyPath, complain: Complain) -> None:
+        """Check the measure, and the keys that it selects by."""
+        if not isinstance(value, dict):
+            complain(path, f"expected a mapping with measure and is, not {shown(value)}")
+            return
+        name = str(value.get("measure"))
+        if name not in MEASURES:
+            hint = nearest(name, MEASURES)
+            complain((*path, "measure"), f"expected one of {', '.join(MEASURES)}, not {shown(name)}{hint}")
+            return
+        keys = {key: _SELECT[key] for key in MEASURES[name].keys}
+        Keys(keys={**_MEASURE, **keys}, required=("measure", "is")).check(value, path, complain)
+
+    def schema(self) -> dict[str, Any]:
+        """An object with the measure, what it selects, and what it must be."""
+        return Keys(keys={**_MEASURE, **_SELECT}).schema()
+
+
+_MEASURE: Final = {
+    "measure": Key(Text(one_of=tuple(MEASURES)), "what is measured", "requests"),
+    "is": Key(Count(), "what the measure must be, rounded to a whole number", "<= 20"),
+}
+_SELECT: Final = {
+    "api": Key(Text(), SELECT_KEYS["api"], "Produce"),
+    "client": Key(Text(), SELECT_KEYS["client"], "app"),
+    "broker": Key(Whole(at_least=1, at_most=1_000_000), SELECT_KEYS["broker"], 1),
+    "topic": Key(Text(), SELECT_KEYS["topic"], "orders"),
+    "partition": Key(Whole(at_least=0, at_most=9_999), SELECT_KEYS["partition"], 0),
+    "from_ms": Key(Number(at_least=0, at_most=86_400_000), SELECT_KEYS["from_ms"], 500),
+}
+
 _TIME: Final = Number(at_least=0, at_most=86_400_000)
 _OUTCOME: Final = CountsByName(names=("ok", "fail", "info", "open", *_ERROR_NAMES))
 _EXPECT: Final = Keys(
@@ -115,6 +154,11 @@ _EXPECT: Final = Keys(
             CountsByName(names=_ERROR_NAMES),
             "how many other calls of clients (poll, commit of offsets, ...) end with an error, by its name",
             {"REBALANCE_IN_PROGRESS": 0},
+        ),
+        "measures": Key(
+            Named(value=MeasureKind(), what="measures"),
+            "figures of the run by names of your own: what is measured, of which part, and what it must be",
+            {"metadata storm": {"measure": "requests_in_a_second", "api": "Metadata", "is": "<= 20"}},
         ),
         "live_within_ms": Key(
             Number(at_least=0, at_most=86_400_000),

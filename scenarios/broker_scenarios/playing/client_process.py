@@ -62,6 +62,7 @@ class ClientProcess:
         self.group: Final = group
         self.number: Final = stage.history.new_process()
         stage.groups[self.number] = group
+        stage.client_ids[self.number] = client_id
         self.reactor: Final = ProcessReactor(stage.reactor_of(host))
         self.random: Final[Random] = stage.streams.stream(f"client {host}")
         self.sends: Final = Sends(

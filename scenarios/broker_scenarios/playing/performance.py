@@ -39,6 +39,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     cluster.faults.control_clients(cast)
     for rule in scenario.rules:
         cluster.faults.add(rule)
+    cluster.faults.start_load()
     cast.start()
     while (playing := cast.still_playing()) and reactor.seconds() < deadline_s:
         await sleep(reactor, _STEP_MS)
@@ -51,7 +52,6 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         )
     await wait_for_due_rules(cluster, within_s=max(0.0, deadline_s - reactor.seconds()))
     reports = cluster.faults.reports()
-    healed_us = stage.history.now_us()
     heal(cluster)
     for player in cast:
         if not player.process.reactor.is_crashed:
@@ -71,7 +71,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         groups=stage.groups,
         truth=truth,
         rules=reports,
-        healed_us=healed_us,
+        client_ids=stage.client_ids,
         facts={
             "seed": str(seed),
             "release": scenario.release,

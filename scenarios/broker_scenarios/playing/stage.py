@@ -41,6 +41,8 @@ class Stage:
     """The reasons why the run did not go as its scripts state."""
     groups: dict[int, ClientGroup] = field(default_factory=dict)
     """The client group of each process."""
+    client_ids: dict[int, str] = field(default_factory=dict)
+    """The client.id of each process."""
     ended: set[str] = field(default_factory=set)
     """The client groups whose scripts and loads are over."""
     _acts: Iterator[int] = field(default_factory=lambda: count(1))

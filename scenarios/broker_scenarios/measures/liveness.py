@@ -1,0 +1,32 @@
+"""Liveness: each partition to which clients send acknowledges a record soon after the last fault."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.control.events import BrokerStarted, RuleFired, RuleReleased
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_scenarios.measures.measure import RunFacts
+
+__all__ = ["not_live"]
+
+
+def not_live(facts: RunFacts, within_ms: float) -> Iterator[str]:
+    """Return the partitions that had a send after the last fault and acknowledged none in time."""
+    faults = [event.time_us for event in facts.journal if type(event) in {RuleFired, RuleReleased, BrokerStarted}]
+    last_us = max((time_us for time_us in faults if time_us <= facts.history_end_us), default=facts.begin_us)
+    waiting: dict[tuple[str, int], None] = {}
+    served: set[tuple[str, int]] = set()
+    for send in facts.sends:
+        place = (send.topic, send.partition)
+        if send.completed_us < 0 or send.completed_us >= last_us:
+            waiting[place] = None
+        if send.is_ok and last_us <= send.completed_us <= last_us + within_ms * 1000:
+            served.add(place)
+    for topic, partition in waiting:
+        if (topic, partition) not in served:
+            where = topic if partition < 0 else f"{topic}-{partition}"
+            yield f"{where} acknowledged nothing within {within_ms:g} ms after the last fault (live_within_ms)"
