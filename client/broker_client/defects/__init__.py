@@ -72,6 +72,14 @@ MODULES: Final = (
     "partition_stays_pending",
     "assumes_transaction_version_2",
     "late_init_cannot_be_repeated",
+    "reads_from_batch_start",
+    "aborted_transactions_in_order",
+    "epoch_error_resets_position",
+    "validation_restores_old_position",
+    "close_ignores_its_timeout",
+    "reads_on_before_revocation",
+    "never_rejoins",
+    "commits_the_latest_poll",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 

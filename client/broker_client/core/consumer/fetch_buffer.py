@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from broker_client.core.consumer.fetched_batches import FetchedPartition
 from broker_client.core.consumer.subscription_state import FetchPosition
@@ -52,6 +52,8 @@ class _Buffered:
 
 class FetchBuffer:
     """Call everything on the reactor's thread."""
+
+    _partition: ClassVar[type[FetchedPartition]] = FetchedPartition
 
     def __init__(
         self,
@@ -217,7 +219,7 @@ class FetchBuffer:
             self._handle_error(key, position, code)
             return
         self._take_ends(self._subscriptions.states[key], data)
-        parsed = FetchedPartition(
+        parsed = self._partition(
             key,
             joined_records(data.records),
             position.offset,

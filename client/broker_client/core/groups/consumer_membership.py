@@ -166,13 +166,18 @@ class ConsumerMembership:
         if not self.state.sends_heartbeats or self._core.is_closed:
             return
         now_ms = self._now_ms
-        wait_ms = self._poll_deadline_ms - now_ms
+        waits_ms: list[int] = []
         if self._finder.node is None:
-            wait_ms = min(wait_ms, self._options.retry_backoff_ms if self._finder.is_looking_up else 0)
-        elif not self._in_flight:
-            is_due = self.state.sends_at_once and self._attempts == 0
-            wait_ms = min(wait_ms, 0 if is_due else self._send_at_ms - now_ms)
-        self._call = self._core.reactor.callLater(max(wait_ms, 0) / 1000, self._beat)
+            # The poll interval ends with a heartbeat, which needs a coordinator.
+            waits_ms.append(self._options.retry_backoff_ms if self._finder.is_looking_up else 0)
+        else:
+            if self.state.takes_assignments:
+                waits_ms.append(self._poll_deadline_ms - now_ms)
+            if not self._in_flight:
+                is_due = self.state.sends_at_once and self._attempts == 0
+                waits_ms.append(0 if is_due else self._send_at_ms - now_ms)
+        if waits_ms:
+            self._call = self._core.reactor.callLater(max(min(waits_ms), 0) / 1000, self._beat)
 
     def _beat(self) -> None:
         self._call = None

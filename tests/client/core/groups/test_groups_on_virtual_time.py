@@ -350,3 +350,16 @@ def test_ways_to_choose_partitions_exclude_each_other(room: Room) -> None:
         room.run(member.core.subscribe(["t"]))
     with pytest.raises(IllegalState, match="partitions were assigned by hand"):
         member.core.enforce_rebalance()
+
+
+def test_a_member_without_coordinator_waits_when_its_poll_interval_ends(room: Room) -> None:
+    member = room.member(**{"group.protocol": "consumer", "max.poll.interval.ms": 3_000})
+    member.start()
+    room.settle(lambda: room.is_shared_by(member))
+    member.is_polling = False
+    room.world.network.isolate(member.host.name)
+    room.world.run_for(ms=30_000)
+    room.world.network.rejoin(member.host.name)
+    member.start_polling()
+    room.settle(lambda: room.is_shared_by(member))
+    assert member.errors == []
