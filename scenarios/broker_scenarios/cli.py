@@ -86,7 +86,7 @@ class _ShowVersion(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from broker_scenarios.commands import check, configs, decode, encode, protocol, trace
+    from broker_scenarios.commands import catalog, check, configs, decode, encode, protocol, trace
     from broker_sim import serve
     from broker_sim.wire_proxy import command as proxy
 
@@ -110,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     proxying.set_defaults(run=proxy.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
+    catalog.add(commands)
     check.add(commands)
     trace.add(commands)
     protocol.add(commands)

@@ -54,7 +54,7 @@ class CountRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedMeasure:
-    """What a figure of the run must be: `measure` is the name of one of the measures, `select` what it measures."""
+    """One expected figure of a run: `measure` names a measure, `select` the part of the run that it measures."""
 
     name: str
     measure: str

@@ -1,4 +1,4 @@
-"""What a measure is, and the facts of a run that it reads."""
+"""The form of a measure, and the facts of a run that it reads."""
 
 from __future__ import annotations
 

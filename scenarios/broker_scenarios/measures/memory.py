@@ -53,7 +53,7 @@ MEASURES: Final = (
     ),
     Measure(
         name="held_request_bytes",
-        meaning="the most bytes of requests that the brokers had received and not answered at one time",
+        meaning="the most bytes of requests that the brokers had received and not served at one time",
         keys=("api", "client", "broker", "from_ms"),
         of=_held_bytes,
     ),

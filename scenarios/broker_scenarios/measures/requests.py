@@ -33,9 +33,10 @@ def _shortest_gap_ms(facts: RunFacts, select: Mapping[str, Any]) -> float:
 
 
 def _largest_response(facts: RunFacts, select: Mapping[str, Any]) -> float:
-    asked = {event.request_id for event in facts.requests(select)}
+    fitting = {event.request_id for event in facts.requests(select)}
     return max(
-        (event.size for event in facts.journal if type(event) is ResponseSent and event.request_id in asked), default=0
+        (event.size for event in facts.journal if type(event) is ResponseSent and event.request_id in fitting),
+        default=0,
     )
 
 

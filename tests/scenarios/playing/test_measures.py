@@ -50,7 +50,7 @@ def facts_of(folder: Path) -> RunFacts:
         ("connections", {"client": "app"}, 1, 2),
         ("connections_in_a_second", {}, 1, 3),
         ("longest_ack_ms", {"partition": 0}, 300, 400),
-        ("longest_ack_ms", {"partition": 1}, 0.5, 200),
+        ("longest_ack_ms", {"partition": 1}, 0.1, 20),
         ("longest_send_ms", {"client": "app"}, 300, 400),
         ("longest_pause_ms", {}, 300, 400),
         ("recovery_ms", {}, 0, 0),

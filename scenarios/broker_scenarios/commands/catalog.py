@@ -1,0 +1,95 @@
+"""`broker-sim catalog`: list, search and run the catalogue of anomalies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from broker_scenarios.commands.argument_types import seed
+
+if TYPE_CHECKING:
+    import argparse
+
+    from broker_scenarios.catalog import PairResult
+    from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.run_record import RunRecord
+
+__all__ = ["add"]
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "catalog",
+        help="list, search and run the catalogue of anomalies",
+        description="List, search and run the catalogue of anomalies: pairs of runs, with an anomaly and without it.",
+    )
+    actions: argparse._SubParsersAction[argparse.ArgumentParser] = parser.add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    listing = actions.add_parser("list", help="list the anomalies, or those whose texts have every word")
+    listing.add_argument("words", nargs="*", metavar="WORD", help="a word of the symptom, such as lost or fenced")
+    listing.set_defaults(run=_list)
+    running = actions.add_parser("run", help="run pairs, all of them or the named ones")
+    running.add_argument("names", nargs="*", metavar="NAME", help="the name of an anomaly")
+    running.add_argument("--local", action="store_true", help="on TCP instead of virtual time")
+    running.add_argument("--seed", type=seed, help="the seed (default: the seed of each file)")
+    running.add_argument("--html", type=Path, metavar="FILE", help="write an index with the verdicts to this file")
+    running.set_defaults(run=_run)
+    for each in (listing, running):
+        each.add_argument("--folder", type=Path, help="the folder with the pairs (default: scenarios/catalog)")
+
+
+def _list(options: argparse.Namespace) -> int:
+    from broker_scenarios.catalog import FOLDER, find, load_catalog
+
+    found = find(load_catalog(options.folder or FOLDER), options.words)
+    width = max((len(pair.name) for pair in found), default=0)
+    for pair in found:
+        print(f"{pair.name:{width}}  {pair.title}")
+    return 0 if found else 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    from broker_scenarios.catalog import FOLDER, catalog_page, load_catalog, run_pair
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.html_page import write_page
+    from broker_sim.errors import nearest
+
+    pairs = load_catalog(options.folder or FOLDER)
+    names = [pair.name for pair in pairs]
+    for name in options.names:
+        if name not in names:
+            raise ScenarioError(f"no anomaly is named {name!r}{nearest(name, names)}")
+    chosen = [pair for pair in pairs if not options.names or pair.name in options.names]
+    results: list[PairResult] = []
+    for pair in chosen:
+        result = run_pair(pair, lambda side: _run_side(side, options))
+        results.append(result)
+        print(f"{'shown' if result.is_shown else 'MISSED'}  {pair.name}", flush=True)
+        for miss in result.misses():
+            print(f"        {miss}")
+    shown = sum(result.is_shown for result in results)
+    where = "on TCP" if options.local else "on virtual time"
+    print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {where}")
+    if options.html is not None:
+        print(f"index: {write_page(options.html, catalog_page(results, where))}")
+    return 0 if shown == len(results) else 1
+
+
+def _run_side(side: Scenario, options: argparse.Namespace) -> RunRecord:
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.evidence import judged
+    from broker_scenarios.table import load_progress
+    from broker_scenarios.tcp_run import run_locally
+    from broker_scenarios.virtual_run import run_virtually
+    from broker_sim.errors import BrokerSimError
+
+    number = side.seed if options.seed is None else options.seed
+    try:
+        if not options.local:
+            return judged(run_virtually(side, number), engine=None)
+        with load_progress(side.name, side.records) as progress:
+            return judged(run_locally(side, number, progress), engine=None)
+    except BrokerSimError as error:
+        raise ScenarioError(f"{side.name}: {error}") from None
