@@ -353,12 +353,12 @@ def test_ways_to_choose_partitions_exclude_each_other(room: Room) -> None:
 
 
 def test_a_member_without_coordinator_waits_when_its_poll_interval_ends(room: Room) -> None:
-    member = room.member(**{"group.protocol": "consumer", "max.poll.interval.ms": 3_000})
+    member = room.member(**{"group.protocol": "consumer", "max.poll.interval.ms": 30_000})
     member.start()
     room.settle(lambda: room.is_shared_by(member))
     member.is_polling = False
     room.world.network.isolate(member.host.name)
-    room.world.run_for(ms=30_000)
+    room.world.run_for(ms=90_000)
     room.world.network.rejoin(member.host.name)
     member.start_polling()
     room.settle(lambda: room.is_shared_by(member))
