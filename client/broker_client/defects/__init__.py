@@ -80,6 +80,8 @@ MODULES: Final = (
     "reads_on_before_revocation",
     "never_rejoins",
     "commits_the_latest_poll",
+    "init_timeout_is_fatal",
+    "fenced_init_is_retried",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 

@@ -27,7 +27,7 @@ DEFECT: Final = Defect(
     name="bump-rewrites-all-partitions",
     lesson=__doc__,
     source="librdkafka#4953",
-    affected="librdkafka up to 2.8",
+    affected="librdkafka (reported for 2.x)",
     anomalies=("cross-partition-epoch-bump-dup",),
     parts={"producer_id_state": ProducerWideBump},
 )

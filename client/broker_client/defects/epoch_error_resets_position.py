@@ -34,7 +34,7 @@ DEFECT: Final = Defect(
     name="epoch-error-resets-position",
     lesson=__doc__,
     source="librdkafka#4293",
-    affected="librdkafka 2.1.0 and 2.1.1",
+    affected="librdkafka before 2.2.0, for errors during the validation of a position",
     anomalies=("reset-skips",),
     parts={"fetch_buffer": ResettingBuffer},
 )

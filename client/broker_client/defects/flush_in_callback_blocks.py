@@ -55,7 +55,7 @@ DEFECT: Final = Defect(
     name="flush-in-callback-blocks",
     lesson=__doc__,
     source="KAFKA-10790; apache/kafka#9707",
-    affected="Java before 3.x for flush; clients without a check",
+    affected="Java before 4.1",
     anomalies=("callback-deadlock",),
     parts={"accumulator": BlockingFlush, "sender": BlockedSender},
 )

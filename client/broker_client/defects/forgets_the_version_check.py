@@ -51,7 +51,7 @@ DEFECT: Final = Defect(
     name="forgets-the-version-check",
     lesson=__doc__,
     source="KAFKA-13388; librdkafka#4948",
-    affected="Java before 3.0.1, 3.1.1 and 3.2.0",
+    affected="Java before 3.0.1, 3.1.1 and 3.2.0; librdkafka before 2.11",
     anomalies=("api-versions-trap",),
     parts={"network_client": ForgetfulClient},
 )

@@ -45,7 +45,7 @@ DEFECT: Final = Defect(
     name="keeps-connection-after-timeout",
     lesson=__doc__,
     source="KAFKA-4669; kafka-python#1748; streamnative/kop#199",
-    affected="kafka-python before 1.4.6",
+    affected="clients that match responses by their order alone",
     anomalies=("correlation-mismatch",),
     parts={"network_client": KeepingClient},
 )

@@ -29,7 +29,7 @@ DEFECT: Final = Defect(
     name="late-init-cannot-be-repeated",
     lesson=__doc__,
     source="KAFKA-13412; KAFKA-14417; KAFKA-10520",
-    affected="Java before 3.1.0",
+    affected="Java before 3.1.1 and 3.2.0",
     anomalies=("init-transactions-traps",),
     parts={"transaction_manager": StrictManager},
 )

@@ -29,7 +29,7 @@ DEFECT: Final = Defect(
     name="no-mute",
     anomalies=("leader-move-reorder-inflight1",),
     source="KAFKA-3197; aiokafka#228; kafka-python#595",
-    affected="Java before 0.10, aiokafka before 0.5.0, kafka-python before 1.1",
+    affected="Java before 0.10, aiokafka before 0.5.0; kafka-python",
     lesson=__doc__,
     parts={"sender": NoMuteSender},
 )

@@ -25,7 +25,7 @@ DEFECT: Final = Defect(
     name="no-receive-limit",
     lesson=__doc__,
     source="kafka-python#3075",
-    affected="kafka-python, by reading its source",
+    affected="kafka-python before 3.0.1",
     anomalies=("oversize-frame",),
     parts={"network_client": BoundlessClient},
 )

@@ -29,7 +29,7 @@ DEFECT: Final = Defect(
     name="no-reconnect-backoff",
     lesson=__doc__,
     source="KIP-144; KAFKA-1642; kafka-python#2616",
-    affected="Java before 0.8.2 at start-up, kafka-python before 2.1.4",
+    affected="Java before 0.8.2; kafka-python before 2.2.5",
     anomalies=("reconnect-storm",),
     parts={"network_client": HastyClient},
 )

@@ -37,7 +37,7 @@ DEFECT: Final = Defect(
     name="no-request-timeout",
     lesson=__doc__,
     source="KAFKA-4966",
-    affected="Java before 0.10.2 for a partial response",
+    affected="clients without a time-out while they read",
     anomalies=("partial-frame",),
     parts={"network_client": PatientClient},
 )

@@ -33,7 +33,7 @@ DEFECT: Final = Defect(
     name="reads-from-batch-start",
     lesson=__doc__,
     source="kafka-python#1239; kafka-python#1367",
-    affected="kafka-python before 1.3.5, and before 1.4.1 for compressed messages",
+    affected="kafka-python before 1.4.0, for compressed messages",
     anomalies=("mid-batch-redelivery",),
     parts={"fetch_buffer": UnfilteredBuffer},
 )

@@ -45,7 +45,7 @@ DEFECT: Final = Defect(
     name="validation-restores-old-position",
     lesson=__doc__,
     source="librdkafka#4249; librdkafka#4425",
-    affected="librdkafka 2.1.0 to 2.3.0",
+    affected="librdkafka before 2.4.0",
     anomalies=("validation-race-duplicates",),
     parts={"offset_lookups": RestoringLookups},
 )

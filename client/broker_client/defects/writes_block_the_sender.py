@@ -32,7 +32,7 @@ DEFECT: Final = Defect(
     name="writes-block-the-sender",
     lesson=__doc__,
     source="kafka-python#1912; kafka-python#1281",
-    affected="kafka-python before 2.0",
+    affected="kafka-python before 1.4.7",
     anomalies=("slow-socket-starved-sender",),
     parts={"sender": BlockingSender},
 )

@@ -178,3 +178,19 @@ def test_init_transactions_is_called_again(defects: tuple[str, ...], second: str
     room.run(1_000)
     assert result_of(room, producer.transactional.init_transactions()) == "TransactionTimeout"
     assert result_of(room, producer.transactional.init_transactions()) == second
+
+
+@pytest.mark.parametrize(
+    ("defects", "code", "result"),
+    [
+        ((), "REQUEST_TIMED_OUT", "ok"),
+        (("init-timeout-is-fatal",), "REQUEST_TIMED_OUT", "ProducerError"),
+        ((), "PRODUCER_FENCED", "ProducerFenced"),
+        (("fenced-init-is-retried",), "PRODUCER_FENCED", "ok"),
+    ],
+)
+def test_an_error_of_init_producer_id(defects: tuple[str, ...], code: str, result: str) -> None:
+    room = Room()
+    room.rule("refuse", select={"api": "InitProducerId"}, times=3, act={"error": code})
+    producer = room.producer(*defects, transactional_id="t")
+    assert result_of(room, producer.transactional.init_transactions()) == result

@@ -138,7 +138,7 @@ class TransactionManager(ProducerIdState):
         def begin() -> TransactionalRequestResult:
             self._fail_if_in_error()
             self._advance_or_refuse(_E.ID_REQUESTED, "init_transactions")
-            handler = InitProducerIdHandler(self, NO_PRODUCER_ID_AND_EPOCH)
+            handler = self._init_producer_id()
             self.enqueue(handler)
             return handler.result
 
@@ -482,6 +482,9 @@ class TransactionManager(ProducerIdState):
         self.maybe_update_transaction_v2_enabled(on_initialization=False)
         self.enqueue(handler)
         return handler.result
+
+    def _init_producer_id(self) -> InitProducerIdHandler:
+        return InitProducerIdHandler(self, NO_PRODUCER_ID_AND_EPOCH)
 
     def _end_txn(self, *, committed: bool) -> EndTxnHandler:
         return EndTxnHandler(self, committed=committed)
