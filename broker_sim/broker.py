@@ -133,25 +133,8 @@ class Broker:
         )
         self._previous_epoch = NO_EPOCH
         self._unpublished: MetadataImage | None = None
-        alter_partition = AlterPartitionManager(
-            reactor=self.reactor,
-            links=self.links,
-            broker_id=self.id,
-            broker_epoch=self._epoch,
-            version=controller_version(self.release, ApiKey.ALTER_PARTITION),
-        )
         part_types = self.config.part_types
-        self.replica_manager = part_types.of(ReplicaManager)(
-            broker_id=self.id,
-            config=self.config,
-            reactor=self.reactor,
-            clock=self.clock,
-            metadata_cache=self.metadata_cache,
-            storage=self.storage,
-            links=self.links,
-            journal=self.journal,
-            alter_partition=alter_partition,
-        )
+        self.replica_manager = self._make_replica_manager()
         self.dynamic_config.subscribe(self.replica_manager.replication_quotas.reconfigure)
         self.coordinators = part_types.of(Coordinators)(self)
         self._share_partitions: SharePartitionManager | None = None
@@ -192,6 +175,26 @@ class Broker:
             quota_stage=DelayingQuotaStage(self.quotas, self.reactor) if delays else None,
         )
         self.link_transport = LinkTransport(self, self.rpc, journal=self.journal, peer_reset=self.peer_reset)
+
+    def _make_replica_manager(self) -> ReplicaManager:
+        alter_partition = AlterPartitionManager(
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            broker_epoch=self._epoch,
+            version=controller_version(self.release, ApiKey.ALTER_PARTITION),
+        )
+        return self.config.part_types.of(ReplicaManager)(
+            broker_id=self.id,
+            config=self.config,
+            reactor=self.reactor,
+            clock=self.clock,
+            metadata_cache=self.metadata_cache,
+            storage=self.storage,
+            links=self.links,
+            journal=self.journal,
+            alter_partition=alter_partition,
+        )
 
     # State.
 
