@@ -82,6 +82,7 @@ MODULES: Final = (
     "commits_the_latest_poll",
     "init_timeout_is_fatal",
     "fenced_init_is_retried",
+    "idempotence_not_applied",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 

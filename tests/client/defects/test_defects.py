@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from inspect import signature
 from pathlib import Path
 
@@ -28,6 +30,13 @@ def test_a_client_without_defects_has_the_plain_parts() -> None:
     assert parts_with(CONSUMER_PARTS, ()) is CONSUMER_PARTS
 
 
+def test_a_client_without_defects_imports_none_of_them() -> None:
+    code = (
+        "import sys, broker_client.producer; print([name for name in sys.modules if 'broker_client.defects' in name])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
 def test_an_unknown_defect_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError, match="unknown client defect 'no-mutes'; did you mean 'no-mute'"):
         Room().producer("no-mutes")
@@ -36,6 +45,11 @@ def test_an_unknown_defect_is_refused_with_the_nearest_name() -> None:
 def test_a_defect_of_producers_is_refused_by_a_consumer() -> None:
     with pytest.raises(ConfigError, match="defect 'no-mute' replaces sender, of which this client has none"):
         Room().consumer("no-mute")
+
+
+def test_two_defects_of_one_part_become_one_class_with_both() -> None:
+    parts = parts_with(PRODUCER_PARTS, ("no-mute", "close-forgets-buffer"))
+    assert [base.__name__ for base in parts.sender.__bases__] == ["ForgettingSender", "NoMuteSender"]
 
 
 @pytest.mark.parametrize("public", [Producer, Consumer, Admin])

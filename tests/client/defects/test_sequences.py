@@ -163,3 +163,15 @@ def test_a_request_is_built_with_the_epoch_before_a_bump(defects: tuple[str, ...
     sent = send(producer, 2)[0]
     room.run(1_000)
     assert (outcome(first), outcome(sent)) == (1, second)
+
+
+@pytest.mark.parametrize(("defects", "copies"), [((), 1), (("idempotence-not-applied",), 2)])
+def test_a_batch_without_producer_id_is_stored_twice(defects: tuple[str, ...], copies: int) -> None:
+    room = Room()
+    producer = room.producer(*defects, request_timeout_ms=1_000)
+    room.warm(producer)
+    room.rule("lost", select={"api": "Produce"}, phase="before_response", times=1, act="disconnect")
+    send(producer, 1)
+    room.run(5_000)
+    assert producer.config.idempotent
+    assert room.values() == [value(1)] * copies
