@@ -56,6 +56,11 @@ class PairResult:
         """True if the anomaly is there on one side, and gone on the other."""
         return len(self.runs) == 2 and all(run.judgement.met for run in self.runs)
 
+    @property
+    def state(self) -> str:
+        """The result in a word."""
+        return "refused" if self.refused else "shown" if self.is_shown else "MISSED"
+
     def misses(self) -> list[str]:
         """Return the differences from what the file expects, by side."""
         if self.refused:

@@ -12,10 +12,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from broker_scenarios.commands.argument_types import positive, seed
+from broker_scenarios.commands.argument_types import address, positive, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from broker_scenarios.runs import Where
 
 __all__ = ["main"]
 
@@ -140,6 +142,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--virtual", action="store_true", help="on virtual time, in one process (the default)")
     where.add_argument("--local", action="store_true", help="on TCP, with producers in threads of this process")
+    where.add_argument(
+        "--attach",
+        type=address,
+        metavar="HOST:PORT",
+        help="on a running cluster, behind a proxy for the rules",
+    )
     where.add_argument("--spark", action="store_true", help="on TCP, with producers in Spark tasks (needs Java 17)")
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
@@ -174,12 +182,13 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.language.scenario import load_scenario
-    from broker_scenarios.runs import RunOptions, Where, run_scenarios
+    from broker_scenarios.runs import RunOptions, run_scenarios
 
     return run_scenarios(
         [load_scenario(path) for path in options.scenarios],
         RunOptions(
-            where=Where.SPARK if options.spark else Where.LOCAL if options.local else Where.VIRTUAL,
+            where=_where(options),
+            attach=options.attach,
             seed=options.seed,
             records=options.records,
             report=options.report,
@@ -189,6 +198,16 @@ def _run(options: argparse.Namespace) -> int:
             trace_folder=options.trace,
         ),
     )
+
+
+def _where(options: argparse.Namespace) -> Where:
+    from broker_scenarios.runs import Where
+
+    if options.spark:
+        return Where.SPARK
+    if options.local:
+        return Where.LOCAL
+    return Where.VIRTUAL if options.attach is None else Where.ATTACHED
 
 
 def _sweep(options: argparse.Namespace) -> int:

@@ -12,6 +12,6 @@ __all__ = ["reproduce_command"]
 
 
 def reproduce_command(path: Path, *, where: str, seed: int, records: int | None) -> str:
-    """Return the command line; `where` is `--virtual`, `--local` or `--spark`, `records` the number given with it."""
-    command = ["broker-sim", "run", str(path), where, "--seed", str(seed)]
+    """Return the command line; `where` is its option of the target, `records` the number given with it."""
+    command = ["broker-sim", "run", str(path), *where.split(), "--seed", str(seed)]
     return shlex.join(command if records is None else [*command, "--records", str(records)])

@@ -35,6 +35,7 @@ class Where(Enum):
     VIRTUAL = "--virtual"
     SPARK = "--spark"
     LOCAL = "--local"
+    ATTACHED = "--attach"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,8 @@ class RunOptions:
     junit: Path | None = None
     history_folder: Path | None = None
     trace_folder: Path | None = None
+    attach: tuple[str, int] | None = None
+    """The address of the running cluster of ATTACHED."""
 
 
 def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
@@ -59,6 +62,8 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
     Raises:
         ScenarioError: an option or a scenario cannot be used.
     """
+    if options.trace_folder is not None and options.where is Where.ATTACHED:
+        raise ScenarioError("--trace records brokers of this process: a running cluster keeps no journal")
     if options.trace_folder is not None and options.where is Where.SPARK:
         raise ScenarioError("--trace records the producers of this process, not those in Spark tasks: use --local")
     if options.history_folder is not None:
@@ -82,7 +87,8 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
 
 def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
     seed = scenario.seed if options.seed is None else options.seed
-    reproduce = reproduce_command(scenario.path, where=options.where.value, seed=seed, records=options.records)
+    where = options.where.value if options.attach is None else f"--attach {options.attach[0]}:{options.attach[1]}"
+    reproduce = reproduce_command(scenario.path, where=where, seed=seed, records=options.records)
     if options.records is not None:
         scenario = scenario.with_records(options.records)
     if options.where is Where.SPARK:
@@ -97,6 +103,10 @@ def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
             from broker_scenarios.virtual_run import run_virtually
 
             evidence = run_virtually(scenario, seed, progress, trace)
+        elif options.attach is not None:
+            from broker_scenarios.tcp_run import run_attached
+
+            evidence = run_attached(scenario, seed, progress, options.attach)
         else:
             from broker_scenarios.tcp_run import run_locally
 

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Final
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
+    from twisted.internet.interfaces import IReactorTime
+
     from broker_sim.cluster import Cluster
+    from broker_sim.faults.engine import FaultEngine
 
 __all__ = ["heal", "settle", "wait_for_due_rules"]
 
 _POLL_MS: Final = 50
 
 
-async def wait_for_due_rules(cluster: Cluster, *, within_s: float) -> None:
+async def wait_for_due_rules(faults: FaultEngine, reactor: IReactorTime, *, within_s: float) -> None:
     """Wait until every rule has opened whose `when` is reached and whose delay runs, at most `within_s` seconds."""
-    deadline = cluster.reactor.seconds() + within_s
-    while cluster.faults.due() and cluster.reactor.seconds() < deadline:
-        await sleep(cluster.reactor, _POLL_MS)
+    deadline = reactor.seconds() + within_s
+    while faults.due() and reactor.seconds() < deadline:
+        await sleep(reactor, _POLL_MS)
 
 
 def heal(cluster: Cluster) -> None:

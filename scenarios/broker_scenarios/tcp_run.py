@@ -15,8 +15,12 @@ from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.stage import Stage
 from broker_scenarios.settling import heal, settle, wait_for_due_rules
+from broker_scenarios.targets.attached import start_attached
+from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_scenarios.truth import read_truth
 from broker_sim.threaded_cluster import ThreadedCluster
+from sim_runtime.random_streams import RandomStreams
+from sim_runtime.reactor_thread import ReactorThread
 from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History
 
-__all__ = ["SendLoad", "run_locally", "run_over_tcp"]
+__all__ = ["SendLoad", "run_attached", "run_locally", "run_over_tcp"]
 
 SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
 """Sends the whole load and returns the history of the producers."""
@@ -43,7 +47,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
             threaded.call(trace.follow, cluster.journal)
         stage = Stage(
             scenario=scenario,
-            cluster=cluster,
+            target=SimulatedTarget(cluster),
             reactor=cluster.reactor,
             reactor_of=lambda _: cluster.reactor,
             streams=cluster.streams,
@@ -53,6 +57,34 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
         evidence: Evidence = threaded.call(lambda: perform(stage, seed, time="real", progress=progress))
         if trace is not None:
             threaded.call(trace.stop)
+    return evidence
+
+
+def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream: tuple[str, int]) -> Evidence:
+    """Run a scenario on a running cluster, through a proxy that applies its rules.
+
+    Raises:
+        ScenarioError: the scenario needs what only a simulated cluster has.
+    """
+    with ReactorThread("broker-sim-proxy") as thread:
+        reactor, streams = thread.reactor, RandomStreams(seed)
+
+        async def run() -> Evidence:
+            target = await start_attached(scenario, reactor, streams, upstream)
+            stage = Stage(
+                scenario=scenario,
+                target=target,
+                reactor=reactor,
+                reactor_of=lambda _: reactor,
+                streams=streams,
+                history=RunHistory(f"{scenario.name}-{seed}", target.journal.now_us),
+            )
+            try:
+                return await perform(stage, seed, time="real", progress=progress)
+            finally:
+                await target.stop()
+
+        evidence: Evidence = thread.call(run, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s)
     return evidence
 
 
@@ -80,7 +112,7 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         threaded.call(cluster.faults.start_load)
         with _Watch(threaded, progress):
             history = send(spec)
-        threaded.call(lambda: wait_for_due_rules(cluster, within_s=scenario.deadline_s / 2))
+        threaded.call(lambda: wait_for_due_rules(cluster.faults, cluster.reactor, within_s=scenario.deadline_s / 2))
         reports = threaded.rule_reports()
         threaded.call(heal, cluster)
         unsettled = threaded.call(lambda: settle(cluster, within_s=scenario.deadline_s / 2))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.stage import Stage
+from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_sim.cluster import Cluster
 from broker_sim.control.events import Detail
 from sim_runtime.virtual_disk import VirtualDisk
@@ -74,7 +75,7 @@ class VirtualRun:
         self.cluster.start()
         self._stage = Stage(
             scenario=scenario,
-            cluster=self.cluster,
+            target=SimulatedTarget(self.cluster),
             reactor=self.world.reactor,
             reactor_of=self.world.network.host,
             streams=self.world.streams,

@@ -30,3 +30,11 @@ def seed(text: str) -> int:
     if not 0 <= value < SEEDS:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 2^63 - 1")
     return value
+
+
+def address(text: str) -> tuple[str, int]:
+    """An address of a broker."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT")
+    return host, int(port)

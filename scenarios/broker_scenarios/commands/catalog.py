@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker_scenarios.commands.argument_types import seed
+from broker_scenarios.commands.argument_types import address, seed
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +32,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing.set_defaults(run=_list)
     running = actions.add_parser("run", help="run pairs, all of them or the named ones")
     running.add_argument("names", nargs="*", metavar="NAME", help="the name of an anomaly")
-    running.add_argument("--local", action="store_true", help="on TCP instead of virtual time")
+    where = running.add_mutually_exclusive_group()
+    where.add_argument("--local", action="store_true", help="on TCP instead of virtual time")
+    where.add_argument("--attach", type=address, metavar="HOST:PORT", help="on a running cluster, behind a proxy")
     running.add_argument("--seed", type=seed, help="the seed (default: the seed of each file)")
     running.add_argument("--html", type=Path, metavar="FILE", help="write an index with the verdicts to this file")
     running.set_defaults(run=_run)
@@ -66,30 +68,34 @@ def _run(options: argparse.Namespace) -> int:
     for pair in chosen:
         result = run_pair(pair, lambda side: _run_side(side, options))
         results.append(result)
-        print(f"{'shown' if result.is_shown else 'MISSED'}  {pair.name}", flush=True)
+        print(f"{result.state}  {pair.name}", flush=True)
         for miss in result.misses():
             print(f"        {miss}")
     shown = sum(result.is_shown for result in results)
-    where = "on TCP" if options.local else "on virtual time"
-    print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {where}")
+    refused = sum(bool(result.refused) for result in results)
+    where = "on TCP" if options.local else "on virtual time" if options.attach is None else "on a running cluster"
+    beside = f"; {refused} need what this target does not have" if refused else ""
+    print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {where}{beside}")
     if options.html is not None:
         print(f"index: {write_page(options.html, catalog_page(results, where))}")
-    return 0 if shown == len(results) else 1
+    return 0 if shown + refused == len(results) else 1
 
 
 def _run_side(side: Scenario, options: argparse.Namespace) -> RunRecord:
     from broker_scenarios.errors import ScenarioError
     from broker_scenarios.evidence import judged
     from broker_scenarios.table import load_progress
-    from broker_scenarios.tcp_run import run_locally
+    from broker_scenarios.tcp_run import run_attached, run_locally
     from broker_scenarios.virtual_run import run_virtually
     from broker_sim.errors import BrokerSimError
 
     number = side.seed if options.seed is None else options.seed
     try:
-        if not options.local:
+        if not options.local and options.attach is None:
             return judged(run_virtually(side, number), engine=None)
         with load_progress(side.name, side.records) as progress:
+            if options.attach is not None:
+                return judged(run_attached(side, number, progress, options.attach), engine=None)
             return judged(run_locally(side, number, progress), engine=None)
     except BrokerSimError as error:
         raise ScenarioError(f"{side.name}: {error}") from None

@@ -72,7 +72,7 @@ class ClientProcess:
         """The operation of the open transaction."""
         self._in_transaction: list[Callable[[ProducerError | None], None]] = []
         self._open: dict[int, Callable[[ProducerError], None]] = {}
-        servers = {"bootstrap.servers": stage.cluster.bootstrap_servers}
+        servers = {"bootstrap.servers": stage.target.bootstrap_servers}
         self.producer: ProducerCore | None = None
         if group.producer is not None:
             config = ProducerConfig({"client.id": client_id, **group.producer, **(changes or {}), **servers})
@@ -112,6 +112,8 @@ class ClientProcess:
 
         def end(metadata: DeliveredRecord, error: ProducerError | None) -> None:
             record.outcome = EventType.OK if error is None else class_of(error)
+            if error is None:
+                self._stage.target.acknowledged(record.topic, metadata.partition, metadata.offset)
             self._stage.history.outcomes[record.outcome.value] += 1
             if error is not None:
                 self._stage.history.outcomes[_error_name(error)] += 1

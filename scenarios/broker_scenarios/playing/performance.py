@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.playing.cast import Cast
 from broker_scenarios.playing.final_polls import poll_finally
-from broker_scenarios.settling import heal, settle, wait_for_due_rules
+from broker_scenarios.settling import wait_for_due_rules
 from broker_scenarios.text_forms import clock, plural
-from broker_scenarios.truth import read_truth
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
@@ -29,17 +28,17 @@ _CLOSE_MS: Final = 1_000
 
 async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress | None = None) -> Evidence:
     """Run the scenario on a started cluster; returns its evidence. `time` names the kind of time."""
-    scenario, cluster, reactor = stage.scenario, stage.cluster, stage.reactor
+    scenario, target, reactor = stage.scenario, stage.target, stage.reactor
     began_s = reactor.seconds()
     began_us = stage.history.now_us()
     deadline_s = began_s + scenario.deadline_s
     if scenario.records:
-        cluster.faults.expect(records=scenario.records)
+        target.faults.expect(records=scenario.records)
     cast = Cast(stage, seed)
-    cluster.faults.control_clients(cast)
+    target.faults.control_clients(cast)
     for rule in scenario.rules:
-        cluster.faults.add(rule)
-    cluster.faults.start_load()
+        target.add_rule(rule)
+    target.faults.start_load()
     cast.start()
     while (playing := cast.still_playing()) and reactor.seconds() < deadline_s:
         await sleep(reactor, _STEP_MS)
@@ -50,19 +49,19 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
             f"{', '.join(playing[:5])} had not ended after {scenario.deadline_s:g} s, with "
             f"{plural(cast.unfinished, 'record')} without an outcome (deadline_s)"
         )
-    await wait_for_due_rules(cluster, within_s=max(0.0, deadline_s - reactor.seconds()))
-    reports = cluster.faults.reports()
-    heal(cluster)
+    await wait_for_due_rules(target.faults, reactor, within_s=max(0.0, deadline_s - reactor.seconds()))
+    reports = target.faults.reports()
+    target.heal()
     for player in cast:
         if not player.process.reactor.is_crashed:
             await player.process.finish(_CLOSE_MS)
-    problem = await settle(cluster, within_s=scenario.deadline_s)
+    problem = await target.settle(within_s=scenario.deadline_s)
     for group in scenario.clients:
         if group.final_polls and problem is None:
             problem = await poll_finally(stage, group, within_s=scenario.deadline_s)
     if problem is not None:
         stage.problems.append(problem)
-    truth = read_truth(cluster)
+    truth = await target.truth()
     return Evidence(
         scenario=scenario,
         seed=seed,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.playing.run_history import RunHistory
-    from broker_sim.cluster import Cluster
+    from broker_scenarios.targets.target import RunTarget
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
@@ -30,7 +30,7 @@ class Stage:
     """The cluster of a run, its time and chance, and the history that its clients write."""
 
     scenario: Scenario
-    cluster: Cluster
+    target: RunTarget
     reactor: IReactor
     reactor_of: Callable[[str], IReactor]
     """The reactor of the host with a name; a host is the home of one process."""
@@ -54,7 +54,7 @@ class Stage:
 
     def partitions_of(self, topic: str) -> int:
         """How many partitions a topic has now."""
-        return self.cluster.partition_counts[topic]
+        return self.target.partition_counts[topic]
 
     def has_ended(self, group: str) -> bool:
         """Return True if the scripts and loads of a client group are over."""
@@ -63,4 +63,4 @@ class Stage:
     def act(self, client_id: str, act: object) -> None:
         """Do to the cluster what a rule's act does, now."""
         rule = parse_rule({"name": f"{client_id} acts ({next(self._acts)})", "act": act})
-        self.cluster.faults.add(rule)
+        self.target.add_rule(rule)

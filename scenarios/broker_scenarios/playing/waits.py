@@ -33,7 +33,7 @@ async def wait_for(stage: Stage, reactor: IReactor, wait: Wait) -> str | None:
 
 
 def _conditions(stage: Stage, wait: Wait) -> list[tuple[str, Callable[[], bool]]]:
-    progress = stage.cluster.faults.progress
+    progress = stage.target.faults.progress
     conditions: list[tuple[str, Callable[[], bool]]] = []
     rule, acked, client = wait.rule, wait.acked, wait.client
     if rule is not None:
@@ -58,7 +58,7 @@ class _Events:
 
     def came(self) -> bool:
         """Return True if such an event has come."""
-        events = self._stage.cluster.journal.events
+        events = self._stage.target.journal.events
         new = [events[place] for place in range(self._seen, len(events))]
         self._seen = len(events)
         return any(map(self._fits, new))

@@ -1,0 +1,65 @@
+"""A simulated cluster, on virtual time or on TCP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_scenarios import settling
+from broker_scenarios.truth import read_truth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_scenarios.truth import Truth
+    from broker_sim.cluster import Cluster
+    from broker_sim.control.journal import Journal
+    from broker_sim.faults.engine import FaultEngine
+    from broker_sim.faults.rule import Rule
+
+__all__ = ["SimulatedTarget"]
+
+
+class SimulatedTarget:
+    """A cluster of this process."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The listeners of the brokers."""
+        return self.cluster.bootstrap_servers
+
+    @property
+    def faults(self) -> FaultEngine:
+        """The cluster's engine."""
+        return self.cluster.faults
+
+    @property
+    def journal(self) -> Journal:
+        """The cluster's journal."""
+        return self.cluster.journal
+
+    @property
+    def partition_counts(self) -> Mapping[str, int]:
+        """The number of partitions of each topic."""
+        return self.cluster.partition_counts
+
+    def add_rule(self, rule: Rule) -> None:
+        """Add a rule."""
+        self.cluster.faults.add(rule)
+
+    def acknowledged(self, topic: str, partition: int, offset: int) -> None:
+        """The brokers have noted the acknowledgement themselves."""
+
+    def heal(self) -> None:
+        """Close the rules, repair the disks and restart the dead."""
+        settling.heal(self.cluster)
+
+    async def settle(self, *, within_s: float) -> str | None:
+        """Wait until all replicas are equal."""
+        return await settling.settle(self.cluster, within_s=within_s)
+
+    async def truth(self) -> Truth:
+        """Read the leaders' logs."""
+        return read_truth(self.cluster)
