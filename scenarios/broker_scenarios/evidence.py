@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from broker_scenarios.findings import Finding
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.operations import Value
     from broker_scenarios.playing.run_history import RunHistory
     from broker_scenarios.truth import Truth
     from broker_scenarios.verdict import CheckEngine, History
@@ -99,7 +100,9 @@ def _compaction(evidence: Evidence) -> Callable[[Finding], bool] | None:
     }
     if not compacted or not isinstance(evidence.history, list):
         return None
-    keys = {event.value_id: (event.topic, event.key) for event in evidence.history if event.key is not None}
+    keys: dict[Value, tuple[str, bytes]] = {
+        event.value_id: (event.topic, event.key) for event in evidence.history if event.key is not None
+    }
     last = {key: record.offset for record in evidence.truth.stored if (key := keys.get(record.value_id)) is not None}
 
     def was_compacted(finding: Finding) -> bool:

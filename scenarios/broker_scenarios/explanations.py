@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.journal_view import Election, JournalView, LostTail, PartitionEvents, Truncation
+    from broker_scenarios.operations import Value
 
 __all__ = ["Explainer"]
 
@@ -41,14 +42,14 @@ class Explainer:
         self._was_compacted = was_compacted
         self._acks_of = acks_of
         self._start_us = start_us
-        self._cuts: dict[tuple[str, int, int], _Cut] = {}
+        self._cuts: dict[tuple[str, int, Value], _Cut] = {}
         for each in truncated:
             cut = each.offset, each.broker, each.leader_epoch, each.time_us
             self._cuts.setdefault((each.topic, each.partition, each.value_id), cut)
 
     def explain(self, finding: Finding) -> None:
         """Set cause and detail of a loss, or of the offset conflict behind it; other findings need no explanation."""
-        if finding.kind is FindingKind.LOST_WRITE:
+        if finding.kind in (FindingKind.LOST_WRITE, FindingKind.SET_LOSS):
             finding.cause, why = self._loss(finding)
             finding.detail = f"{finding.detail}: {why}"
         elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and self._follows_loss_of_power(finding):

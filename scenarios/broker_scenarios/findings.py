@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from broker_scenarios.operations import Process, Value
 
 __all__ = [
     "FINDING_HELP",
@@ -44,63 +47,67 @@ class FindingKind(StrEnum):
     RECOVERED = "recovered"
     UNSEEN = "unseen"
     SET_LOSS = "set-loss"
-    ABORTED_READ = "G1a"
+    G1A = "G1a"
     PRECOMMITTED_READ = "precommitted-read"
     GHOST_READ = "ghost-read"
-    CONSUME_COUNTS = "consume-counts"
+    TORN_TXN = "torn-txn"
     POLL_SKIP = "poll-skip"
+    INT_POLL_SKIP = "int-poll-skip"
+    INT_SEND_SKIP = "int-send-skip"
     NONMONOTONIC_POLL = "nonmonotonic-poll"
-    POLL_SKIP_WITHIN = "int-poll-skip"
-    NONMONOTONIC_POLL_WITHIN = "int-nonmonotonic-poll"
-    SEND_SKIP_WITHIN = "int-send-skip"
-    NONMONOTONIC_SEND_WITHIN = "int-nonmonotonic-send"
-    WRITE_CYCLE = "G0"
-    CYCLE = "G1c"
-    CYCLE_OF_PROCESS = "G1c-process"
-    CYCLE_IN_REAL_TIME = "G1c-realtime"
-    TORN = "torn-txn"
-    HUNG = "hung-txn"
-    LIVENESS = "liveness"
-    REALTIME_LAG = "realtime-lag"
+    INT_NONMONOTONIC_POLL = "int-nonmonotonic-poll"
+    INT_NONMONOTONIC_SEND = "int-nonmonotonic-send"
+    CONSUME_COUNTS = "consume-counts"
     KEY_ORDER = "key-order"
     AUTO_COMMIT = "auto-commit"
     ABORT_CLASS = "abort-class"
+    G0 = "G0"
+    G0_PROCESS = "G0-process"
+    G0_REALTIME = "G0-realtime"
+    G1C = "G1c"
+    G1C_PROCESS = "G1c-process"
+    G1C_REALTIME = "G1c-realtime"
+    HUNG_TXN = "hung-txn"
+    LIVENESS = "liveness"
+    REALTIME_LAG = "realtime-lag"
 
 
 FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.LOST_WRITE: "acknowledged, and in no log at the end",
     FindingKind.DUPLICATE: "stored at two or more offsets",
     FindingKind.NONMONOTONIC_SEND: "stored out of the order in which one client sent",
-    FindingKind.INCONSISTENT_OFFSETS: "two records acknowledged at one offset",
+    FindingKind.INCONSISTENT_OFFSETS: "two records acknowledged or polled at one offset",
     FindingKind.OFFSET_ORACLE: "acknowledged with an offset at which it never was",
     FindingKind.MISDELIVERED: "stored in a partition to which no client sent it",
     FindingKind.FAILED_BUT_STORED: "reported as certainly failed, and stored",
     FindingKind.UNRESOLVED: "accepted by the client, never reported",
     FindingKind.DOUBLE_COMPLETION: "reported more than once",
     FindingKind.RECOVERED: "outcome unknown to the client, and stored: a time-out is not a failure",
-    FindingKind.UNSEEN: "acknowledged, and in no read although final polls read everything",
+    FindingKind.UNSEEN: "acknowledged, and not polled by the final polls",
     FindingKind.SET_LOSS: "acknowledged without an offset, and in no log at the end",
-    FindingKind.ABORTED_READ: "read although its send failed or its transaction was aborted",
-    FindingKind.PRECOMMITTED_READ: "read by the transaction that sends it",
-    FindingKind.GHOST_READ: "read, and never committed",
-    FindingKind.CONSUME_COUNTS: "consumed more than once by a group",
-    FindingKind.POLL_SKIP: "a consumer left out records between two polls",
-    FindingKind.NONMONOTONIC_POLL: "a consumer read records again, or out of order, in a later poll",
-    FindingKind.POLL_SKIP_WITHIN: "a consumer left out records within one poll",
-    FindingKind.NONMONOTONIC_POLL_WITHIN: "a consumer read records out of order within one poll",
-    FindingKind.SEND_SKIP_WITHIN: "records of others lie between those of one transaction",
-    FindingKind.NONMONOTONIC_SEND_WITHIN: "stored out of the order of the sends of one transaction",
-    FindingKind.WRITE_CYCLE: "transactions wrote around each other in a circle",
-    FindingKind.CYCLE: "transactions read each other's writes in a circle",
-    FindingKind.CYCLE_OF_PROCESS: "such a circle, with the order of one process",
-    FindingKind.CYCLE_IN_REAL_TIME: "such a circle, with the order of real time",
-    FindingKind.TORN: "a transaction of which a part is visible and a part is not",
-    FindingKind.HUNG: "the last stable offset stands for longer than a transaction may last",
-    FindingKind.LIVENESS: "no operation succeeds within the claimed time after the last fault",
-    FindingKind.REALTIME_LAG: "a poll returns less than what was known for longer than is claimed",
-    FindingKind.KEY_ORDER: "read in another order than sent, of one message key",
-    FindingKind.AUTO_COMMIT: "committed automatically while the application still worked on it",
+    FindingKind.G1A: "polled, although its send or transaction failed",
+    FindingKind.PRECOMMITTED_READ: "polled by the operation that sent it",
+    FindingKind.GHOST_READ: "polled, and not committed in the log",
+    FindingKind.TORN_TXN: "not visible, while another write of its transaction is",
+    FindingKind.POLL_SKIP: "skipped by a process between two polls",
+    FindingKind.INT_POLL_SKIP: "skipped within one operation that polls",
+    FindingKind.INT_SEND_SKIP: "stored between two records of one operation that sends",
+    FindingKind.NONMONOTONIC_POLL: "a process polls at or before the place that it had reached",
+    FindingKind.INT_NONMONOTONIC_POLL: "one operation polls at or before the place that it had reached",
+    FindingKind.INT_NONMONOTONIC_SEND: "records of one operation stored out of their order",
+    FindingKind.CONSUME_COUNTS: "polled more than once by one group or subscribed process",
+    FindingKind.KEY_ORDER: "records of one message key polled out of their order across partitions",
+    FindingKind.AUTO_COMMIT: "committed by the client while the application still works on it",
     FindingKind.ABORT_CLASS: "where a consumer reads on after an aborted transaction",
+    FindingKind.G0: "transactions whose writes are in a cycle",
+    FindingKind.G0_PROCESS: "writes in a cycle with the order of a process",
+    FindingKind.G0_REALTIME: "writes in a cycle with real time",
+    FindingKind.G1C: "operations that read each other's writes in a cycle",
+    FindingKind.G1C_PROCESS: "reads and writes in a cycle with the order of a process",
+    FindingKind.G1C_REALTIME: "reads and writes in a cycle with real time",
+    FindingKind.HUNG_TXN: "the last stable offset stands while the high watermark grows",
+    FindingKind.LIVENESS: "no operation succeeds on a healthy partition after the last fault",
+    FindingKind.REALTIME_LAG: "a poll further behind than claimed",
 }
 
 
@@ -115,10 +122,21 @@ class Cause(StrEnum):
     NEVER_CONFIRMED = "never-confirmed"
     LATE_APPEND = "late-append"
     """A broker appended a request after the producer had given it up and sent later records."""
+    PIPELINED = "pipelined"
+    """The first send was not acknowledged yet when the second was invoked."""
     RETRY = "retry"
+    APPLICATION_RESEND = "application-resend"
+    LEADER_FAULT = "leader-fault"
+    """A leader crashed or moved during or after the send."""
+    UNCLEAN_ELECTION = "unclean-election"
     RETENTION = "retention"
     COMPACTION = "compaction"
-    APPLICATION_RESEND = "application-resend"
+    SUBSCRIBED = "subscribed"
+    """The group gives a subscribed process its partitions, and takes them away."""
+    UNCOMMITTED = "uncommitted"
+    """Written by a transaction that is not committed."""
+    WRITE_ORDER = "write-order"
+    """The cycle needs the order of writes, which Kafka does not isolate."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,16 +146,20 @@ class Finding:
     kind: FindingKind
     topic: str
     partition: int
-    value_id: int
+    value_id: Value
     detail: str
-    process: int = -1
+    process: Process = -1
     producer_id: int = -1
     index: int = -1
     ack_offset: int = -1
     offset: int = -1
     complete_us: int = -1
-    other_value_id: int = -1
+    other_value_id: Value = -1
     cause: Cause = Cause.UNEXPLAINED
+    values: tuple[Value, ...] = ()
+    """All values that it is about; kinds that are only counted have none."""
+    ops: tuple[int, ...] = ()
+    """The operations that it is about, by their `i`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -146,8 +168,8 @@ class RecordResult:
 
     topic: str
     partition: int
-    value_id: int
-    process: int
+    value_id: Value
+    process: Process
     producer_id: int
     index: int
     outcome: Outcome

@@ -1,26 +1,51 @@
-"""A finished run in the neutral form of histories: operations, logs and claims."""
+"""A finished run as a whole history: its operations, its logs and its circumstances."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from broker_scenarios.history import EventType
-from broker_scenarios.history_checks.claims import Claims
-from broker_scenarios.history_checks.facts import LoggedRecord
-from broker_scenarios.operations import Op
+from broker_scenarios.checks.neutral_fold import NeutralFold
+from broker_scenarios.circumstances import Circumstances, circumstances_of
+from broker_scenarios.history import NO_OFFSET, EventType
+from broker_scenarios.operations import (
+    Assign,
+    Commit,
+    Function,
+    Mop,
+    Op,
+    Poll,
+    PolledOffsets,
+    Seek,
+    Send,
+    Subscribe,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from broker_scenarios.checks.whole_history import WholeHistory
     from broker_scenarios.evidence import Evidence
     from broker_scenarios.history import HistoryEvent
     from broker_scenarios.playing.run_history import Operation, RunHistory
     from broker_scenarios.truth import Truth
 
-__all__ = ["claims_of", "logs_of", "operations_of"]
+__all__ = ["circumstances_of_run", "operations_of", "whole_history"]
 
-_SINGLE = -1
+_UNKNOWN = -1
+_FUNCTIONS = frozenset(function.value for function in Function)
+"""The calls of a run that the neutral form has; others, such as the begin of a transaction, show in what follows."""
+
+
+def whole_history(evidence: Evidence, circumstances: Circumstances) -> WholeHistory:
+    """Fold the operations of a run, whose clients have several calls open at a time, and join them with its logs."""
+    assert evidence.operations is not None, "checked by the caller"
+    sends = evidence.history if isinstance(evidence.history, list) else []
+    fold = NeutralFold(one_at_a_time=False)
+    for op in operations_of(evidence.operations, sends, evidence.truth):
+        fold.add(op, f"i={op.index}")
+    _add_logs(fold, evidence.truth)
+    return fold.whole(circumstances)
 
 
 def operations_of(history: RunHistory, sends: Sequence[HistoryEvent], truth: Truth) -> list[Op]:
@@ -36,21 +61,20 @@ def operations_of(history: RunHistory, sends: Sequence[HistoryEvent], truth: Tru
     for event in sends:
         if event.value_id in in_transactions:
             continue
-        partition = partition_of.get(event.value_id, _SINGLE)
+        partition = partition_of.get(event.value_id, _UNKNOWN)
         key = f"{event.topic}-{partition}" if partition >= 0 else place_of.get(event.value_id, f"{event.topic}-0")
-        is_result = event.type == EventType.OK
-        value: Any = [event.offset, event.value_id] if is_result else event.value_id
         op = Op(
             index=0,
             process=event.process,
             type=EventType(event.type),
-            f="send",
-            mops=[["send", key, value]],
-            t_ms=(event.time_us - begin_us) / 1000,
+            f=Function.SEND,
+            mops=[Send(key, event.value_id, event.offset if event.type == EventType.OK else NO_OFFSET)],
+            time_ms=(event.time_us - begin_us) / 1000,
             error=event.error,
         )
-        lines.append((event.time_us, _SINGLE, op))
-    for number, operation in enumerate(history.operations):
+        lines.append((event.time_us, _UNKNOWN, op))
+    judged = [operation for operation in history.operations if operation.f in _FUNCTIONS]
+    for number, operation in enumerate(judged):
         lines += _lines_of(operation, number, begin_us, place_of)
     lines.sort(key=lambda line: line[:2])
     return [replace(op, index=index) for index, (_, _, op) in enumerate(lines)]
@@ -62,78 +86,96 @@ def _lines_of(
     facts = operation.facts
     common: dict[str, Any] = {
         "process": operation.process,
-        "f": operation.f,
+        "f": Function(operation.f),
         "group": operation.group,
         "final": facts.get("final", False),
-        "assigned": None if facts.get("assigned") is None else tuple(facts["assigned"]),
+        "assigned": tuple(facts.get("assigned") or ()),
         "auto": facts.get("auto", False),
     }
     invoked = Op(
         index=0,
         type=EventType.INVOKE,
-        mops=[_placed(mop, place_of) for mop in operation.mops],
-        t_ms=(operation.invoked_us - begin_us) / 1000,
+        mops=[_mop(mop, place_of, invocation=True) for mop in operation.mops],
+        time_ms=(operation.invoked_us - begin_us) / 1000,
         **common,
     )
     lines = [(operation.invoked_us, 2 * number, invoked)]
     if operation.type is not None:
+        offsets = facts.get("offsets")
         completed = Op(
             index=0,
             type=operation.type,
-            mops=[_placed(mop, place_of) for mop in operation.results],
-            t_ms=(operation.completed_us - begin_us) / 1000,
+            mops=[_mop(mop, place_of, invocation=False) for mop in operation.results],
+            time_ms=(operation.completed_us - begin_us) / 1000,
             error=operation.error,
             rebalanced=tuple(facts.get("rebalanced", ())),
-            offsets=facts.get("offsets"),
+            offsets=offsets and {key: PolledOffsets(each["lso"], each["hw"]) for key, each in offsets.items()},
             **common,
         )
         lines.append((operation.completed_us, 2 * number + 1, completed))
     return lines
 
 
-def _placed(mop: list[Any], place_of: Mapping[int, str]) -> list[Any]:
-    """A send of a transaction whose partition no response has named."""
-    if mop[0] == "send" and mop[1].endswith("-None"):
-        return ["send", place_of.get(mop[2], f"{mop[1].removesuffix('-None')}-0"), mop[2]]
-    return mop
+def _mop(mop: list[Any], place_of: Mapping[int, str], *, invocation: bool) -> Mop:
+    match mop:
+        case ["send", str(key), [int(offset), int(value)]]:
+            return Send(_placed(key, value, place_of), value, NO_OFFSET if invocation else offset)
+        case ["send", str(key), int(value)]:
+            return Send(_placed(key, value, place_of), value)
+        case ["poll", dict(records)] if not invocation:
+            return Poll({key: [(offset, value) for offset, value in pairs] for key, pairs in records.items()})
+        case ["poll", *_]:
+            return Poll(None if invocation else {})
+        case ["assign", keys]:
+            return Assign(tuple(keys))
+        case ["seek", dict(positions)]:
+            return Seek(positions)
+        case ["subscribe", topics]:
+            return Subscribe(tuple(topics))
+        case ["commit", dict(offsets)]:
+            return Commit(offsets)
+        case ["commit", *_]:
+            return Commit({})
+    raise AssertionError(f"a run records no such micro-operation: {mop!r}")
 
 
-def logs_of(truth: Truth) -> dict[str, list[LoggedRecord] | None]:
-    """The records of each partition whose log was read."""
-    logs: dict[str, list[LoggedRecord] | None] = {f"{topic}-{partition}": [] for topic, partition in truth.log_starts}
+def _placed(key: str, value: int, place_of: Mapping[int, str]) -> str:
+    """The key of a send of a transaction, if no response has named its partition that of its log."""
+    return place_of.get(value, f"{key.removesuffix('-None')}-0") if key.endswith("-None") else key
+
+
+def _add_logs(fold: NeutralFold, truth: Truth) -> None:
+    for topic, partition in truth.log_starts:
+        analysis = fold.analysis_of(f"{topic}-{partition}", "logs")
+        analysis.log_known = True
+        analysis.log_start = truth.log_starts[topic, partition]
     for record in truth.stored:
-        _log(logs, record.topic, record.partition).append(LoggedRecord(record.offset, record.value_id))
+        stored = fold.analysis_of(f"{record.topic}-{record.partition}", "logs").stored
+        stored.setdefault(record.value_id, []).append(record.offset)
     for other in truth.uncommitted:
-        _log(logs, other.topic, other.partition).append(LoggedRecord(other.offset, other.value_id, other.state))
-    for records in logs.values():
-        if records is not None:
-            records.sort(key=lambda record: record.offset)
-    return logs
+        analysis = fold.analysis_of(f"{other.topic}-{other.partition}", "logs")
+        analysis.uncommitted.setdefault(other.value_id, []).append(other.offset)
+        if other.state == "open":
+            analysis.open_values.setdefault(other.value_id, []).append(other.offset)
 
 
-def _log(logs: dict[str, list[LoggedRecord] | None], topic: str, partition: int) -> list[LoggedRecord]:
-    found = logs.setdefault(f"{topic}-{partition}", [])
-    assert found is not None, "every log of a run is known"
-    return found
-
-
-def claims_of(evidence: Evidence) -> Claims:
+def circumstances_of_run(evidence: Evidence) -> Circumstances:
     """Return the configurations and claims of the scenario."""
     scenario = evidence.scenario
     consumers = [group.consumer for group in scenario.clients if group.consumer is not None]
     isolations = {config.get("isolation.level", "read_uncommitted") for config in consumers}
     timeouts = [
-        float(group.producer.get("transaction.timeout.ms", 60_000))
+        round(float(group.producer.get("transaction.timeout.ms", 60_000)) * 1000)
         for group in scenario.clients
         if group.producer is not None
     ]
     sends = evidence.history if isinstance(evidence.history, list) else []
-    stated = Claims.parse(scenario.claims)
+    stated = circumstances_of(dict(scenario.claims), "claims")
     return replace(
         stated,
-        read_committed=isolations == {"read_committed"},
-        transaction_timeout_ms=max(timeouts, default=60_000),
-        is_compacted=any("compact" in topic.configs.get("cleanup.policy", "") for topic in scenario.topics),
-        keys={event.value_id: event.key.decode() for event in sends if event.key is not None},
+        promises=replace(stated.promises, read_committed=isolations == {"read_committed"}, appends_are_known=True),
+        limits=replace(stated.limits, transaction_timeout_us=max(timeouts, default=60_000_000)),
+        compacted=any("compact" in topic.configs.get("cleanup.policy", "") for topic in scenario.topics),
+        message_keys={str(event.value_id): event.key.decode() for event in sends if event.key is not None},
         log_start={f"{topic}-{partition}": start for (topic, partition), start in evidence.truth.log_starts.items()},
     )

@@ -1,359 +1,453 @@
-"""Operations of any client against any broker, in the neutral form of histories: one JSON object per line.
+"""The neutral form of a history: the operations of any client against any broker, one JSON object per line.
 
-An operation is an invocation and at most one completion, with micro-operations: `["send", key, value]`, `["poll", {key:
-[[offset, value], ...]}]`, `["assign", [key, ...]]`, `["seek", {key: offset}]`, `["subscribe", [topic, ...]]` and
-`["commit", {key: offset}]`. A key is a partition, `orders-0`. Mirrors the histories of Jepsen's Kafka workload.
+An operation is an invocation and at most one completion of the same process and function, in Jepsen's terms: `ok`,
+`fail` (certainly without effect) or `info` (unknown). Its micro-operations are the sends, polls, assignments and
+commits in it. A process is one lifetime of a client.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from broker_scenarios.errors import HistoryError
-from broker_scenarios.history import EventType
-from broker_sim.errors import nearest
+from broker_scenarios.history import NO_OFFSET, EventType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["Call", "Op", "Process", "Value", "calls_of", "read_operations", "write_operations"]
+__all__ = [
+    "Assign",
+    "Commit",
+    "Function",
+    "Mop",
+    "Op",
+    "Poll",
+    "PolledOffsets",
+    "Process",
+    "Seek",
+    "Send",
+    "Subscribe",
+    "Value",
+    "numbered_operations",
+    "op_from_json",
+    "op_to_json",
+    "read_operations",
+    "split_key",
+    "write_operations",
+]
 
-Process: TypeAlias = int | str
 Value: TypeAlias = int | str
-MicroOperation: TypeAlias = "list[Any]"
+"""The value of a record: unique per key in a history, unless the application sends it again."""
+Process: TypeAlias = int | str
 
-FUNCTIONS: Final = ("send", "poll", "txn", "assign", "subscribe", "crash", "commit", "flush", "close")
-OTHER_FUNCTIONS: Final = ("init", "begin")
-"""Calls of our own clients that no check reads."""
-_KEYS: Final = (
-    "i", "process", "type", "f", "mops", "t_ms", "error", "group", "rebalanced", "final", "assigned", "auto", "offsets",
-)  # fmt: skip
-_REQUIRED: Final = ("process", "type", "f")
-_TYPES: Final = tuple(event.value for event in EventType)
-_OVERLAPPING: Final = ("send", "commit")
-"""The functions of which a process may have several open at once, or one within another."""
+
+class Function(StrEnum):
+    """The functions of a client. A `txn` is transactional; a `send` and a `poll` are not."""
+
+    SEND = "send"
+    POLL = "poll"
+    TXN = "txn"
+    ASSIGN = "assign"
+    SUBSCRIBE = "subscribe"
+    COMMIT = "commit"
+    FLUSH = "flush"
+    CLOSE = "close"
+    CRASH = "crash"
+
+
+class Send(NamedTuple):
+    """One record sent to the partition `key` (`topic-partition`); the offset is -1 in an invocation and if unknown."""
+
+    key: str
+    value: Value
+    offset: int = NO_OFFSET
+
+
+class Poll(NamedTuple):
+    """The records that one poll returned, as (offset, value) per key in their order; None in an invocation."""
+
+    records: Mapping[str, list[tuple[int, Value]]] | None = None
+
+
+class Assign(NamedTuple):
+    """The partitions that a consumer assigns itself, in place of those it had."""
+
+    keys: tuple[str, ...]
+
+
+class Seek(NamedTuple):
+    """New positions within an assign: an offset, or "beginning", "end" or "committed"."""
+
+    positions: Mapping[str, int | str]
+
+
+class Subscribe(NamedTuple):
+    """The topics that a consumer subscribes to, in place of those it had."""
+
+    topics: tuple[str, ...]
+
+
+class Commit(NamedTuple):
+    """The offsets that a consumer commits: the next one to read, per key."""
+
+    offsets: Mapping[str, int]
+
+
+class PolledOffsets(NamedTuple):
+    """The last stable offset and the high watermark that came with a poll."""
+
+    last_stable_offset: int
+    high_watermark: int
+
+
+Mop: TypeAlias = Send | Poll | Assign | Seek | Subscribe | Commit
+"""A micro-operation."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Op:
-    """One line: an invocation or a completion. `index` is its place in the history, from 0."""
+    """An invocation or a completion: one line of a history. Times are milliseconds of one clock."""
 
     index: int
     process: Process
     type: EventType
-    f: str
-    mops: list[MicroOperation] = field(default_factory=list)
-    t_ms: float = 0
+    f: Function
+    time_ms: float
+    mops: list[Mop]
     error: str | None = None
     group: str | None = None
     rebalanced: tuple[str, ...] = ()
+    """The keys that moved between consumers during the operation."""
     final: bool = False
-    assigned: tuple[str, ...] | None = None
+    """A final poll: a fresh consumer reads `assigned` from the beginning to the end."""
+    assigned: tuple[str, ...] = ()
     auto: bool = False
-    offsets: Mapping[str, Mapping[str, int]] | None = None
+    """A commit by the client itself, not by the application."""
+    offsets: Mapping[str, PolledOffsets] | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Call:
-    """An invocation with its completion; without one it is open."""
-
-    invoked: Op
-    completed: Op | None = None
-    completions: int = 0
-    """How many completions it has; more than one is an anomaly of the client."""
-
-    @property
-    def process(self) -> Process:
-        """The process that made the call."""
-        return self.invoked.process
-
-    @property
-    def f(self) -> str:
-        """The function."""
-        return self.invoked.f
-
-    @property
-    def outcome(self) -> EventType | None:
-        """How it ended; None while it is open."""
-        return None if self.completed is None else self.completed.type
-
-    @property
-    def is_ok(self) -> bool:
-        """True if it succeeded."""
-        return self.outcome is EventType.OK
-
-    @property
-    def result(self) -> list[MicroOperation]:
-        """The micro-operations with their results, those of the invocation while it is open."""
-        return self.invoked.mops if self.completed is None else self.completed.mops or self.invoked.mops
-
-    @property
-    def group(self) -> str | None:
-        """The consumer group."""
-        return self.invoked.group or (None if self.completed is None else self.completed.group)
-
-    @property
-    def rebalanced(self) -> tuple[str, ...]:
-        """The keys that moved during the call."""
-        return self.invoked.rebalanced + (() if self.completed is None else self.completed.rebalanced)
-
-    @property
-    def ops(self) -> list[int]:
-        """The places of its lines, for reports."""
-        return [self.invoked.index, *([] if self.completed is None else [self.completed.index])]
+_SEEK_TARGETS: Final = ("beginning", "end", "committed")
+_MOPS_OF: Final[dict[Function, tuple[str, ...]]] = {
+    Function.SEND: ("send",),
+    Function.POLL: ("poll",),
+    Function.TXN: ("send", "poll", "commit"),
+    Function.ASSIGN: ("assign", "seek"),
+    Function.SUBSCRIBE: ("subscribe",),
+    Function.COMMIT: ("commit",),
+    Function.FLUSH: (),
+    Function.CLOSE: (),
+    Function.CRASH: (),
+}
+_REQUIRED: Final = ("i", "process", "type", "f", "mops", "t_ms")
+_OPTIONAL: Final = ("error", "group", "rebalanced", "final", "assigned", "auto", "offsets")
+_KNOWN: Final = frozenset((*_REQUIRED, *_OPTIONAL))
+_TYPES: Final = {each.value: each for each in EventType}
+_FUNCTIONS: Final = {each.value: each for each in Function}
 
 
-def read_operations(path: Path) -> list[Op]:
-    """Read a history. Raises HistoryError, which names the file, the line and the key."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise HistoryError(f"history {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise HistoryError(f"history {path}: byte {error.start} is not UTF-8") from None
-    return parse_operations(text.splitlines(), str(path))
+def split_key(key: str) -> tuple[str, int]:
+    """Return topic and partition of a key. Raises ValueError if it is not `topic-partition`."""
+    topic, dash, partition = key.rpartition("-")
+    if not dash or not topic or not (partition.isascii() and partition.isdigit()):
+        raise ValueError(f"{key!r} is not a partition: expected topic-partition, as orders-0")
+    return topic, int(partition)
 
 
-def parse_operations(lines: Iterable[str], name: str) -> list[Op]:
-    """Read the lines of a history; empty lines are left out. Raises HistoryError."""
-    ops: list[Op] = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            where = f"{name}:{number}"
-            try:
-                value = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise HistoryError(f"{where}: no JSON: {error.msg} (column {error.colno})") from None
-            ops.append(_op(value, len(ops), where))
-    return ops
-
-
-def write_operations(path: Path, ops: Iterable[Op]) -> None:
-    """Write a history, one line for each operation."""
-    with path.open("w", encoding="utf-8") as file:
-        for op in ops:
-            file.write(json.dumps(as_json(op)) + "\n")
-
-
-def as_json(op: Op) -> dict[str, Any]:
-    """An operation as the object of its line; what it does not have is left out."""
-    given: dict[str, Any] = {
-        "i": op.index, "process": op.process, "type": op.type.value, "f": op.f, "mops": op.mops, "t_ms": op.t_ms,
-    }  # fmt: skip
-    optional = {
-        "error": op.error,
-        "group": op.group,
-        "rebalanced": list(op.rebalanced) or None,
-        "final": op.final or None,
-        "assigned": None if op.assigned is None else list(op.assigned),
-        "auto": op.auto or None,
-        "offsets": op.offsets,
-    }
-    return given | {key: value for key, value in optional.items() if value is not None}
-
-
-def calls_of(ops: Iterable[Op], name: str = "history") -> list[Call]:
-    """Pair invocations with completions, in the order of the invocations.
+def read_operations(path: Path) -> Iterator[Op]:
+    """Read a history line by line; empty lines are skipped.
 
     Raises:
-        HistoryError: a completion has no invocation, or a process calls while another of its calls is open.
+        HistoryError: the file cannot be read, or a line is malformed; the message names file, line and key.
     """
-    calls: list[Call] = []
-    open_calls: dict[tuple[Process, str], list[Call]] = {}
-    ended_sends: dict[tuple[Process, Any], Call] = {}
-    for op in ops:
-        at = (op.process, op.f)
-        if op.type is EventType.INVOKE:
-            waiting = open_calls.setdefault(at, [])
-            if waiting and op.f not in _OVERLAPPING:
-                raise HistoryError(f"{name}: op {op.index}: process {op.process!r} has an open {op.f} already")
-            call = Call(invoked=op)
-            waiting.append(call)
-            calls.append(call)
-            continue
-        found = _take(open_calls.get(at, []), op)
-        if found is None:
-            again = ended_sends.get((op.process, _value_of(op))) if op.f == "send" else None
-            if again is None:
-                raise HistoryError(
-                    f"{name}: op {op.index}: a completion of {op.f} without an invocation by {op.process!r}"
-                )
-            again.completions += 1
-            continue
-        found.completed = op
-        found.completions = 1
-        if op.f == "send":
-            ended_sends[op.process, _value_of(op)] = found
-    return calls
+    return (op for _, op in _lines(path))
 
 
-def _take(waiting: list[Call], op: Op) -> Call | None:
-    """The open call that a completion belongs to: of several sends, the one with its value."""
-    for place, call in enumerate(waiting):
-        if op.f != "send" or _value_of(op) is None or _value_of(call.invoked) == _value_of(op):
-            return waiting.pop(place)
-    return None
+def numbered_operations(history: Path | Iterable[Op]) -> Iterator[tuple[str, Op]]:
+    """Return each operation with its place for messages: file and line, or its `i`. Raises as read_operations."""
+    if isinstance(history, Path):
+        return _lines(history)
+    return ((f"i={op.index}", op) for op in history)
 
 
-def _value_of(op: Op) -> Any:
-    """The value of the first send of an operation."""
-    for mop in op.mops:
-        if mop[0] == "send":
-            return mop[2][1] if isinstance(mop[2], list) else mop[2]
-    return None
+def _lines(path: Path) -> Iterator[tuple[str, Op]]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.isspace():
+                    where = f"{path}:{number}"
+                    yield where, _op_of_line(line, where)
+    except (OSError, UnicodeDecodeError) as error:
+        raise HistoryError(f"{path}: the history cannot be read: {error}") from None
 
 
-def _op(value: object, index: int, where: str) -> Op:
-    if not isinstance(value, dict):
-        raise HistoryError(f"{where}: expected an object with {', '.join(_KEYS)}, not {value!r}")
-    for key in value:
-        if key not in _KEYS:
-            raise HistoryError(f"{where}: {key}: unknown key; expected one of {', '.join(_KEYS)}{nearest(key, _KEYS)}")
-    for key in _REQUIRED:
-        if key not in value:
-            raise HistoryError(f"{where}: {key}: missing")
-    kind = _one_of(value["type"], _TYPES, f"{where}: type")
-    f = _one_of(value["f"], (*FUNCTIONS, *OTHER_FUNCTIONS), f"{where}: f")
-    process = value["process"]
-    if isinstance(process, bool) or not isinstance(process, int | str):
-        raise HistoryError(f"{where}: process: expected a number or a text, not {process!r}")
-    mops = value.get("mops") or []
-    if not isinstance(mops, list):
-        raise HistoryError(f"{where}: mops: expected a list of micro-operations, not {mops!r}")
-    for place, mop in enumerate(mops):
-        _check_mop(mop, f"{where}: mops[{place}]")
-    t_ms = value.get("t_ms", 0)
-    if isinstance(t_ms, bool) or not isinstance(t_ms, int | float):
-        raise HistoryError(f"{where}: t_ms: expected a number of milliseconds, not {t_ms!r}")
-    assigned = value.get("assigned")
-    return Op(
+def write_operations(path: Path, operations: Iterable[Op]) -> None:
+    """Write a history, one JSON object per line."""
+    with path.open("w", encoding="utf-8") as lines:
+        for op in operations:
+            lines.write(json.dumps(op_to_json(op), separators=(",", ":")) + "\n")
+
+
+def op_to_json(op: Op) -> dict[str, Any]:
+    """Return the JSON object of an operation; fields without information are left out."""
+    invocation = op.type is EventType.INVOKE
+    found: dict[str, Any] = {
+        "i": op.index,
+        "process": op.process,
+        "type": op.type.value,
+        "f": op.f.value,
+        "mops": [_mop_to_json(mop, invocation=invocation) for mop in op.mops],
+        "t_ms": op.time_ms,
+    }
+    for name in ("error", "group"):
+        if (text := getattr(op, name)) is not None:
+            found[name] = text
+    for name in ("rebalanced", "assigned"):
+        if keys := getattr(op, name):
+            found[name] = list(keys)
+    for name in ("final", "auto"):
+        if getattr(op, name):
+            found[name] = True
+    if op.offsets is not None:
+        found["offsets"] = {
+            key: {"lso": each.last_stable_offset, "hw": each.high_watermark} for key, each in op.offsets.items()
+        }
+    return found
+
+
+def op_from_json(data: object, where: str) -> Op:
+    """Read an operation from its JSON object. `where` begins the messages, as `history.jsonl:17`.
+
+    Raises:
+        HistoryError: the object is malformed; the message names the key.
+    """
+    if not isinstance(data, dict):
+        raise HistoryError(f"{where}: expected a JSON object, not {_shown(data)}")
+    try:
+        return _op(data)
+    except _WrongError as wrong:
+        raise HistoryError(f"{where}: {wrong}") from None
+
+
+class _WrongError(ValueError):
+    """A value that a key cannot have."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key!r}: {problem}")
+
+
+def _op_of_line(line: str, where: str) -> Op:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise HistoryError(f"{where}: not JSON: {error}") from None
+    return op_from_json(data, where)
+
+
+def _op(data: dict[str, Any]) -> Op:
+    if not data.keys() <= _KNOWN:
+        unknown = next(name for name in data if name not in _KNOWN)
+        raise _WrongError(unknown, f"unknown key; there are {', '.join((*_REQUIRED, *_OPTIONAL))}")
+    for name in _REQUIRED:
+        if name not in data:
+            raise _WrongError(name, "is missing")
+    index, process, time_ms = data["i"], data["process"], data["t_ms"]
+    if type(index) is not int:
+        raise _WrongError("i", f"expected a whole number, not {_shown(index)}")
+    if type(process) is not int and type(process) is not str:
+        raise _WrongError("process", f"expected a number or a name, not {_shown(process)}")
+    if (type(time_ms) is not int and type(time_ms) is not float) or not isfinite(time_ms):
+        raise _WrongError("t_ms", f"expected milliseconds, not {_shown(time_ms)}")
+    event = _TYPES.get(data["type"]) if isinstance(data["type"], str) else None
+    if event is None:
+        raise _WrongError("type", f"expected one of {', '.join(_TYPES)}, not {_shown(data['type'])}")
+    function = _FUNCTIONS.get(data["f"]) if isinstance(data["f"], str) else None
+    if function is None:
+        raise _WrongError("f", f"expected one of {', '.join(_FUNCTIONS)}, not {_shown(data['f'])}")
+    op = Op(
         index=index,
         process=process,
-        type=EventType(kind),
-        f=f,
-        mops=mops,
-        t_ms=t_ms,
-        error=None if value.get("error") is None else str(value["error"]),
-        group=_optional_text(value.get("group"), f"{where}: group"),
-        rebalanced=_texts(value.get("rebalanced") or (), f"{where}: rebalanced"),
-        final=_flag(value.get("final"), f"{where}: final"),
-        assigned=None if assigned is None else _texts(assigned, f"{where}: assigned"),
-        auto=_flag(value.get("auto"), f"{where}: auto"),
-        offsets=_offsets(value.get("offsets"), f"{where}: offsets"),
+        type=event,
+        f=function,
+        time_ms=time_ms,
+        mops=_mops(data["mops"], function, invocation=event is EventType.INVOKE),
     )
+    if len(data) > len(_REQUIRED):
+        _add_optional(op, data)
+    return op
 
 
-def _check_mop(mop: object, where: str) -> None:
-    if not isinstance(mop, list) or not mop or mop[0] not in _MOPS:
-        names = ", ".join(_MOPS)
-        raise HistoryError(f"{where}: expected a list that begins with one of {names}, not {mop!r}")
-    _MOPS[mop[0]](mop, where)
+def _add_optional(op: Op, data: dict[str, Any]) -> None:
+    for name in ("error", "group"):
+        text = data.get(name)
+        if text is not None and not isinstance(text, str):
+            raise _WrongError(name, f"expected a text, not {_shown(text)}")
+        setattr(op, name, text)
+    for name in ("rebalanced", "assigned"):
+        if data.get(name) is not None:
+            setattr(op, name, tuple(_key(key, name) for key in _list(data[name], name)))
+    for name in ("final", "auto"):
+        flag = data.get(name, False)
+        if not isinstance(flag, bool):
+            raise _WrongError(name, f"expected true or false, not {_shown(flag)}")
+        setattr(op, name, flag)
+    if data.get("offsets") is not None:
+        op.offsets = {
+            _key(key, "offsets"): _polled_offsets(each) for key, each in _mapping(data["offsets"], "offsets").items()
+        }
 
 
-def _check_send(mop: list[Any], where: str) -> None:
-    if len(mop) != 3 or not isinstance(mop[1], str):
-        raise HistoryError(f"{where}: expected ['send', key, value] or ['send', key, [offset, value]], not {mop!r}")
-    value = mop[2]
-    if isinstance(value, list):
-        if len(value) != 2 or not (value[0] is None or isinstance(value[0], int)):
-            raise HistoryError(f"{where}: expected [offset, value], not {value!r}")
-        if value[0] is None:
-            value[0] = -1
-        value = value[1]
-    _check_value(value, where)
+def _mops(data: object, function: Function, *, invocation: bool) -> list[Mop]:
+    allowed = _MOPS_OF[function]
+    mops: list[Mop] = []
+    for each in _list(data, "mops"):
+        if not isinstance(each, list) or not each or not isinstance(each[0], str):
+            raise _WrongError("mops", f'expected ["name", ...], not {_shown(each)}')
+        name = each[0]
+        if name not in _READERS:
+            raise _WrongError("mops", f"unknown micro-operation {name!r}; there are {', '.join(_READERS)}")
+        if name not in allowed:
+            there = f"there are {', '.join(allowed)}" if allowed else "it has none"
+            raise _WrongError("mops", f"a {function.value} has no micro-operation {name!r}; {there}")
+        mops.append(_READERS[name](each, invocation))
+    return mops
 
 
-def _check_value(value: object, where: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise HistoryError(f"{where}: expected a value that is a number or a text, not {value!r}")
+def _send(mop: list[Any], invocation: bool) -> Send:  # noqa: FBT001 - the signature of a reader
+    if len(mop) != 3:
+        raise _WrongError("mops", f'expected ["send", key, value], not {_shown(mop)}')
+    key, sent = _key(mop[1], "mops"), mop[2]
+    if not isinstance(sent, list):
+        return Send(key, _value(sent))
+    if invocation:
+        raise _WrongError("mops", f"an invocation has no offset yet: {_shown(mop)}")
+    if len(sent) != 2:
+        raise _WrongError("mops", f"expected [offset, value], not {_shown(sent)}")
+    return Send(key, _value(sent[1]), _number(sent[0], "mops", at_least=NO_OFFSET))
 
 
-def _check_poll(mop: list[Any], where: str) -> None:
+def _poll(mop: list[Any], invocation: bool) -> Poll:  # noqa: FBT001
     if len(mop) == 1:
-        return
-    if len(mop) != 2 or not isinstance(mop[1], dict):
-        raise HistoryError(f"{where}: expected ['poll'] or ['poll', {{key: [[offset, value], ...]}}], not {mop!r}")
-    for key, pairs in mop[1].items():
-        if not isinstance(pairs, list):
-            raise HistoryError(f"{where}.{key}: expected a list of [offset, value], not {pairs!r}")
-        for pair in pairs:
-            if (
-                not isinstance(pair, list)
-                or len(pair) != 2
-                or isinstance(pair[0], bool)
-                or not isinstance(pair[0], int)
-            ):
-                raise HistoryError(f"{where}.{key}: expected [offset, value], not {pair!r}")
-            _check_value(pair[1], f"{where}.{key}")
+        return Poll(None if invocation else {})
+    if len(mop) != 2 or invocation:
+        expected = '["poll"]' if invocation else '["poll", {key: [[offset, value], ...]}]'
+        raise _WrongError("mops", f"expected {expected}, not {_shown(mop)}")
+    records: dict[str, list[tuple[int, Value]]] = {}
+    for key, pairs in _mapping(mop[1], "mops").items():
+        found = records[_key(key, "mops")] = []
+        for pair in _list(pairs, "mops"):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise _WrongError("mops", f"expected [offset, value], not {_shown(pair)}")
+            found.append((_number(pair[0], "mops", at_least=0), _value(pair[1])))
+    return Poll(records)
 
 
-def _check_names(mop: list[Any], where: str) -> None:
-    if len(mop) != 2:
-        raise HistoryError(f"{where}: expected [{mop[0]!r}, [name, ...]], not {mop!r}")
-    _texts(mop[1], where)
+def _assign(mop: list[Any], _: bool) -> Assign:  # noqa: FBT001
+    return Assign(tuple(_key(key, "mops") for key in _list(_only(mop), "mops")))
 
 
-def _check_seek(mop: list[Any], where: str) -> None:
-    if len(mop) != 2 or not isinstance(mop[1], dict):
-        raise HistoryError(f"{where}: expected ['seek', {{key: offset}}], not {mop!r}")
+def _seek(mop: list[Any], _: bool) -> Seek:  # noqa: FBT001
+    positions: dict[str, int | str] = {}
+    for key, to in _mapping(_only(mop), "mops").items():
+        positions[_key(key, "mops")] = to if to in _SEEK_TARGETS else _number(to, "mops", at_least=0)
+    return Seek(positions)
 
 
-def _check_commit(mop: list[Any], where: str) -> None:
-    if len(mop) == 1:
-        return
-    if len(mop) != 2 or not isinstance(mop[1], dict) or any(not isinstance(each, int) for each in mop[1].values()):
-        raise HistoryError(f"{where}: expected ['commit', {{key: offset}}], not {mop!r}")
+def _subscribe(mop: list[Any], _: bool) -> Subscribe:  # noqa: FBT001
+    topics = _list(_only(mop), "mops")
+    for topic in topics:
+        if not isinstance(topic, str):
+            raise _WrongError("mops", f"expected the name of a topic, not {_shown(topic)}")
+    return Subscribe(tuple(topics))
 
 
-_MOPS: Final = {
-    "send": _check_send,
-    "poll": _check_poll,
-    "assign": _check_names,
-    "seek": _check_seek,
-    "subscribe": _check_names,
-    "commit": _check_commit,
+def _commit(mop: list[Any], _: bool) -> Commit:  # noqa: FBT001
+    offsets = _mapping(_only(mop), "mops")
+    return Commit({_key(key, "mops"): _number(to, "mops", at_least=0) for key, to in offsets.items()})
+
+
+_READERS: Final[dict[str, Callable[[list[Any], bool], Mop]]] = {
+    "send": _send,
+    "poll": _poll,
+    "assign": _assign,
+    "seek": _seek,
+    "subscribe": _subscribe,
+    "commit": _commit,
 }
 
 
-def _one_of(value: object, known: Sequence[str], where: str) -> str:
-    if not isinstance(value, str) or value not in known:
-        hint = nearest(value, known) if isinstance(value, str) else ""
-        raise HistoryError(f"{where}: expected one of {', '.join(known)}, not {value!r}{hint}")
+def _mop_to_json(mop: Mop, *, invocation: bool) -> list[Any]:
+    match mop:
+        case Send():
+            known = mop.offset != NO_OFFSET and not invocation
+            return ["send", mop.key, [mop.offset, mop.value] if known else mop.value]
+        case Poll():
+            if mop.records is None:
+                return ["poll"]
+            return ["poll", {key: [list(pair) for pair in pairs] for key, pairs in mop.records.items()}]
+        case Assign():
+            return ["assign", list(mop.keys)]
+        case Seek():
+            return ["seek", dict(mop.positions)]
+        case Subscribe():
+            return ["subscribe", list(mop.topics)]
+        case Commit():
+            return ["commit", dict(mop.offsets)]
+
+
+def _polled_offsets(data: object) -> PolledOffsets:
+    found = _mapping(data, "offsets")
+    if found.keys() != {"lso", "hw"}:
+        raise _WrongError("offsets", f'expected {{"lso": offset, "hw": offset}}, not {_shown(data)}')
+    return PolledOffsets(
+        _number(found["lso"], "offsets", at_least=NO_OFFSET), _number(found["hw"], "offsets", at_least=NO_OFFSET)
+    )
+
+
+def _only(mop: list[Any]) -> Any:
+    if len(mop) != 2:
+        raise _WrongError("mops", f"expected [{mop[0]!r}, ...] with one value, not {_shown(mop)}")
+    return mop[1]
+
+
+def _key(key: object, name: str) -> str:
+    if not isinstance(key, str):
+        raise _WrongError(name, f"expected a partition, as orders-0, not {_shown(key)}")
+    try:
+        split_key(key)
+    except ValueError as error:
+        raise _WrongError(name, str(error)) from None
+    return key
+
+
+def _value(value: object) -> Value:
+    if type(value) is not int and type(value) is not str:
+        raise _WrongError("mops", f"a value is a whole number or a text, not {_shown(value)}")
     return value
 
 
-def _optional_text(value: object, where: str) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise HistoryError(f"{where}: expected a text, not {value!r}")
+def _number(number: object, name: str, *, at_least: int) -> int:
+    if type(number) is not int or number < at_least:
+        raise _WrongError(name, f"expected a whole number from {at_least}, not {_shown(number)}")
+    return number
 
 
-def _flag(value: object, where: str) -> bool:
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    raise HistoryError(f"{where}: expected true or false, not {value!r}")
+def _list(data: object, name: str) -> list[Any]:
+    if not isinstance(data, list):
+        raise _WrongError(name, f"expected a list, not {_shown(data)}")
+    return data
 
 
-def _texts(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or any(not isinstance(each, str) for each in value):
-        raise HistoryError(f"{where}: expected a list of texts, not {value!r}")
-    return tuple(value)
+def _mapping(data: object, name: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise _WrongError(name, f"expected an object, not {_shown(data)}")
+    return data
 
 
-def _offsets(value: object, where: str) -> Mapping[str, Mapping[str, int]] | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict) or any(not isinstance(each, dict) for each in value.values()):
-        raise HistoryError(f"{where}: expected {{key: {{lso, hw}}}}, not {value!r}")
-    return value
-
-
-def polled_of(call: Call) -> Iterator[tuple[str, list[list[Any]]]]:
-    """The keys that a completed call polled, each with its [offset, value] pairs, in order."""
-    if call.completed is not None:
-        for mop in call.completed.mops:
-            if mop[0] == "poll" and len(mop) == 2:
-                yield from mop[1].items()
+def _shown(data: object) -> str:
+    text = json.dumps(data, default=repr)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -18,6 +18,8 @@ from broker_scenarios.findings import Cause, Finding, FindingKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_scenarios.operations import Process
+
 __all__ = ["ACKS_ALL", "Allowance", "ClientPromises", "Promises"]
 
 ACKS_ALL: Final = -1
@@ -26,7 +28,42 @@ _IN_FLIGHT_DEFAULT: Final = 5
 _IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 _NEVER_FLUSHES: Final = 2**63 - 1
 _ELECTION_CAUSES: Final = (Cause.TRUNCATED, Cause.LEADER_REPLACED, Cause.NOT_RECORDED)
-_LOSS_KINDS: Final = (FindingKind.LOST_WRITE, FindingKind.INCONSISTENT_OFFSETS)
+_FAULT_CAUSES: Final = (*_ELECTION_CAUSES, Cause.LEADER_FAULT)
+_LOSS_KINDS: Final = (
+    FindingKind.LOST_WRITE,
+    FindingKind.SET_LOSS,
+    FindingKind.UNSEEN,
+    FindingKind.TORN_TXN,
+    FindingKind.INCONSISTENT_OFFSETS,
+    FindingKind.POLL_SKIP,
+    FindingKind.INT_POLL_SKIP,
+    FindingKind.NONMONOTONIC_SEND,
+)
+"""A loss, and what follows from one: the offset that is assigned again, the gap that a consumer passes."""
+_ALWAYS: Final = (
+    (FindingKind.RECOVERED, "an outcome that the client does not know may be stored: a time-out is not a failure", ()),
+    (FindingKind.ABORT_CLASS, "information: where the consumer read on", ()),
+    (
+        FindingKind.INT_SEND_SKIP,
+        "Kafka does not isolate writes: those of others may stand between two of one client",
+        (),
+    ),
+    (FindingKind.G0, "Kafka does not isolate writes", ()),
+    (FindingKind.G0_PROCESS, "Kafka does not isolate writes", ()),
+    (FindingKind.G0_REALTIME, "Kafka does not isolate writes", ()),
+    (FindingKind.G1C, "Kafka does not isolate writes", (Cause.WRITE_ORDER,)),
+    (FindingKind.G1C_PROCESS, "Kafka does not isolate writes", (Cause.WRITE_ORDER,)),
+    (FindingKind.G1C_REALTIME, "Kafka does not isolate writes", (Cause.WRITE_ORDER,)),
+    (FindingKind.POLL_SKIP, "a group may move the partitions of a subscribed process", (Cause.SUBSCRIBED,)),
+    (FindingKind.NONMONOTONIC_POLL, "a group may move the partitions of a subscribed process", (Cause.SUBSCRIBED,)),
+)
+_UNCOMMITTED_READS: Final = (
+    FindingKind.G1A,
+    FindingKind.PRECOMMITTED_READ,
+    FindingKind.GHOST_READ,
+    FindingKind.POLL_SKIP,
+    FindingKind.INT_POLL_SKIP,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +91,14 @@ class Promises:
     max_in_flight: int = _IN_FLIGHT_DEFAULT
     retries: int = _RETRIES_DEFAULT
     flush_messages: int = _NEVER_FLUSHES
+    read_committed: bool = True
+    """The consumers read with isolation.level=read_committed."""
+    exactly_once: bool = False
+    """It is claimed that each record is processed once."""
+    key_order: bool = False
+    """It is claimed that records of one message key keep their order across partitions."""
+    appends_are_known: bool = True
+    """The logs prove when a record was appended: that a request was late, and not the record of a retry."""
 
     @classmethod
     def from_configs(
@@ -63,8 +108,12 @@ class Promises:
         broker: Mapping[str, str] | None = None,
         *,
         replication_factor: int,
+        **claims: bool,
     ) -> Self:
-        """Resolve Kafka's configuration names; a topic's own value takes precedence over the brokers'."""
+        """Resolve Kafka's configuration names; a topic's own value takes precedence over the brokers'.
+
+        `claims` are the other fields, such as `exactly_once`.
+        """
         served = {**(broker or {}), **(topic or {})}
         acks = _acks(producer.get("acks", "all"))
         retries = _integer("retries", producer.get("retries", str(_RETRIES_DEFAULT)))
@@ -84,6 +133,7 @@ class Promises:
             max_in_flight=in_flight,
             retries=retries,
             flush_messages=_integer("flush.messages", flush),
+            **claims,
         )
 
     @property
@@ -98,7 +148,7 @@ class Promises:
 
     def allowances(self) -> tuple[Allowance, ...]:
         """All that this configuration permits, with reasons; the most specific reason of a finding first."""
-        return (*self._loss(), *self._duplicates(), *self._order(), *self._always())
+        return (*self._loss(), *self._duplicates(), *self._order(), *self._reads(), *self._always())
 
     def allowance_for(self, finding: Finding) -> Allowance | None:
         """Return the first allowance that permits the finding; None if the finding breaks a promise."""
@@ -123,19 +173,22 @@ class Promises:
     def _loss(self) -> list[Allowance]:
         reasons: list[tuple[str, tuple[Cause, ...]]] = []
         if self.acks == 0:
-            reasons.append(("acks=0: the producer counts a record as sent, no broker confirms it", ()))
+            reason = "acks=0: the producer counts a record as sent, no broker confirms it"
+            reasons.append((reason, (*_FAULT_CAUSES, Cause.NEVER_CONFIRMED, Cause.POWER_LOST)))
         if self.acks == 1:
             reason = "acks=1: the leader confirms alone; what its followers had not fetched is lost with it"
-            reasons.append((reason, _ELECTION_CAUSES))
+            reasons.append((reason, _FAULT_CAUSES))
         if self.acks == ACKS_ALL and self.effective_min_insync_replicas < 2:
             reason = (
                 f"acks=all with min.insync.replicas={self.min_insync_replicas} and replication factor "
                 f"{self.replication_factor}: the ISR may shrink to the leader, which then confirms alone"
             )
             reasons.append((reason, _ELECTION_CAUSES))
+        reasons.append(("retention has deleted it", (Cause.RETENTION,)))
+        reasons.append(("compaction has removed it: its key has a later value", (Cause.COMPACTION,)))
         if self.unclean_leader_election:
             reason = "unclean.leader.election.enable=true: a replica outside of the ISR may become leader"
-            reasons.append((reason, _ELECTION_CAUSES))
+            reasons.append((reason, (*_ELECTION_CAUSES, Cause.UNCLEAN_ELECTION)))
         if self.flush_messages > 1:
             never = self.flush_messages == _NEVER_FLUSHES
             when = "brokers never force a flush" if never else f"brokers flush every {self.flush_messages} records"
@@ -144,9 +197,17 @@ class Promises:
                 "lost when all brokers that hold it lose power"
             )
             reasons.append((reason, (Cause.POWER_LOST,)))
-        return [
+        allowed = [
             Allowance(kind=kind, reason=reason, causes=causes) for reason, causes in reasons for kind in _LOSS_KINDS
         ]
+        if self.unclean_leader_election:
+            reason = "unclean.leader.election.enable=true: records that were polled may be lost"
+            causes = (Cause.UNCLEAN_ELECTION,)
+            allowed.append(Allowance(kind=FindingKind.GHOST_READ, reason=reason, causes=causes))
+        removed = (Cause.RETENTION, Cause.COMPACTION)
+        reason = "it was removed by retention or compaction"
+        allowed.append(Allowance(kind=FindingKind.GHOST_READ, reason=reason, causes=removed))
+        return allowed
 
     def _duplicates(self) -> list[Allowance]:
         kind = FindingKind.DUPLICATE
@@ -166,25 +227,36 @@ class Promises:
         if self.enable_idempotence:
             return []
         kind = FindingKind.NONMONOTONIC_SEND
-        late = "enable.idempotence=false: a broker may append a request after the producer has given it up"
-        allowed = [Allowance(kind=kind, reason=late, causes=(Cause.LATE_APPEND,))]
+        allowed: list[Allowance] = []
+        if self.appends_are_known:
+            late = "enable.idempotence=false: a broker may append a request after the producer has given it up"
+            allowed.append(Allowance(kind=kind, reason=late, causes=(Cause.LATE_APPEND,)))
         if self.retries > 0 and self.max_in_flight > 1:
             reason = (
                 f"enable.idempotence=false with {self.max_in_flight} requests in flight: a retried batch may be "
                 "appended behind the next one"
             )
-            allowed.append(Allowance(kind=kind, reason=reason))
+            on_the_way = (Cause.PIPELINED, Cause.LATE_APPEND)
+            allowed.append(Allowance(kind=kind, reason=reason, causes=on_the_way))
+            allowed.append(Allowance(kind=FindingKind.INT_NONMONOTONIC_SEND, reason=reason, causes=on_the_way))
+        return allowed
+
+    def _reads(self) -> list[Allowance]:
+        allowed: list[Allowance] = []
+        if not self.read_committed:
+            reason = "isolation.level=read_uncommitted: consumers read records of open and aborted transactions"
+            causes = (Cause.UNCOMMITTED,)
+            allowed += (Allowance(kind=kind, reason=reason, causes=causes) for kind in _UNCOMMITTED_READS)
+        if not self.exactly_once:
+            reason = "exactly-once is not claimed: a group may read a record again"
+            allowed.append(Allowance(kind=FindingKind.CONSUME_COUNTS, reason=reason))
+        if not self.key_order:
+            reason = "key-order is not claimed: Kafka keeps the order of a partition alone"
+            allowed.append(Allowance(kind=FindingKind.KEY_ORDER, reason=reason))
         return allowed
 
     def _always(self) -> list[Allowance]:
-        reason = "an outcome that the client does not know may be stored: a time-out is not a failure"
-        removed = "retention or DeleteRecords: the log begins behind the record"
-        compacted = "cleanup.policy=compact: the log has a later record of the same key"
-        return [
-            Allowance(kind=FindingKind.RECOVERED, reason=reason),
-            Allowance(kind=FindingKind.LOST_WRITE, reason=removed, causes=(Cause.RETENTION,)),
-            Allowance(kind=FindingKind.LOST_WRITE, reason=compacted, causes=(Cause.COMPACTION,)),
-        ]
+        return [Allowance(kind=kind, reason=reason, causes=causes) for kind, reason, causes in _ALWAYS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,11 +267,11 @@ class ClientPromises:
     that wrote to the topic: what one of them permits is permitted.
     """
 
-    by_process: Mapping[int, Mapping[str, Promises]]
+    by_process: Mapping[Process, Mapping[str, Promises]]
     """Process -> topic -> promises. A process that wrote nowhere has no entry."""
     otherwise: Promises = field(default_factory=Promises)
 
-    def of(self, process: int, topic: str) -> tuple[Promises, ...]:
+    def of(self, process: Process, topic: str) -> tuple[Promises, ...]:
         """The promises that a finding of this process and topic may rest on."""
         own = self.by_process.get(process, {}).get(topic)
         if own is not None:

@@ -41,7 +41,12 @@ _ISR_CHANGES_MAX: Final = 12
 _CHARTS_MAX: Final = 24
 _TONES: Final = {Validity.VALID: "good", Validity.BROKEN: "bad", Validity.UNKNOWN: "doubt"}
 _ALARMING: Final = ("lost", "duplicated", "reordered")
-_SHOWN_ALTHOUGH_PERMITTED: Final = (FindingKind.LOST_WRITE, FindingKind.DUPLICATE, FindingKind.NONMONOTONIC_SEND)
+_SHOWN_ALTHOUGH_PERMITTED: Final = (
+    FindingKind.LOST_WRITE,
+    FindingKind.SET_LOSS,
+    FindingKind.DUPLICATE,
+    FindingKind.NONMONOTONIC_SEND,
+)
 _LEGEND: Final = (
     ("acked", "acknowledged"),
     ("lost", "acknowledged, then lost"),
@@ -177,7 +182,7 @@ def _group(group: FindingGroup, start_us: int) -> str:
     why = f"<p>{escape(_sentence(group.why))}</p>" if group.why else ""
     rows = "".join(_example(each, start_us) for each in group.examples)
     shown = f" ({len(group.examples)} of {group.count:,} shown)" if group.count > len(group.examples) else ""
-    what = "lost" if group.kind is FindingKind.LOST_WRITE else group.kind.value
+    what = "lost" if group.kind in (FindingKind.LOST_WRITE, FindingKind.SET_LOSS) else group.kind.value
     head = f"<b>{group.count:,} {what} in {escape(where)}{offsets}</b>"
     return (
         f'<div class="{tone}">{head}{why}{excuse}<div class="scroll"><table><tr><th class="number">value</th>'

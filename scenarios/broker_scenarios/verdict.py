@@ -47,6 +47,7 @@ __all__ = [
 History: TypeAlias = list[HistoryEvent] | Path
 """A history in memory, or the Parquet file or folder that holds it."""
 
+_LOSSES: Final = (FindingKind.LOST_WRITE, FindingKind.SET_LOSS)
 COUNT_NAMES: Final = ("acked", "stored", "lost", "duplicated", "reordered", "failed", "unknown")
 
 
@@ -258,7 +259,7 @@ def _judge(findings: list[Finding], promises: Promises | ClientPromises) -> tupl
     for finding in findings:
         allowance = promises.allowance_for(finding)
         _tally(judged[finding.kind], allowance)
-        _, _, why = finding.detail.partition(": ") if finding.kind is FindingKind.LOST_WRITE else ("", "", "")
+        _, _, why = finding.detail.partition(": ") if finding.kind in _LOSSES else ("", "", "")
         key = (finding.kind, finding.topic, finding.partition, finding.cause, allowance is None, why)
         group = groups.get(key)
         if group is None:

@@ -52,6 +52,7 @@ RESULT_SCHEMA: Final = pa.schema(
         ("kind", pa.string()),
         ("cause", pa.string()),
         ("other_value_id", pa.int64()),
+        ("values", pa.list_(pa.int64())),
         ("detail", pa.string()),
     ]
 )
@@ -72,7 +73,7 @@ _RECORD_FIELDS: Final = (
 )  # fmt: skip
 _FINDING_FIELDS: Final = (
     "topic", "partition", "value_id", "process", "producer_id", "index", "complete_us", "ack_offset", "offset", "kind",
-    "cause", "other_value_id", "detail",
+    "cause", "other_value_id", "values", "detail",
 )  # fmt: skip
 _CRASH_FIELDS: Final = ("topic", "partition", "kind", "detail")
 _FIELDS: Final = {_Sort.RECORD: _RECORD_FIELDS, _Sort.FINDING: _FINDING_FIELDS, _Sort.CRASH: _CRASH_FIELDS}
@@ -111,7 +112,8 @@ def result_of(table: pa.Table) -> CheckResult:
             result.records.append(RecordResult(**values | {"outcome": Outcome(values["outcome"])}))
         elif sort is _Sort.FINDING:
             kind, cause = FindingKind(values["kind"]), Cause(values["cause"])
-            result.findings.append(Finding(**values | {"kind": kind, "cause": cause}))
+            about = tuple(values["values"])
+            result.findings.append(Finding(**values | {"kind": kind, "cause": cause, "values": about}))
         else:
             result.crashes.append(CheckCrash(**values))
     return result

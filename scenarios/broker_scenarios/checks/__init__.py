@@ -1,1 +1,1 @@
-"""One anomaly per file: each check is a function from the analysed history of one partition to its findings."""
+"""One anomaly per file, grouped by the scope that a check folds over: each is a function that returns its findings."""

@@ -1,8 +1,9 @@
 """The history of one topic-partition joined with its logs, folded once for all checks.
 
-Sends are numbered as their process sent them; offsets as the log of the last leader holds them. A value is
-unique for the run, but an application may send it twice: then the value has several sends. In Jepsen's terms
-this is the analysis that the `-cases` functions share.
+It comes from the events of a run (`Analysis.of`) or from operations of the neutral form (`checks.neutral_fold`).
+Sends are numbered as their process sent them; offsets as the log of the last leader holds them. A value is unique for
+the run, but an application may send it twice: then the value has several sends. In Jepsen's terms this is the
+analysis that the `-cases` functions share.
 """
 
 from __future__ import annotations
@@ -10,46 +11,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
+from broker_scenarios.checks.calls import Send
+from broker_scenarios.checks.observed_log import ObservedLog
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.findings import Finding, FindingKind, Outcome
-from broker_scenarios.history import NO_OFFSET, NO_PARTITION, EventType
+from broker_scenarios.history import NO_PARTITION, EventType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from broker_scenarios.checks.calls import Call
     from broker_scenarios.history import HistoryEvent, LogRecord
+    from broker_scenarios.operations import Value
 
-__all__ = ["Analysis", "Send", "TopicPartition", "by_partition"]
+__all__ = ["Analysis", "TopicPartition", "by_partition"]
 
 _OUTCOMES: Final = {
     EventType.OK.value: Outcome.ACKED,
     EventType.FAIL.value: Outcome.FAILED,
     EventType.INFO.value: Outcome.UNKNOWN,
 }
+_NEVER_TOO_LATE: Final = 2**63
 _RANKS: Final = {name: rank for rank, name in enumerate(_OUTCOMES)}
 TopicPartition: TypeAlias = tuple[str, int]
-
-
-@dataclass(slots=True, kw_only=True)
-class Send:
-    """One send of one value: its invoke and its completions."""
-
-    process: int
-    producer_id: int
-    index: int
-    value_id: int
-    invoke_us: int
-    outcome: Outcome = Outcome.UNKNOWN
-    completions: list[EventType] = field(default_factory=list)
-    complete_us: int = -1
-    ack_offset: int = NO_OFFSET
-    error_code: int = 0
-    error: str | None = None
-
-    @property
-    def acked(self) -> bool:
-        """True if the client reported the record as stored."""
-        return self.outcome is Outcome.ACKED
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,13 +42,32 @@ class Analysis:
 
     topic: str
     partition: int
-    sends: list[Send]
-    """By process, then in the order in which the process sent."""
-    sends_of: dict[int, list[Send]]
-    stored: dict[int, list[int]]
-    """Value to the ascending offsets at which the last leader's log holds it."""
-    truncated: dict[int, list[int]]
+    key: str = ""
+    """The partition as one text: `orders-0`."""
+    sends: list[Send] = field(default_factory=list)
+    """Each process's in the order in which it sent."""
+    sends_of: dict[Value, list[Send]] = field(default_factory=dict)
+    stored: dict[Value, list[int]] = field(default_factory=dict)
+    """Value to the ascending offsets at which the last leader's log holds it, committed."""
+    truncated: dict[Value, list[int]] = field(default_factory=dict)
     """Value to the offsets at which some replica held it before it truncated."""
+    uncommitted: dict[Value, list[int]] = field(default_factory=dict)
+    """Value to the offsets at which the log holds it in an aborted or open transaction."""
+    open_values: dict[Value, list[int]] = field(default_factory=dict)
+    """Those of them whose transaction is open."""
+    log_known: bool = True
+    """False if what the log holds is not known: `stored` and `uncommitted` are empty then."""
+    log_start: int = 0
+    """The first offset that retention left."""
+    polled: dict[Value, list[int]] = field(default_factory=dict)
+    """Value to the offsets at which polls of any outcome returned it."""
+    readers: dict[Value, Call] = field(default_factory=dict)
+    """Value to the first ok poll that returned it."""
+    finally_polled: bool = False
+    """A final poll covered the partition."""
+    overdue_us: int = _NEVER_TOO_LATE
+    """Sends invoked up to this time have had their delivery timeout."""
+    _observed: ObservedLog | None = None
 
     @classmethod
     def of(cls, topic: str, partition: int, history: Iterable[HistoryEvent], logs: Iterable[LogRecord]) -> Self:
@@ -74,18 +77,46 @@ class Analysis:
             HistoryError: the history is malformed: an event of an unknown type, a completion without invoke.
         """
         sends = _fold(topic, history)
-        sends_of: dict[int, list[Send]] = {}
+        sends_of: dict[Value, list[Send]] = {}
         for send in sends:
             sends_of.setdefault(send.value_id, []).append(send)
-        stored: dict[int, list[int]] = {}
-        truncated: dict[int, list[int]] = {}
+        stored: dict[Value, list[int]] = {}
+        truncated: dict[Value, list[int]] = {}
         for record in logs:
             (truncated if record.truncated else stored).setdefault(record.value_id, []).append(record.offset)
         for offsets in stored.values():
             offsets.sort()
         return cls(topic=topic, partition=partition, sends=sends, sends_of=sends_of, stored=stored, truncated=truncated)
 
-    def finding(self, kind: FindingKind, send: Send, detail: str, *, offset: int = -1, other: int = -1) -> Finding:
+    def __post_init__(self) -> None:
+        self.key = self.key or f"{self.topic}-{self.partition}"
+
+    @property
+    def observed(self) -> ObservedLog:
+        """The log as the clients saw it."""
+        if self._observed is None:
+            self._observed = ObservedLog(self._observations())
+        return self._observed
+
+    def _observations(self) -> Iterator[tuple[int, Value]]:
+        for send in self.sends:
+            if send.ack_offset >= 0 and send.committed:
+                truncated = self.truncated.get(send.value_id)
+                if truncated is None or send.ack_offset not in truncated:
+                    yield send.ack_offset, send.value_id
+        for value, offsets in self.polled.items():
+            for offset in offsets:
+                yield offset, value
+
+    def place_of(self, value: Value) -> int | None:
+        """Where a value is stored first, else its one place as the clients saw it; None without one or if lost."""
+        stored = self.stored.get(value)
+        if stored:
+            return stored[0]
+        place = self.observed.place_of(value)
+        return None if self.log_known and place is not None and place >= self.log_start else place
+
+    def finding(self, kind: FindingKind, send: Send, detail: str, *, offset: int = -1, other: Value = -1) -> Finding:
         """A finding about one send, with all that identifies it."""
         return Finding(
             kind=kind,
@@ -100,6 +131,8 @@ class Analysis:
             offset=offset,
             other_value_id=other,
             detail=detail,
+            values=(send.value_id,),
+            ops=() if send.call is None else (send.call.name_index,),
         )
 
 
@@ -158,7 +191,7 @@ def _fold(topic: str, history: Iterable[HistoryEvent]) -> list[Send]:
         send = sends.get((event.process, event.index))
         if send is None:
             raise HistoryError(f"{topic}: process {event.process} completes send {event.index} without an invoke")
-        send.completions.append(EventType(event.type))
+        send.completions = (*send.completions, EventType(event.type))
         if len(send.completions) == 1:
             send.outcome = _OUTCOMES[event.type]
             send.complete_us, send.ack_offset = event.time_us, event.offset

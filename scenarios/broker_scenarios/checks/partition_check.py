@@ -8,32 +8,49 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.checks.analysis import Analysis, Send, by_partition
-from broker_scenarios.checks.duplicates import duplicates
-from broker_scenarios.checks.failed_but_stored import failed_but_stored, recovered
-from broker_scenarios.checks.inconsistent_offsets import inconsistent_offsets
-from broker_scenarios.checks.lost_writes import lost_writes
-from broker_scenarios.checks.misdelivered import misdelivered
-from broker_scenarios.checks.offset_oracle import wrong_offsets
-from broker_scenarios.checks.reordering import reordering
-from broker_scenarios.checks.unresolved import double_completions, unresolved
+from broker_scenarios.checks.analysis import Analysis, by_partition
+from broker_scenarios.checks.per_partition.aborted_reads import aborted_reads
+from broker_scenarios.checks.per_partition.double_completions import double_completions
+from broker_scenarios.checks.per_partition.duplicates import duplicates
+from broker_scenarios.checks.per_partition.failed_but_stored import failed_but_stored
+from broker_scenarios.checks.per_partition.ghost_reads import ghost_reads
+from broker_scenarios.checks.per_partition.inconsistent_offsets import inconsistent_offsets
+from broker_scenarios.checks.per_partition.lost_writes import lost_writes
+from broker_scenarios.checks.per_partition.misdelivered import misdelivered
+from broker_scenarios.checks.per_partition.recovered import recovered
+from broker_scenarios.checks.per_partition.set_losses import set_losses
+from broker_scenarios.checks.per_partition.unresolved import unresolved
+from broker_scenarios.checks.per_partition.unseen import unseen
+from broker_scenarios.checks.per_partition.wrong_offsets import wrong_offsets
+from broker_scenarios.checks.per_process.nonmonotonic_sends import (
+    fewest_out_of_order,
+    nonmonotonic_sends,
+    placed_sends,
+)
 from broker_scenarios.findings import CheckCrash, CheckResult, Finding, FindingKind, Outcome, RecordResult
 
 if TYPE_CHECKING:
+    from broker_scenarios.checks.calls import Send
     from broker_scenarios.history import HistoryEvent, LogRecord
+    from broker_scenarios.operations import Value
 
-__all__ = ["CHECKS", "check_all", "check_partition"]
+__all__ = ["CHECKS", "check_all", "check_analysis", "check_partition"]
 
+_LOSSES: Final = (FindingKind.LOST_WRITE, FindingKind.SET_LOSS)
 Check = Callable[[Analysis], Iterable[Finding]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     FindingKind.LOST_WRITE.value: lost_writes,
+    FindingKind.SET_LOSS.value: set_losses,
+    FindingKind.UNSEEN.value: unseen,
     FindingKind.DUPLICATE.value: duplicates,
-    FindingKind.NONMONOTONIC_SEND.value: reordering,
+    FindingKind.NONMONOTONIC_SEND.value: nonmonotonic_sends,
     FindingKind.INCONSISTENT_OFFSETS.value: inconsistent_offsets,
     FindingKind.OFFSET_ORACLE.value: wrong_offsets,
     FindingKind.MISDELIVERED.value: misdelivered,
     FindingKind.FAILED_BUT_STORED.value: failed_but_stored,
+    FindingKind.G1A.value: aborted_reads,
+    FindingKind.GHOST_READ.value: ghost_reads,
     FindingKind.UNRESOLVED.value: unresolved,
     FindingKind.DOUBLE_COMPLETION.value: double_completions,
     FindingKind.RECOVERED.value: recovered,
@@ -54,15 +71,20 @@ def check_partition(
     except Exception as error:  # noqa: BLE001  (a crashed check is a result: unknown)
         result.crashes.append(_crash(topic, partition, "analysis", error))
         return result
+    check_analysis(analysis, result, checks)
+    result.records = _record_results(analysis, result.findings)
+    return result
+
+
+def check_analysis(analysis: Analysis, result: CheckResult, checks: Mapping[str, Check] = CHECKS) -> None:
+    """Add the findings and crashes of all checks of one partition."""
     for name, check in checks.items():
         try:
             found = list(check(analysis))
-        except Exception as error:  # noqa: BLE001  (as above; the other checks continue)
-            result.crashes.append(_crash(topic, partition, name, error))
+        except Exception as error:  # noqa: BLE001  (a crashed check is a result: unknown; the other checks continue)
+            result.crashes.append(_crash(analysis.topic, analysis.partition, name, error))
         else:
             result.findings += found
-    result.records = _record_results(analysis, result.findings)
-    return result
 
 
 def check_all(
@@ -76,12 +98,11 @@ def check_all(
 
 
 def _record_results(analysis: Analysis, findings: list[Finding]) -> list[RecordResult]:
-    flagged: dict[FindingKind, dict[int, None]] = {}
-    for finding in findings:
-        flagged.setdefault(finding.kind, {})[finding.value_id] = None
-    lost = flagged.get(FindingKind.LOST_WRITE, {})
-    doubled = flagged.get(FindingKind.DUPLICATE, {})
-    reordered = flagged.get(FindingKind.NONMONOTONIC_SEND, {})
+    lost = {finding.value_id: None for finding in findings if finding.kind in _LOSSES}
+    reordered: dict[Value, None] = {}
+    for placed in placed_sends(analysis).values():
+        out = fewest_out_of_order([offset for offset, _ in placed])
+        reordered.update((placed[position].send.value_id, None) for position in out)
     results: list[RecordResult] = []
     for value_id, sends in analysis.sends_of.items():
         send = sends[0] if len(sends) == 1 else _best_send(sends)
@@ -97,9 +118,9 @@ def _record_results(analysis: Analysis, findings: list[Finding]) -> list[RecordR
                 invoke_us=send.invoke_us,
                 complete_us=send.complete_us,
                 ack_offset=send.ack_offset,
-                copies=len(analysis.stored.get(value_id, ())),
+                copies=len(stored := analysis.stored.get(value_id, ())),
                 lost=value_id in lost,
-                duplicated=value_id in doubled,
+                duplicated=len(stored) > 1,
                 reordered=value_id in reordered,
                 error_code=send.error_code,
                 error=send.error,

@@ -1,0 +1,279 @@
+"""Folds the operations of a history of the neutral form, one after another, into calls and partitions.
+
+The fold is where the rules of the form are checked that concern several lines: each completion has an invocation, and
+a process runs one operation at a time. While sends are open it may send, flush, close and crash, and the client may
+commit by itself during a call of its consumer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.checks.analysis import Analysis
+from broker_scenarios.checks.calls import Call, Send
+from broker_scenarios.checks.whole_history import WholeHistory
+from broker_scenarios.errors import HistoryError
+from broker_scenarios.findings import Outcome
+from broker_scenarios.history import EventType
+from broker_scenarios.operations import Assign, Commit, Function, Op, Poll, Seek, Subscribe, split_key
+from broker_scenarios.operations import Send as SendMop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_scenarios.circumstances import Circumstances
+    from broker_scenarios.operations import Process, Value
+
+__all__ = ["NeutralFold"]
+
+_OUTCOMES: Final = {EventType.OK: Outcome.ACKED, EventType.FAIL: Outcome.FAILED, EventType.INFO: Outcome.UNKNOWN}
+_OVER_OPEN_SENDS: Final = (Function.SEND, Function.FLUSH, Function.CLOSE)
+_ENDS_SENDS: Final = (Function.FLUSH, Function.CLOSE)
+_AROUND_AUTO_COMMITS: Final = (
+    Function.POLL, Function.TXN, Function.ASSIGN, Function.SUBSCRIBE, Function.CLOSE,
+)  # fmt: skip
+_SENDING: Final = (Function.SEND, Function.TXN)
+
+
+class _Process:
+    """The open calls of a process, and how many records it has sent."""
+
+    __slots__ = ("invoked", "late", "open")
+
+    def __init__(self) -> None:
+        self.open: list[Call] = []
+        self.late: list[Call] = []
+        """Sends that were still open when a flush or close had ended."""
+        self.invoked = 0
+
+
+class NeutralFold:
+    """Takes operations in the order of the history.
+
+    `partitions` counts those of each topic; None accepts any key. Without `one_at_a_time` the calls of a process may
+    overlap, as those of an asynchronous client do.
+    """
+
+    def __init__(self, partitions: Mapping[str, int] | None = None, *, one_at_a_time: bool = True) -> None:
+        self._one_at_a_time = one_at_a_time
+        self.calls: list[Call] = []
+        self.analyses: dict[str, Analysis] = {}
+        self.start_us = 0
+        self.end_us = 0
+        self._lines = 0
+        self._partitions = partitions
+        self._processes: dict[Process, _Process] = {}
+
+    def add(self, op: Op, where: str) -> None:
+        """Fold one operation.
+
+        Raises:
+            HistoryError: it does not fit those before it; `where` begins the message.
+        """
+        now_us = round(op.time_ms * 1000)
+        self._lines += 1
+        self._check_names(op, where)
+        if not self.calls:
+            self.start_us = self.end_us = now_us
+        self.start_us, self.end_us = min(self.start_us, now_us), max(self.end_us, now_us)
+        process = self._processes.get(op.process)
+        if process is None:
+            process = self._processes[op.process] = _Process()
+        if op.type is EventType.INVOKE:
+            self._invoke(process, op, now_us, where)
+        else:
+            self._complete(process, op, now_us, where)
+
+    def analysis_of(self, key: str, where: str, name: str = "mops") -> Analysis:
+        """Return the partition of a key; a new key is compared with the promised topics."""
+        analysis = self.analyses.get(key)
+        if analysis is None:
+            topic, partition = split_key(key)
+            if self._partitions is not None and partition >= self._partitions.get(topic, 0):
+                there = ", ".join(f"{name} ({count})" for name, count in self._partitions.items()) or "none"
+                raise HistoryError(f"{where}: {name!r}: {key!r} is not among the promised topics: {there}")
+            analysis = self.analyses[key] = Analysis(topic=topic, partition=partition, log_known=False)
+        return analysis
+
+    def _check_names(self, op: Op, where: str) -> None:
+        """Compare the partitions and topics outside of sends and polls with the promised topics."""
+        for name in ("assigned", "rebalanced"):
+            for key in getattr(op, name):
+                self.analysis_of(key, where, name)
+        for key in op.offsets or ():
+            self.analysis_of(key, where, "offsets")
+        for mop in op.mops:
+            if isinstance(mop, SendMop | Poll):
+                continue
+            if isinstance(mop, Subscribe):
+                for topic in mop.topics:
+                    if self._partitions is not None and topic not in self._partitions:
+                        there = ", ".join(self._partitions) or "none"
+                        raise HistoryError(f"{where}: 'mops': {topic!r} is not among the promised topics: {there}")
+            else:
+                keys = mop.keys if isinstance(mop, Assign) else mop.positions if isinstance(mop, Seek) else mop.offsets
+                for key in keys:
+                    self.analysis_of(key, where)
+
+    def whole(self, circumstances: Circumstances) -> WholeHistory:
+        """Return the history once all operations and logs were added."""
+        for key, analysis in self.analyses.items():
+            analysis.log_start = circumstances.log_start.get(key, analysis.log_start)
+            analysis.overdue_us = self.end_us - circumstances.delivery_timeout_us
+        for call in self.calls:
+            if call.completion is not None and call.completion.final and call.ok:
+                for key in call.completion.assigned or [key for key, _ in call.polls]:
+                    self.analyses[key].finally_polled = True
+        return WholeHistory(
+            calls=self.calls,
+            analyses=self.analyses,
+            start_us=self.start_us,
+            end_us=self.end_us,
+            limits=circumstances.limits,
+            message_keys=circumstances.message_keys,
+        )
+
+    # Invocations
+
+    def _invoke(self, process: _Process, op: Op, now_us: int, where: str) -> None:
+        if process.open and self._one_at_a_time:
+            self._check_overlap(process, op, where)
+        call = Call(
+            number=len(self.calls),
+            invoked_at=self._lines,
+            process=op.process,
+            f=op.f,
+            index=op.index,
+            invoked_us=now_us,
+            group=op.group,
+        )
+        self.calls.append(call)
+        if op.f in _SENDING:
+            for mop in op.mops:
+                if isinstance(mop, SendMop):
+                    self._send(process, call, mop, where)
+        elif op.f is Function.CRASH:
+            for each in process.open:
+                each.crashed = True
+            process.open.clear()
+        process.open.append(call)
+
+    def _check_overlap(self, process: _Process, op: Op, where: str) -> None:
+        if op.f is Function.CRASH:
+            return
+        for call in process.open:
+            if call.f is Function.SEND and op.f in _OVER_OPEN_SENDS:
+                continue
+            if op.f is Function.COMMIT and op.auto and (call.f in _AROUND_AUTO_COMMITS or call.f is Function.SEND):
+                continue
+            open_call = f"its {call.f.value} of i={call.index} is open"
+            raise HistoryError(f"{where}: 'f': process {op.process} invokes {op.f.value} while {open_call}")
+
+    def _send(self, process: _Process, call: Call, mop: SendMop, where: str) -> Send:
+        analysis = self.analysis_of(mop.key, where)
+        send = Send(
+            process=call.process,
+            index=process.invoked,
+            value_id=mop.value,
+            invoke_us=call.invoked_us,
+            call=call,
+            key=analysis.key,
+        )
+        process.invoked += 1
+        call.sends.append(send)
+        analysis.sends.append(send)
+        analysis.sends_of.setdefault(mop.value, []).append(send)
+        return send
+
+    # Completions
+
+    def _complete(self, process: _Process, op: Op, now_us: int, where: str) -> None:
+        call = self._open_call(process, op)
+        if call is None:
+            if not self._completes_again(op):
+                raise HistoryError(f"{where}: 'type': process {op.process} has no open {op.f.value} to complete")
+            return
+        (process.open if call in process.open else process.late).remove(call)
+        if op.f in _ENDS_SENDS:
+            sends = [each for each in process.open if each.f is Function.SEND and each.invoked_at < call.invoked_at]
+            for each in sends:
+                each.overdue = each.overdue or op.type is EventType.OK
+                process.open.remove(each)
+            process.late += sends
+        call.type, call.completion_index = op.type, op.index
+        call.completed_us, call.completed_at = now_us, self._lines
+        if op.group is not None:
+            call.group = op.group
+        if op.final or op.offsets or op.rebalanced or op.assigned or op.auto:
+            call.completion = op
+        if op.f in _SENDING:
+            self._complete_sends(process, call, op, where)
+        for mop in op.mops:
+            if isinstance(mop, Poll) and mop.records:
+                for key, pairs in mop.records.items():
+                    self._polled(call, key, pairs, where)
+            elif isinstance(mop, Assign | Seek | Commit) or op.f is Function.SUBSCRIBE:
+                call.completion = op
+
+    def _open_call(self, process: _Process, op: Op) -> Call | None:
+        if op.f is not Function.SEND:
+            return next((call for call in process.open if call.f is op.f), None)
+        sent = [(mop.key, mop.value) for mop in op.mops if isinstance(mop, SendMop)]
+        for call in (*process.open, *process.late):
+            if call.f is op.f and len(call.sends) == len(sent) and self._keys_of(call) == sent:
+                return call
+        return None
+
+    def _keys_of(self, call: Call) -> list[tuple[str, Value]]:
+        return [(send.key, send.value_id) for send in call.sends]
+
+    def _completes_again(self, op: Op) -> bool:
+        """Record a second completion of sends; False if it is none."""
+        sent = [mop for mop in op.mops if isinstance(mop, SendMop)]
+        before: list[Send] = []
+        for mop in sent:
+            analysis = self.analyses.get(mop.key)
+            sends = () if analysis is None else analysis.sends_of.get(mop.value, ())
+            before += [
+                send
+                for send in sends
+                if send.process == op.process and send.completions and send.call is not None and send.call.f is op.f
+            ][-1:]
+        if not sent or len(before) < len(sent):
+            return False
+        for send in before:
+            send.completions = (*send.completions, op.type)
+        return True
+
+    def _complete_sends(self, process: _Process, call: Call, op: Op, where: str) -> None:
+        outcome = _OUTCOMES[op.type]
+        waiting = list(call.sends)
+        for mop in op.mops:
+            if isinstance(mop, SendMop):
+                send = next((each for each in waiting if each.value_id == mop.value and each.key == mop.key), None)
+                if send is None:
+                    send = self._send(process, call, mop, where)
+                else:
+                    waiting.remove(send)
+                send.ack_offset = mop.offset
+        for send in call.sends:
+            send.outcome = outcome
+            send.completions = _ONCE[op.type]
+            send.complete_us = call.completed_us
+            send.error = op.error
+
+    def _polled(self, call: Call, key: str, pairs: list[tuple[int, Value]], where: str) -> None:
+        analysis = self.analysis_of(key, where)
+        call.polls.append((key, pairs))
+        polled, readers, is_ok = analysis.polled, analysis.readers, call.type is EventType.OK
+        for offset, value in pairs:
+            offsets = polled.get(value)
+            if offsets is None:
+                polled[value] = [offset]
+            elif offset not in offsets:
+                offsets.append(offset)
+            if is_ok and value not in readers:
+                readers[value] = call
+
+
+_ONCE: Final = {event: (event,) for event in EventType}

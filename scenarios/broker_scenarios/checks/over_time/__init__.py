@@ -1,0 +1,1 @@
+"""Checks of times: how stale, how stuck and how long unavailable."""

@@ -1,0 +1,1 @@
+"""Checks of the records of one message key, across partitions."""

@@ -1,0 +1,34 @@
+"""unseen: a record that was acknowledged and that no ok poll returned, although final polls read its partition.
+
+Unlike lost-write it sees a lost suffix without knowing the log; without final polls it sees nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_scenarios.findings import Finding, FindingKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_scenarios.checks.analysis import Analysis
+    from broker_scenarios.checks.calls import Send
+
+__all__ = ["unread", "unseen"]
+
+
+def unseen(analysis: Analysis) -> Iterator[Finding]:
+    """Find every value that was acknowledged and not polled; one finding per value."""
+    if analysis.finally_polled:
+        for send in unread(analysis):
+            yield analysis.finding(FindingKind.UNSEEN, send, "acknowledged, and not in the final polls")
+
+
+def unread(analysis: Analysis) -> Iterator[Send]:
+    """Return an acknowledged send of each value that no ok poll returned."""
+    for value, sends in analysis.sends_of.items():
+        if value not in analysis.readers:
+            acked = next((send for send in sends if send.acked), None)
+            if acked is not None:
+                yield acked

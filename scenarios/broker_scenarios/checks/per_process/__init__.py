@@ -1,0 +1,1 @@
+"""Checks of the order in which one process sends to a partition and polls it."""

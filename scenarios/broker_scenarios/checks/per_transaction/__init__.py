@@ -1,0 +1,1 @@
+"""Checks of operations as a whole: what a transaction reads and writes in several partitions."""

@@ -1,1 +1,0 @@
-"""Anomalies that only time shows."""

@@ -1,1 +1,0 @@
-"""Anomalies of one message key."""

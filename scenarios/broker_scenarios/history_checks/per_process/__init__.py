@@ -1,1 +1,0 @@
-"""Anomalies within one process and partition."""

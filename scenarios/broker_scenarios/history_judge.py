@@ -1,0 +1,257 @@
+"""Judges a history of any client against any broker: `broker-sim check`, and `broker_scenarios.check_history`.
+
+Findings minus what the promises permit, as for the runs of scenarios: `broken` if a finding is not permitted, else
+`unknown` if something could not be judged, else `valid`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from broker_scenarios.checks.history_check import check_whole
+from broker_scenarios.checks.neutral_fold import NeutralFold
+from broker_scenarios.checks.over_time.liveness import covered_from_us
+from broker_scenarios.checks.per_partition.unresolved import is_overdue, without_outcome
+from broker_scenarios.checks.per_partition.unseen import unread
+from broker_scenarios.checks.whole_history import WholeHistory, is_read
+from broker_scenarios.circumstances import Circumstances, circumstances_of, read_circumstances
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.fault_explanations import FaultExplainer
+from broker_scenarios.findings import FINDING_HELP, Finding, FindingKind
+from broker_scenarios.operations import numbered_operations, split_key
+from broker_scenarios.text_forms import plural
+from broker_scenarios.verdict import Validity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from broker_scenarios.checks.analysis import Analysis
+    from broker_scenarios.checks.calls import Send
+    from broker_scenarios.operations import Op, Value
+
+__all__ = ["HistoryVerdict", "JudgedFinding", "check_history", "judge_history", "read_logs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedFinding:
+    """One anomaly: its name, the values that it is about, and the reason why it is permitted."""
+
+    name: str
+    values: tuple[Value, ...]
+    allowed: str | None
+    """None: it breaks a promise."""
+    key: str
+    """Its partition; empty if there are several."""
+    ops: tuple[int, ...]
+    """The operations that it is about, by their `i`."""
+    detail: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding as `broker-sim check --json` prints it."""
+        return {
+            "name": self.name,
+            "values": list(self.values),
+            "allowed": self.allowed,
+            "key": self.key,
+            "ops": list(self.ops),
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryVerdict:
+    """The verdict on a history."""
+
+    validity: Validity
+    findings: tuple[JudgedFinding, ...]
+    """What breaks a promise first; then by name and partition."""
+    unknown: tuple[str, ...] = ()
+    """What could not be judged."""
+    calls: int = 0
+
+    def found(self, name: str) -> list[JudgedFinding]:
+        """The findings of a name."""
+        return [finding for finding in self.findings if finding.name == name]
+
+    def values(self, name: str) -> list[Value]:
+        """The values of all findings of a name, in order."""
+        return [value for finding in self.found(name) for value in finding.values]
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as `broker-sim check --json` prints it."""
+        return {
+            "verdict": self.validity.value,
+            "findings": [finding.as_json() for finding in self.findings],
+            "unknown": list(self.unknown),
+        }
+
+
+_STATES = ("aborted", "open")
+_CONTROLS = ("commit", "abort")
+
+
+def check_history(
+    history: Path | Iterable[Op],
+    promises: Path | Mapping[str, Any],
+    logs: Path | Mapping[str, Any] | None = None,
+) -> HistoryVerdict:
+    """Judge a history of the neutral form.
+
+    Args:
+        history: a file with one operation per line, or the operations in their order.
+        promises: a JSON or YAML file, or its mapping: `topics`, Kafka's configurations, claims, faults.
+        logs: what each partition holds at the end, a JSON file or its mapping `topic-partition` -> list of
+            [offset, value] or [offset, value, attributes]; null for a partition that is not known.
+
+    Raises:
+        ScenarioError: an input is malformed (HistoryError for the history); the message names file, line and key.
+    """
+    circumstances = read_circumstances(promises) if isinstance(promises, Path) else circumstances_of(promises)
+    with _without_collections():
+        return judge_history(_whole_history(history, circumstances, logs), circumstances)
+
+
+def judge_history(history: WholeHistory, circumstances: Circumstances) -> HistoryVerdict:
+    """Judge a folded history."""
+    result = check_whole(history)
+    explainer = FaultExplainer(history, circumstances)
+    judged: list[JudgedFinding] = []
+    for finding in result.findings:
+        explainer.explain(finding)
+        allowance = circumstances.promises.allowance_for(finding)
+        judged.append(_judged(finding, None if allowance is None else allowance.reason))
+    order = [kind.value for kind in FindingKind]
+    judged.sort(key=lambda each: (each.allowed is not None, order.index(each.name), each.key))
+    unknown = [f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes]
+    unknown += _not_judged(history)
+    broken = any(finding.allowed is None for finding in judged)
+    return HistoryVerdict(
+        validity=Validity.BROKEN if broken else Validity.UNKNOWN if unknown else Validity.VALID,
+        findings=tuple(judged),
+        unknown=tuple(unknown),
+        calls=len(history.calls),
+    )
+
+
+def read_logs(path: Path) -> Mapping[str, Any]:
+    """Read a logs file. Raises ScenarioError if it cannot be read."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"{path}: the logs cannot be read: {error}") from None
+    if not isinstance(data, dict):
+        raise ScenarioError(f"{path}: expected an object with the records of each partition")
+    return data
+
+
+def _whole_history(
+    history: Path | Iterable[Op], circumstances: Circumstances, logs: Path | Mapping[str, Any] | None
+) -> WholeHistory:
+    fold = NeutralFold(circumstances.partitions)
+    for where, op in numbered_operations(history):
+        fold.add(op, where)
+    held = read_logs(logs) if isinstance(logs, Path) else logs or {}
+    for key, records in held.items():
+        _add_log(fold, key, records, str(logs) if isinstance(logs, Path) else "logs")
+    return fold.whole(circumstances)
+
+
+def _add_log(fold: NeutralFold, key: str, records: object, where: str) -> None:
+    try:
+        split_key(key)
+    except ValueError as error:
+        raise ScenarioError(f"{where}: {error}") from None
+    analysis = fold.analysis_of(key, where, "logs")
+    if records is None:
+        return
+    if not isinstance(records, list):
+        raise ScenarioError(f"{where}: {key!r}: expected a list of records or null")
+    analysis.log_known = True
+    for record in records:
+        _add_record(analysis, record, f"{where}: {key!r}")
+
+
+def _add_record(analysis: Analysis, record: object, where: str) -> None:
+    if not isinstance(record, list) or not 2 <= len(record) <= 3:
+        raise ScenarioError(f"{where}: expected [offset, value] or [offset, value, attributes], not {record!r}")
+    offset, value = record[0], record[1]
+    attributes = record[2] if len(record) == 3 else None
+    if type(offset) is not int or offset < 0:
+        raise ScenarioError(f"{where}: expected an offset, not {offset!r}")
+    if attributes is not None and (
+        not isinstance(attributes, dict)
+        or not attributes.keys() <= {"state", "control"}
+        or attributes.get("state", "open") not in _STATES
+        or attributes.get("control", "commit") not in _CONTROLS
+    ):
+        raise ScenarioError(f"{where}: expected a state ({', '.join(_STATES)}) or a control, not {attributes!r}")
+    if attributes and "control" in attributes:
+        return
+    if type(value) is not int and type(value) is not str:
+        raise ScenarioError(f"{where}: expected a value at offset {offset}, not {value!r}")
+    state = (attributes or {}).get("state")
+    if state is None:
+        analysis.stored.setdefault(value, []).append(offset)
+        return
+    analysis.uncommitted.setdefault(value, []).append(offset)
+    if state == "open":
+        analysis.open_values.setdefault(value, []).append(offset)
+
+
+def _judged(finding: Finding, allowed: str | None) -> JudgedFinding:
+    return JudgedFinding(
+        name=finding.kind.value,
+        values=() if finding.kind in _ONLY_COUNTED else finding.values,
+        allowed=allowed,
+        key=f"{finding.topic}-{finding.partition}" if finding.topic else "",
+        ops=finding.ops,
+        detail=f"{FINDING_HELP[finding.kind]}: {finding.detail}",
+    )
+
+
+_ONLY_COUNTED = (
+    FindingKind.NONMONOTONIC_POLL,
+    FindingKind.NONMONOTONIC_SEND,
+    FindingKind.INT_NONMONOTONIC_POLL,
+    FindingKind.INT_NONMONOTONIC_SEND,
+    FindingKind.KEY_ORDER,
+)
+
+
+def _not_judged(history: WholeHistory) -> Iterator[str]:
+    for key, analysis in sorted(history.analyses.items()):
+        if not analysis.log_known and not analysis.finally_polled:
+            count = sum(1 for _ in unread(analysis))
+            if count:
+                yield f"{key}: {plural(count, 'acknowledged value')} not read, without a log or final polls"
+        early = sum(1 for send in without_outcome(analysis) if not is_overdue(analysis, send))
+        if early:
+            yield f"{key}: {plural(early, 'send')} open at the end, before delivery.timeout.ms"
+    for call in history.calls:
+        if call.proven and call.transactional and any(_may_still_be_read(history, send) for send in call.sends):
+            yield f"i={call.name_index}: a transaction of unknown outcome is read in part"
+    deadline_us = history.limits.liveness_deadline_us
+    if deadline_us is not None and history.end_us < covered_from_us(history) + deadline_us:
+        yield "liveness: the history is shorter than liveness.deadline.ms after the last fault"
+
+
+def _may_still_be_read(history: WholeHistory, send: Send) -> bool:
+    analysis = history.analyses[send.key]
+    return not analysis.log_known and not analysis.finally_polled and not is_read(history, send)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no cycles meanwhile: the collector would walk the whole history again and again, and find none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

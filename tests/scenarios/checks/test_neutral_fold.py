@@ -1,0 +1,118 @@
+"""The rules of the neutral form that concern several lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_scenarios import check_history
+from broker_scenarios.errors import HistoryError
+from broker_scenarios.history import EventType
+from broker_scenarios.operations import Assign, Commit, Function, Poll, Seek, Send, Subscribe
+from tests.scenarios.checks.neutral_histories import PROMISES, Book, X, Y, counts, found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INVOKE, OK = EventType.INVOKE, EventType.OK
+
+
+def two_polls(book: Book) -> None:
+    book.line(0, INVOKE, Function.POLL, Poll()).line(0, INVOKE, Function.POLL, Poll())
+
+
+def poll_during_a_send(book: Book) -> None:
+    book.send(0, (X, 1), end=None).line(0, INVOKE, Function.POLL, Poll())
+
+
+def send_during_a_transaction(book: Book) -> None:
+    book.begin(0, (X, 1)).send(0, (X, 2), end=None)
+
+
+def commit_by_hand_during_a_poll(book: Book) -> None:
+    book.line(0, INVOKE, Function.POLL, Poll()).line(0, INVOKE, Function.COMMIT, Commit({X: 1}))
+
+
+def completion_without_invocation(book: Book) -> None:
+    book.line(0, OK, Function.POLL, Poll({}))
+
+
+def completion_of_another_function(book: Book) -> None:
+    book.send(0, (X, 1), end=None).line(0, OK, Function.POLL, Poll({}))
+
+
+def completion_of_other_values(book: Book) -> None:
+    book.send(0, (X, 1), end=None).line(0, OK, Function.SEND, Send(X, 2, 0))
+
+
+def completion_of_another_process(book: Book) -> None:
+    book.send(0, (X, 1), end=None).line(1, OK, Function.SEND, Send(X, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (two_polls, "i=1: 'f': process 0 invokes poll while its poll of i=0 is open"),
+        (poll_during_a_send, "i=1: 'f': process 0 invokes poll while its send of i=0 is open"),
+        (send_during_a_transaction, "i=1: 'f': process 0 invokes send while its txn of i=0 is open"),
+        (commit_by_hand_during_a_poll, "i=1: 'f': process 0 invokes commit while its poll of i=0 is open"),
+        (completion_without_invocation, "i=0: 'type': process 0 has no open poll to complete"),
+        (completion_of_another_function, "i=1: 'type': process 0 has no open poll to complete"),
+        (completion_of_other_values, "i=1: 'type': process 0 has no open send to complete"),
+        (completion_of_another_process, "i=1: 'type': process 1 has no open send to complete"),
+    ],
+)
+def test_operations_that_do_not_fit_are_refused(write: Callable[[Book], None], message: str) -> None:
+    book = Book()
+    write(book)
+    with pytest.raises(HistoryError) as raised:
+        book.judge()
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda book: book.send(0, ("z-0", 1)),
+        lambda book: book.send(0, ("x-1", 1)),
+        lambda book: book.poll(0, {"z-0": []}),
+        lambda book: book.poll(0, {}, assigned=("z-0",)),
+        lambda book: book.call(0, Function.ASSIGN, Assign(("z-0",))),
+        lambda book: book.call(0, Function.ASSIGN, Assign((X,)), Seek({"z-0": 1})),
+        lambda book: book.call(0, Function.SUBSCRIBE, Subscribe(("z",))),
+        lambda book: book.commit(0, {"z-0": 1}),
+    ],
+)
+def test_a_partition_that_was_not_promised_is_refused(write: Callable[[Book], None]) -> None:
+    book = Book()
+    write(book)
+    with pytest.raises(HistoryError, match=r"is not among the promised topics: x"):
+        book.judge()
+    check_history(book.ops, {name: value for name, value in PROMISES.items() if name != "topics"})
+
+
+def test_flush_close_and_crash_may_begin_while_sends_are_open() -> None:
+    book = Book().send(0, (X, 1), end=None).send(0, (X, 2), end=None).flush(0).close(0).crash(0)
+    book.line(0, OK, Function.SEND, Send(X, 2, 0)).line(0, OK, Function.SEND, Send(X, 1, 1))
+    assert found(book.finally_poll(1, {X: [(0, 2), (1, 1)]}).judge(enable_idempotence=False)) == {
+        "nonmonotonic-send": []
+    }
+
+
+def test_the_client_may_commit_during_a_poll() -> None:
+    book = (
+        Book().line(0, INVOKE, Function.POLL, Poll()).commit(0, {X: 1}, auto=True).line(0, OK, Function.POLL, Poll({}))
+    )
+    assert counts(book.judge()) == {}
+
+
+def test_a_second_completion_is_a_finding_and_no_malformed_line() -> None:
+    book = Book().send(0, (X, 1, 0)).send(0, (X, 2, 1)).line(0, EventType.FAIL, Function.SEND, Send(X, 1))
+    verdict = book.finally_poll(1, {X: [(0, 1), (1, 2)]}).judge()
+    assert found(verdict) == {"double-completion": [1]}
+
+
+def test_a_process_may_go_on_after_an_unknown_outcome() -> None:
+    book = Book().send(0, (X, 1), end="info").send(0, (Y, 2, 0)).finally_poll(1, {X: [], Y: [(0, 2)]})
+    assert counts(book.judge()) == {}

@@ -1,0 +1,105 @@
+"""`broker-sim check`: the verdict, its findings with their operations, and the exit status."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_scenarios.cli import main
+from broker_scenarios.operations import write_operations
+from tests.scenarios.checks.neutral_histories import PROMISES, Book, X
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOST = Book().send(0, (X, 1, 0)).send(0, (X, 2, 1)).finally_poll(1, {X: [(1, 2)]})
+READ = Book().send(0, (X, 1, 0)).finally_poll(1, {X: [(0, 1)]})
+UNREAD = Book().send(0, (X, 1, 0))
+
+
+def files(folder: Path, book: Book, logs: Any = None) -> list[str]:
+    write_operations(folder / "history.jsonl", book.ops)
+    (folder / "promises.json").write_text(json.dumps(PROMISES))
+    arguments = [str(folder / "history.jsonl"), "--promises", str(folder / "promises.json")]
+    if logs is not None:
+        (folder / "logs.json").write_text(json.dumps(logs))
+        arguments += ["--logs", str(folder / "logs.json")]
+    return arguments
+
+
+@pytest.mark.parametrize(
+    ("book", "status", "verdict"), [(READ, 0, "valid"), (LOST, 1, "broken"), (UNREAD, 3, "unknown")]
+)
+def test_the_exit_status_is_the_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], book: Book, status: int, verdict: str
+) -> None:
+    assert main(["check", *files(tmp_path, book)]) == status
+    assert capsys.readouterr().out.startswith(f"{verdict}: ")
+    assert main(["check", *files(tmp_path, book), "--json"]) == status
+    assert json.loads(capsys.readouterr().out)["verdict"] == verdict
+
+
+def test_the_text_names_the_operations_of_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", *files(tmp_path, LOST)])
+    out = capsys.readouterr().out
+    assert "lost-write (1): breaks a promise" in out
+    assert '    {"i": 1, "process": 0, "type": "ok", "f": "send", "mops": [["send", "x-0", [0, 1]]], "t_ms": 2}' in out
+
+
+def test_the_json_has_names_values_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", *files(tmp_path, LOST, {X: [[1, 2]]}), "--json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert [(each["name"], each["values"], each["allowed"]) for each in findings] == [
+        ("lost-write", [1], None),
+        ("unseen", [1], None),
+    ]
+
+
+def test_what_was_not_judged_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", *files(tmp_path, UNREAD)])
+    assert "x-0: 1 acknowledged value not read, without a log or final polls" in capsys.readouterr().out
+
+
+def test_many_findings_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = Book().send(0, *((X, n, n) for n in range(30)))
+    main(["check", *files(tmp_path, book.finally_poll(1, {}, X))])
+    assert "... and 10 more (--json has all)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("logs", "message"),
+    [
+        ({"x": []}, "is not a partition"),
+        ({"x-7": []}, "'logs': 'x-7' is not among the promised topics"),
+        ({X: {}}, "expected a list of records or null"),
+        ({X: [[0]]}, "expected [offset, value]"),
+        ({X: [[-1, 2]]}, "expected an offset"),
+        ({X: [[0, None]]}, "expected a value at offset 0"),
+        ({X: [[0, 1, {"state": "lost"}]]}, "expected a state"),
+        ({X: [[0, 1, {"colour": "red"}]]}, "expected a state"),
+        ({X: [[0, 1, 7]]}, "expected a state"),
+        ([], "expected an object"),
+    ],
+)
+def test_malformed_logs_are_refused_by_file_and_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], logs: Any, message: str
+) -> None:
+    assert main(["check", *files(tmp_path, READ, logs)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "logs.json: " in error
+
+
+def test_a_malformed_history_is_refused_by_file_line_and_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = files(tmp_path, READ)
+    with (tmp_path / "history.jsonl").open("a") as lines:
+        lines.write('{"i": 9, "process": 7, "type": "ok", "f": "poll", "mops": [], "t_ms": 9}\n')
+    assert main(["check", *arguments]) == 2
+    assert "history.jsonl:5: 'type': process 7 has no open poll to complete" in capsys.readouterr().err
+    (tmp_path / "logs.json").write_text("{")
+    assert main(["check", *arguments, "--logs", str(tmp_path / "logs.json")]) == 2
+    assert main(["check", *arguments[:2], str(tmp_path / "absent.json")]) == 2
