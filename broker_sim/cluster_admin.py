@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_sim.cluster import Cluster
+    from broker_sim.faults.log_files import LogFiles
     from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["ClusterAdmin"]
@@ -116,6 +117,30 @@ class ClusterAdmin:
     def lag_metadata(self, broker_id: int, ms: float) -> None:
         """Let a broker learn of changes of the metadata so much later, from the next one on."""
         self._cluster.broker(broker_id).metadata_lag_ms = ms
+
+    def log_files(self, broker_id: int) -> LogFiles:
+        """Return the files of a broker's logs. Raises BrokerSimError where they are not on a VirtualDisk."""
+        from broker_sim.faults.log_files import LogFiles
+
+        data = self._cluster.data
+        if data is None or not isinstance(data.disk, VirtualDisk):
+            raise BrokerSimError("the logs are not on a VirtualDisk")
+        storage = self._cluster.broker(broker_id).storage
+        return LogFiles(data.disk, storage.directories.names, storage)
+
+    def slow_fsync(self, broker_id: int, ms: float, *, topic: str | None, partition: int | None) -> None:
+        """Let flushes of a broker's logs take so long, those of a topic or of a partition alone if one is named."""
+        from broker_sim.faults.slow_disks import DiskSpeed, slow_log_dirs
+
+        names = self._cluster.broker(broker_id).storage.directories.names
+        slow_log_dirs(self._cluster, broker_id, names, DiskSpeed(sync_ms=ms, topic=topic, partition=partition))
+
+    def restore_disk_speed(self, broker_id: int) -> None:
+        """End the slowness of all directories of a broker."""
+        faults = self._cluster.faults
+        if faults.slow_disks:
+            faults.slow_disks.mend_broker(self._cluster.broker(broker_id), None)
+            faults.changed()
 
     # Verbs of an administrator. Their requests are served at a running broker and pass no fault rule.
 

@@ -68,6 +68,9 @@ class Disk(Protocol):
     def read(self, path: str) -> bytes:
         """The content of a file."""
 
+    def check_read(self, path: str) -> None:
+        """Raise the error that a read of the file would raise, for a reader that has the content in memory."""
+
     def replace(self, path: str, data: bytes) -> None:
         """Replace a file by another at once, durably."""
 

@@ -1,7 +1,7 @@
 """A disk in memory, for runs on virtual time: with a page cache that a power loss empties, and faults on demand.
 
 A fault applies to a directory and everything below it: errors from the next access on, or after a number of written
-bytes, or a full disk, which keeps the bytes that fit.
+bytes, or a full disk, which keeps the bytes that fit. Single files have the faults of `file_faults`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from sim_runtime.disk import DiskSpace
 from sim_runtime.torn_write import kept_after_power_loss
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
+
+    from sim_runtime.file_faults import FileFault
 
 __all__ = ["VirtualDisk"]
 
@@ -45,6 +48,7 @@ class VirtualDisk:
         self._files: dict[str, _Inode] = {}
         self._directories: dict[str, None] = {"/": None}
         self._faults: dict[str, _Fault] = {}
+        self._file_faults: dict[FileFault, None] = {}
         self._locked: dict[str, None] = {}
 
     # Faults.
@@ -60,6 +64,19 @@ class VirtualDisk:
     def mend(self, directory: str) -> None:
         """End the fault of a directory, if it has one."""
         self._faults.pop(directory, None)
+
+    def fail_files(self, fault: FileFault) -> Callable[[], None]:
+        """Begin a fault of single files. Returns the function that ends it."""
+        self._file_faults[fault] = None
+        return lambda: self._file_faults.pop(fault, None)
+
+    def files(self, covers: Callable[[str], bool]) -> dict[str, int]:
+        """Return the sizes of the files whose paths are covered, by path in order."""
+        return {path: len(self._files[path].data) for path in sorted(self._files) if covers(path)}
+
+    def flip_bit(self, path: str, position: int, bit: int) -> None:
+        """Flip one bit of a stored file."""
+        self._files[path].data[position] ^= 1 << bit
 
     def lose_power(self, path: str, random: Random) -> None:
         """Lose the unsynced bytes below a directory, and every lock there."""
@@ -113,7 +130,15 @@ class VirtualDisk:
 
     def read(self, path: str) -> bytes:
         """The content of a file."""
-        return bytes(self._inode(path).data)
+        inode = self._inode(path)
+        self.check_read(path)
+        return bytes(inode.data)
+
+    def check_read(self, path: str) -> None:
+        """Raise the error that a read of the file would raise."""
+        for fault in self._file_faults:
+            if fault.read_error is not None and fault.covers(path):
+                raise _error(fault.read_error, path)
 
     def replace(self, path: str, data: bytes) -> None:
         """Replace a file by another at once, durably."""
@@ -122,7 +147,7 @@ class VirtualDisk:
         if fits < len(data):
             raise self._refusal(path)
         inode = _Inode()
-        inode.data[:] = data
+        inode.data[:] = self._stored(path, inode.data, data)
         inode.synced = len(data)
         self._files[path] = inode
 
@@ -218,13 +243,24 @@ class VirtualDisk:
 
     def write(self, path: str, inode: _Inode, data: bytes | memoryview) -> None:
         """Append the bytes that fit; raise an error if that is not all."""
-        if not self._faults:
+        if not self._faults and not self._file_faults:
             inode.data += data
             return
         fits = self._room(path, len(data))
-        inode.data += data[:fits]
+        inode.data += self._stored(path, inode.data, data[:fits])
         if fits < len(data):
             raise self._refusal(path)
+
+    def _stored(self, path: str, before: bytearray, data: bytes | memoryview) -> bytes | memoryview:
+        """Return what the medium gets for a write at the end of a file with the content `before`."""
+        for fault in tuple(self._file_faults):
+            if fault.write is not None and data and fault.covers(path):
+                data = fault.write.store(before, bytes(data))
+                if fault.writes_left is not None:
+                    fault.writes_left -= 1
+                    if not fault.writes_left:
+                        del self._file_faults[fault]
+        return data
 
     def sync(self, path: str, inode: _Inode) -> None:
         """Make all of a file durable."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import FaultPoint
     from broker_sim.faults.link_action import WireTarget
+    from broker_sim.faults.log_files import LogFiles
     from broker_sim.faults.rule import BrokerRef, Drawable
     from broker_sim.topic_spec import TopicSpec
 
@@ -47,6 +48,15 @@ class AdminTarget(RuleTargets, Protocol):
 
     def lag_metadata(self, broker_id: int, ms: float) -> None:
         """Let a broker learn of changes of the metadata so much later, from the next one on."""
+
+    def log_files(self, broker_id: int) -> LogFiles:
+        """Return the files of a broker's logs on a virtual disk."""
+
+    def slow_fsync(self, broker_id: int, ms: float, *, topic: str | None, partition: int | None) -> None:
+        """Let flushes of a broker's logs take so long, those of a topic or of a partition alone if one is named."""
+
+    def restore_disk_speed(self, broker_id: int) -> None:
+        """End the slowness of all directories of a broker."""
 
     def elect_leader(
         self, topic: str, partition: int, *, broker_id: int | None = None, unclean: bool = False

@@ -31,11 +31,21 @@ TOLERANCE_MS: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpeed:
-    """The time that a disk takes per append and per flush, and its rate of bytes (None: bytes take no time)."""
+    """The time that a disk takes per append and per flush, and its rate of bytes (None: bytes take no time).
+
+    With `topic`, and also with `partition`, the flushes of other logs take no time.
+    """
 
     append_ms: float = 0
     sync_ms: float = 0
     bytes_per_second: float | None = None
+    topic: str | None = None
+    partition: int | None = None
+
+    def sync_ms_of(self, log: TopicPartition) -> float:
+        """Return the time of a flush of a log."""
+        fits = self.topic in (None, log.topic) and self.partition in (None, log.partition)
+        return self.sync_ms if fits else 0
 
 
 class DiskPace:
@@ -62,10 +72,11 @@ class DiskPace:
         if cost_s > 0:
             self._owed_until_s = self._take(cost_s)
 
-    def synced(self, *, in_background: bool) -> None:
-        """Count a flush; the handler that has appended waits for it unless another thread flushes."""
-        done_s = self._take(self.speed.sync_ms / 1000)
-        if not in_background and self.speed.sync_ms:
+    def synced(self, log: TopicPartition, *, in_background: bool) -> None:
+        """Count a flush of a log; the handler that has appended waits for it unless another thread flushes."""
+        sync_ms = self.speed.sync_ms_of(log)
+        done_s = self._take(sync_ms / 1000)
+        if not in_background and sync_ms:
             self._owed_until_s = done_s
 
     def owed_ms(self) -> float:

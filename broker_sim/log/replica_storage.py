@@ -104,6 +104,9 @@ class ReplicaStorage:
         """
         raise BrokerSimError(f"{name} cannot be filled: give the cluster a data_dir on a VirtualDisk")
 
+    def reload(self, path: str, position: int) -> None:
+        """Read the batch at a position of a file again; there are no files in memory."""
+
     def slow_directory(self, name: str, pace: DiskPace | None) -> None:  # noqa: ARG002 - for files
         """Slow down the directory's disk, or (None) end the slowdown.
 

@@ -5,7 +5,7 @@ batches.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from protocol_specs.records.batch_peek import CONTROL_FLAG_MASK, TRANSACTIONAL_FLAG_MASK
@@ -85,3 +85,14 @@ class StoredBatch:
         if self.base_sequence < 0:
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset - self.base_offset) % SEQUENCE_MODULUS
+
+
+class DamagedBatch(StoredBatch):
+    """A batch whose bytes have changed on the disk since they were appended; the other fields are the true ones."""
+
+    __slots__ = ()
+
+
+def damaged(batch: StoredBatch, data: bytes) -> DamagedBatch:
+    """Return a batch with other bytes."""
+    return DamagedBatch(data, *(getattr(batch, each.name) for each in fields(batch)[1:]))

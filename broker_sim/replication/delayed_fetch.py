@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.log.log_directories import LogDirectoryOffline
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -84,7 +86,10 @@ class DelayedFetch:
             if segment < log.segment_base_offset(bound):
                 return True  # D
             limit = min(fetch.max_bytes, params.min_bytes)
-            batches = log.read(offset, max_bytes=limit, up_to=bound, fragment=True)
+            try:
+                batches = log.read(offset, max_bytes=limit, up_to=bound, fragment=True)
+            except LogDirectoryOffline:
+                return True  # the log cannot be read
             readable = min(sum(batch.size for batch in batches), limit)
         self._readable_total += readable - self._readable.get(topic_partition, 0)
         self._readable[topic_partition] = readable

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.links.late_response import LateResponse
 from broker_sim.log.append_results import UNKNOWN_OFFSET
+from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_results import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
@@ -370,7 +371,11 @@ class ReplicaFetchSession:
         key = known.fetch_offset, limit, at_least_one, log.log_end_offset, high_watermark, log_start_offset
         shared = log.follower_read
         if shared is None or shared[0] != key:
-            shared = log.follower_read = key, *_read_log(log, known.fetch_offset, limit, at_least_one=at_least_one)
+            try:
+                shared = log.follower_read = key, *_read_log(log, known.fetch_offset, limit, at_least_one=at_least_one)
+            except LogDirectoryOffline:
+                self._remove(known)
+                return refused_partition(log.partition, ErrorCode.KAFKA_STORAGE_ERROR), 0
         _, data, size = shared
         if not size:
             if known.fetch_offset < log.log_end_offset:

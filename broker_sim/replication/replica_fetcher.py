@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.links.node_links import LinkFailure
 from broker_sim.log.append_results import UNKNOWN_OFFSET
+from broker_sim.log.stored_batch import DamagedBatch
 from broker_sim.replication.follower_truncation import offset_truncation_state, truncation_offset
 from broker_sim.replication.follower_versions import LEADER_EPOCHS_LOWEST, TRUNCATION_ON_FETCH_LOWEST
 from broker_sim.replication.replica_fetch_session import StoredRecords
@@ -382,6 +383,9 @@ class ReplicaFetcher:
             return
         batches = _batches(data)
         if batches:
+            if any(type(batch) is DamagedBatch for batch in batches):
+                self._refuse_damaged(partition.topic_partition, state)
+                return
             self._changed[state] = None
             base_offset = batches[0].base_offset
             if (
@@ -397,6 +401,14 @@ class ReplicaFetcher:
         state.leader_high_watermark = data.high_watermark
         if log.log_start_offset != state.sent_log_start_offset:
             self._changed[state] = None
+
+    def _refuse_damaged(self, topic_partition: TopicPartition, state: _FetchState) -> None:
+        """Let the partition wait and fetch again. Mirrors AbstractFetcherThread on a CorruptRecordException."""
+        if state.session_topic_id is not None:
+            self._forgotten[topic_partition] = state.session_topic_id
+            state.session_topic_id = None
+        if state.delay is None:
+            self._delay(topic_partition, state)
 
     def _partition_error(self, topic_partition: TopicPartition, state: _FetchState, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -16,6 +16,7 @@ from broker_sim.log.append_results import (
     PartitionAppend,
     RecordsRefused,
 )
+from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.quotas.replication_quotas import ReplicationQuotas
 from broker_sim.replication.append_events import note_append, note_completion
@@ -475,6 +476,8 @@ class ReplicaManager:
                 result.aborted_transactions = log.aborted_transactions_of_read(fetch.fetch_offset, batches)
         except OffsetOutOfRange:
             return PartitionFetchResult(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        except LogDirectoryOffline:
+            return PartitionFetchResult(topic_partition, ErrorCode.KAFKA_STORAGE_ERROR)
         quota = self.replication_quotas.leader
         if follower is not None and quota.active and batches and self.leader_throttles(partition, follower.broker_id):
             result.batches, result.throttled = [], True

@@ -14,6 +14,7 @@ from broker_sim.log.files.checkpoint_files import LEADER_EPOCH_FILE, epochs_to_b
 from broker_sim.log.files.file_segment import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
+    LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
@@ -23,7 +24,9 @@ from broker_sim.log.files.file_segment import (
 from broker_sim.log.files.producer_snapshot_file import snapshot_to_bytes
 from broker_sim.log.files.property_files import PARTITION_METADATA_FILE, partition_metadata_to_bytes
 from broker_sim.log.leader_epoch_cache import EpochEntry, LeaderEpochCache
-from broker_sim.log.replica_log import ReplicaLog, TruncationInfo
+from broker_sim.log.log_directories import LogDirectoryOffline
+from broker_sim.log.replica_log import UNBOUNDED, ReplicaLog, TruncationInfo
+from broker_sim.log.stored_batch import damaged
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -253,6 +256,36 @@ class FileReplicaLog(ReplicaLog):
             self._flush(self.log_end_offset, in_background=False)
             self.last_flush_ms = now_ms
 
+    def read(
+        self, offset: int, *, max_bytes: int, up_to: int = UNBOUNDED, at_least_one: bool = True, fragment: bool = False
+    ) -> list[StoredBatch]:
+        """Read as in memory, unless the disk has a read error for the segment's file, which fails the directory.
+
+        Raises:
+            LogDirectoryOffline: The file cannot be read.
+            OffsetOutOfRange: `offset` is below the log start offset or above the log end offset.
+        """
+        found = super().read(offset, max_bytes=max_bytes, up_to=up_to, at_least_one=at_least_one, fragment=fragment)
+        if found:
+            try:
+                self._disk.check_read(segment_file(self.path, self.segment_base_offset(offset), LOG_SUFFIX))
+            except OSError as error:
+                self.directory.failed(error)
+                raise LogDirectoryOffline(self.topic_partition) from error
+        return found
+
+    def reload_batch(self, base_offset: int, position: int) -> None:
+        """Read the batch at a position of a segment's file again, which has changed there; readers get these bytes."""
+        self.follower_read = None
+        for segment in self._segments:
+            if segment.base_offset == base_offset:
+                data = self._disk.read(segment_file(self.path, base_offset, LOG_SUFFIX))
+                end = 0
+                for index, batch in enumerate(segment.batches):
+                    start, end = end, end + batch.size
+                    if start <= position < end:
+                        segment.batches[index] = damaged(batch, data[start:end])
+
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
         try:
@@ -282,7 +315,7 @@ class FileReplicaLog(ReplicaLog):
         if offset <= self.recovery_point:
             return
         if self.directory.pace is not None:
-            self.directory.pace.synced(in_background=in_background)
+            self.directory.pace.synced(self.topic_partition, in_background=in_background)
         segments = self._files()
         for index, segment in enumerate(segments):
             ends_before = index + 1 < len(segments) and segments[index + 1].base_offset <= self.recovery_point

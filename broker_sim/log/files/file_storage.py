@@ -7,6 +7,7 @@ and at an orderly stop, as in Kafka.
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Final, cast
 
 from twisted.logger import Logger
@@ -19,6 +20,7 @@ from broker_sim.log.files.checkpoint_files import (
 )
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
 from broker_sim.log.files.file_log import FileReplicaLog
+from broker_sim.log.files.file_segment import LOG_SUFFIX
 from broker_sim.log.files.future_replica import FutureReplica
 from broker_sim.log.files.log_directory import LogDirectory
 from broker_sim.log.files.log_loader import LogToLoad, load_log
@@ -313,6 +315,14 @@ class FileStorage(ReplicaStorage):
             super().fill_directory(name, left_bytes)
             return
         self.disk.fill(name, left_bytes=left_bytes)
+
+    def reload(self, path: str, position: int) -> None:
+        """Read the batch at a position of a log's file again, which has changed there; other files do nothing."""
+        directory, name = posixpath.split(path)
+        base_offset, suffix = posixpath.splitext(name)
+        for log in self._file_logs():
+            if suffix == LOG_SUFFIX and log.path == directory:
+                log.reload_batch(int(base_offset), position)
 
     def slow_directory(self, name: str, pace: DiskPace | None) -> None:
         """Make the directory's disk slow, or (None) fast again."""

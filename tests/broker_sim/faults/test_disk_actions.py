@@ -12,6 +12,7 @@ from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.slow_disks import DiskPace, DiskSpeed
 from broker_sim.rpc.plain_call import PlainCalls
+from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from sim_runtime.virtual_disk import VirtualDisk
@@ -90,8 +91,6 @@ def test_a_directory_that_fails_and_is_mended_serves_after_a_restart() -> None:
 
 def test_a_directory_that_fills_fails_with_the_append_that_does_not_fit() -> None:
     made = on_disk(config={"log.dirs": "a,b"}, partitions=2)
-    from broker_sim.topic_partition import TopicPartition
-
     made.topic = next(
         each
         for each in (TopicPartition("t", 0), TopicPartition("t", 1))
@@ -113,11 +112,11 @@ def test_a_disk_does_one_thing_after_the_other() -> None:
     assert pace.begin_append() == pytest.approx(20)
     pace.wrote(100)
     assert pace.owed_ms() == pytest.approx(120)
-    pace.synced(in_background=True)
+    pace.synced(TopicPartition("t", 0), in_background=True)
     assert pace.owed_ms() == pytest.approx(120)
     assert pace.begin_append() == pytest.approx(180)
     assert pace.owed_ms() == pytest.approx(120)
-    pace.synced(in_background=False)
+    pace.synced(TopicPartition("t", 0), in_background=False)
     assert pace.owed_ms() == pytest.approx(230)
 
 
