@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.apis.handler_result import NoResponse
+from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.faults.interception import FaultPoint
 from broker_sim.rpc.named_places import parsed_request
 from protocol_specs.api_key import ApiKey
@@ -17,12 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["Exchange"]
 
 
+class _NewestBroker:
+    """Stands for the broker that an error response is made in place of: that of the newest release."""
+
+    config = BrokerConfig.parse({})
+
+
 class Exchange:
     """It has the names that RequestContext has for the same things, for code that edits requests and makes errors.
 
     Raises:
         ProtocolError: The header is not that of a known request; the proxy then passes the frame on as it is.
     """
+
+    broker: Final = _NewestBroker()
 
     def __init__(
         self, cluster: ProxiedCluster, frame: bytes, *, node_id: int, connection_id: str, request_id: int, now_us: int
@@ -62,6 +72,11 @@ class Exchange:
         """Return the request; None for an invalid body."""
         context: Any = self
         return parsed_request(context)
+
+    def disconnect(self, reason: str) -> NoResponse:
+        """Return the result that closes the connection without a response."""
+        del reason
+        return NoResponse.CLOSE_CONNECTION
 
     @property
     def has_response(self) -> bool:

@@ -200,9 +200,11 @@ class ClientSide(Protocol):
         self._send_upstream(exchange.frame)
 
     def _respond_with_error(self, exchange: Exchange, interception: Interception) -> None:
-        """Respond in place of the broker, after the responses that it owes."""
-        if exchange.has_response:
-            self._pending.append(exchange)
+        """Respond in place of the broker, after the responses that it owes; for acks=0 there is no response."""
+        if not exchange.has_response:
+            self.close("an error for a request without a response")
+            return
+        self._pending.append(exchange)
         exchange.own_response = _error_response(exchange, interception)
         self._take_own_responses()
 
