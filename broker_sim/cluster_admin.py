@@ -142,6 +142,22 @@ class ClusterAdmin:
             faults.slow_disks.mend_broker(self._cluster.broker(broker_id), None)
             faults.changed()
 
+    def force_rebalance(self, group_id: str) -> Deferred[None]:
+        """Begin a rebalance of a group, which its members have not caused; fires when the coordinator has begun.
+
+        Raises:
+            BrokerSimError: The group has no coordinator. The Deferred fails with one if the group cannot rebalance.
+        """
+        from broker_sim.coordinators.groups.forced_rebalance import force_rebalance
+
+        topic, partition = self.state_partition("group", group_id)
+        leader = self._cluster.leader_of(topic, partition) if partition >= 0 else None
+        if leader is None:
+            raise BrokerSimError(f"group {group_id} has no coordinator")
+        groups = self._cluster.broker(leader).coordinators.groups
+        begun = groups.write(group_id, "force-rebalance", lambda shard: force_rebalance(shard, group_id)).deferred
+        return begun.addCallback(lambda _: None)
+
     # Verbs of an administrator. Their requests are served at a running broker and pass no fault rule.
 
     def elect_leader(

@@ -58,6 +58,9 @@ class AdminTarget(RuleTargets, Protocol):
     def restore_disk_speed(self, broker_id: int) -> None:
         """End the slowness of all directories of a broker."""
 
+    def force_rebalance(self, group_id: str) -> Deferred[None]:
+        """Begin a rebalance of a group, which its members have not caused."""
+
     def elect_leader(
         self, topic: str, partition: int, *, broker_id: int | None = None, unclean: bool = False
     ) -> Deferred[None]:

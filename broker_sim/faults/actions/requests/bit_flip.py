@@ -72,7 +72,8 @@ def _parts(request: ProduceRequest, part: str) -> list[tuple[str, bytes, int, in
     found = []
     for place, topic in enumerate(request.topic_data):
         for index, partition in enumerate(topic.partition_data):
-            records = bytes(partition.records or b"")
+            given = partition.records or b""
+            records = b"".join(given) if isinstance(given, list) else bytes(given)
             is_old = len(records) > MAGIC_OFFSET and records[MAGIC_OFFSET] < MAGIC_V2
             checksum = min(_CHECKSUM_OF_MESSAGE_AT if is_old else _CHECKSUM_AT, len(records))
             start, end = (checksum, len(records)) if part == "checksum" else (0, checksum)
