@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["SCRIPT", "STEPS", "StepForm", "parse_script"]
 
 _FOREVER_MS: Final = 86_400_000
+_IN_CALLBACKS: Final = ("flush", "close")
 _RESENT: Final = ("failed", "unknown", "unconfirmed")
 _TIME: Final = Number(at_least=0, at_most=_FOREVER_MS)
 _HOW_MANY: Final = Whole(at_least=1, at_most=1_000_000)
@@ -258,6 +259,11 @@ STEPS: Final[Mapping[str, StepForm]] = {
                     "headers": Key(Named(value=Text(), what="headers"), "headers by name", {"source": "test"}),
                     "every_ms": Key(_TIME, "the time between two records, in milliseconds", 10),
                     "wait": Key(Flag(), "whether to wait for the outcome of each record before the next", True),
+                    "on_delivery": Key(
+                        Text(one_of=_IN_CALLBACKS),
+                        "what the application calls in the delivery callback of each record",
+                        "flush",
+                    ),
                 }
             ),
         ),

@@ -54,6 +54,8 @@ class Send:
     every_ms: float = 0
     wait: bool = False
     """Whether the next record is sent when the outcome of the one before is known."""
+    on_delivery: str | None = None
+    """What the application calls in the delivery callback of each record: `flush` or `close`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,6 +118,8 @@ class ClientProcess:
             if error is not None:
                 self._stage.history.outcomes[_error_name(error)] += 1
             completed(metadata, error)
+            if record.on_delivery is not None:
+                record.on_delivery()
 
         def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
             self._open.pop(place, None)

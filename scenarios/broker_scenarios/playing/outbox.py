@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from broker_scenarios.history import EventType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Outbox", "SentRecord"]
 
@@ -24,6 +24,8 @@ class SentRecord:
     key: bytes | None = None
     timestamp_ms: int | None = None
     headers: Mapping[str, str]
+    on_delivery: Callable[[], None] | None = None
+    """Called in the delivery callback."""
     outcome: EventType | None = None
     """None while it is open."""
 

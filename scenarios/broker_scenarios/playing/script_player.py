@@ -101,10 +101,22 @@ class ScriptPlayer:
                 key=None if step.key is None else step.key.encode(),
                 timestamp_ms=step.timestamp_ms,
                 headers=step.headers,
+                on_delivery=self._in_callback(step.on_delivery),
             )
             self.send_record(record)
             if step.wait:
                 await self._until_ended(record)
+
+    def _in_callback(self, called: str | None) -> Callable[[], None] | None:
+        """Return what calls the producer in a delivery callback: the call begins there, and is recorded."""
+        if called is None:
+            return None
+        step = steps.Flush() if called == "flush" else steps.Close()
+
+        def call() -> None:
+            Deferred.fromCoroutine(_awaited(_STEPS[type(step)](self, step))).addErrback(self._failed)
+
+        return call
 
     async def _until_ended(self, record: SentRecord) -> None:
         waited_ms = 0.0

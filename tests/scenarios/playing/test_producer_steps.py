@@ -141,3 +141,10 @@ def test_the_same_file_and_seed_give_the_same_run(tmp_path: Path, seed: int) -> 
 def test_an_unexpected_outcome_is_a_miss_that_shows_all(tmp_path: Path) -> None:
     played = play(tmp_path, one("[{send: 2}, flush, close]", expect="{outcome: {ok: 3}}"))
     assert played.run.judgement.misses == ("2 sends ended with ok, expected exactly 3 (there were {'ok': 2})",)
+
+
+@pytest.mark.parametrize("call", ["flush", "close"])
+def test_a_delivery_callback_calls_the_producer(tmp_path: Path, call: str) -> None:
+    played = play(tmp_path, one(f"[{{send: {{count: 2, on_delivery: {call}}}}}, {{wait: 1000}}]"))
+    delivered = [event.time_us for event in played.evidence.history if event.type == "ok"]
+    assert [(each.invoked_us, each.type) for each in played.operations(call)] == [(at, "ok") for at in delivered]
