@@ -266,6 +266,7 @@ class FaultEngine:
             first.wait = wait
         first.edits = tuple(edit for _, each in fired for edit in each.edits)
         first.copies = sum(each.copies for _, each in fired)
+        first.reversed_responses = max(each.reversed_responses for _, each in fired)
         first.cut_bytes = first.cut_bytes or max(each.cut_bytes for _, each in fired)
         return first
 

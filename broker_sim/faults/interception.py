@@ -113,6 +113,8 @@ class Interception:
     """The length of the first part of a response, with CUT and with a wait in the middle of it."""
     copies: int = 0
     """How often a response is sent once more, right after itself."""
+    reversed_responses: int = 0
+    """How many responses of the connection are sent together, the last first; a wait limits how long one is held."""
     edits: Sequence[Edit] = ()
     """Changes of the message, in order, with every outcome."""
 

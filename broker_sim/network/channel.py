@@ -80,6 +80,8 @@ class KafkaChannel(Protocol):
         """Is called with the client id of the next request that has another one than the request before."""
         self.shaping: Shaping | None = None
         """The faults of this connection, see ConnectionFaults."""
+        self.held_frames: list[bytes] = []
+        """The responses that a fault rule holds to send them in another order."""
         self._throttle: IDelayedCall | None = None
         self.unsent: tuple[RequestContext, int, int] | None = None
         """The request whose response waits in the transport, the response's size, and the start of the wait."""

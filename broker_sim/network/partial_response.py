@@ -34,6 +34,9 @@ def send_in_parts(context: RequestContext, frame: Frame, interception: Intercept
     if interception is None:
         return False
     data = joined(frame)
+    if interception.reversed_responses and interception.outcome is Outcome.PROCEED:
+        _hold_back(channel, data, interception)
+        return True
     if interception.outcome is Outcome.PROCEED:
         data *= 1 + interception.copies
     is_cut = interception.outcome is Outcome.CUT or interception.cut_bytes > 0
@@ -56,3 +59,23 @@ def send_in_parts(context: RequestContext, frame: Frame, interception: Intercept
         interception.wait.addCallback(send_rest)
         interception.wait.addErrback(lambda failure: _log.failure("A fault rule failed", failure=failure))
     return True
+
+
+def _hold_back(channel: KafkaChannel, data: bytes, interception: Interception) -> None:
+    """Hold a response; the one that completes the number sends all, or the end of the wait those that are there."""
+    group = channel.held_frames
+    group.append(data)
+    if len(group) >= interception.reversed_responses:
+        if not _send_reversed(channel, group):
+            return  # the channel goes on when the transport has sent them
+    elif interception.wait is not None:
+        interception.wait.addCallback(lambda _: _send_reversed(channel, group))
+    channel.response_sent()
+
+
+def _send_reversed(channel: KafkaChannel, group: list[bytes]) -> bool:
+    """Send held responses, the last one first, if they are still held. Returns False if they wait in the transport."""
+    if channel.held_frames is not group:
+        return True
+    channel.held_frames = []
+    return channel.send(b"".join(reversed(group)))

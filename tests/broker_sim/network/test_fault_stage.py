@@ -165,6 +165,30 @@ def test_a_response_is_sent_twice(bench: Any, client: Any) -> None:
     assert client.correlation_ids == [1, 1, 2]
 
 
+def test_responses_change_their_order(bench: Any, client: Any) -> None:
+    bench.rules.fire(Phase.MID_RESPONSE, Interception(reversed_responses=3), times=3)
+    client.exchange(1, 2)
+    bench.run()
+    assert client.correlation_ids == []
+    client.exchange(3, 4)
+    bench.run()
+    assert client.correlation_ids == [3, 2, 1, 4]
+
+
+def test_a_response_that_waits_for_others_is_sent_in_the_end(bench: Any, client: Any) -> None:
+    gate: Deferred[None] = Deferred()
+    fire(bench, Phase.MID_RESPONSE, Interception(reversed_responses=3, wait=gate))
+    client.exchange(1)
+    bench.run()
+    assert client.correlation_ids == []
+    gate.callback(None)
+    bench.run()
+    assert client.correlation_ids == [1]
+    client.exchange(2)
+    bench.run()
+    assert client.correlation_ids == [1, 2]
+
+
 def test_a_response_that_is_dropped_half_way_leaves_the_connection_open(bench: Any, client: Any) -> None:
     fire(bench, Phase.MID_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
     client.exchange(1, 2)
