@@ -37,6 +37,7 @@ docs: $(VENV)/.installed-test ## generate the reference pages: protocol, configu
 	$(BIN)/python -m broker_sim.faults.reference_page > docs/reference/faults.md
 	$(BIN)/python -m broker_sim.defects.reference_page > docs/reference/defects.md
 	$(BIN)/python -m broker_client.defects.reference_page > docs/reference/client-defects.md
+	$(BIN)/python -m broker_scenarios.language.reference_page > docs/reference/scenario-files.md
 	$(BIN)/python -m tests.differential.fidelity
 
 interop: $(VENV)/.installed-test ## test with real Kafka, Java clients, franz-go and the built wheel; names the tools that are missing

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from broker_scenarios.language.kinds import Complain
     from broker_scenarios.language.yaml_source import KeyPath
 
-__all__ = ["DISKS", "FLIP", "SCENARIO", "json_schema"]
+__all__ = ["DISKS", "FLIP", "SCENARIO", "MeasureKind", "json_schema"]
 
 DISKS: Final = ("memory", "virtual")
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -116,6 +116,11 @@ class MeasureKind:
     def schema(self) -> dict[str, Any]:
         """An object with the measure, what it selects, and what it must be."""
         return Keys(keys={**_MEASURE, **_SELECT}).schema()
+
+    @staticmethod
+    def select_keys() -> list[tuple[str, str, object]]:
+        """Return name, meaning and example of each key that a measure may select by."""
+        return [(name, key.meaning, key.example) for name, key in _SELECT.items()]
 
 
 _MEASURE: Final = {
