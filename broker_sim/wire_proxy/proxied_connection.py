@@ -66,6 +66,8 @@ class ClientSide(Protocol):
         """The requests whose responses are awaited, in order; None for one that the proxy does not understand."""
         self._responses: deque[tuple[Exchange | None, bytes]] = deque()
         self._request_waits = False
+        self._held: list[tuple[Exchange, bytes]] = []
+        """The responses that are held to be sent in another order."""
         self._response_waits = False
         self._silent = False
         """A rule has lost a response: no later one is sent."""
@@ -272,10 +274,41 @@ class ClientSide(Protocol):
                 self._cut(frame, interception.cut_bytes)
                 return
         middle = self._proxy.intercept(Phase.MID_RESPONSE, exchange)
-        if middle is not None and not self._silent:
-            self._cut(frame, middle.cut_bytes)
-        else:
+        if middle is None or self._silent:
             self._send(exchange, frame)
+        elif middle.outcome is not Outcome.PROCEED:
+            self._cut(frame, middle.cut_bytes)
+        elif middle.reversed_responses:
+            self._hold_back(exchange, frame, middle)
+        else:
+            data = frame * (1 + middle.copies)
+            if middle.wait is None:
+                self._send(exchange, data)
+            else:
+                self.transport.write(data[: middle.cut_bytes])
+                self._response_waits = True
+                middle.wait.addCallback(self._rest_released, exchange, data[middle.cut_bytes :])
+
+    def _rest_released(self, _: None, exchange: Exchange, rest: bytes) -> None:
+        self._response_waits = False
+        if not self.disconnected:
+            self._send(exchange, rest)
+            self._serve_responses()
+
+    def _hold_back(self, exchange: Exchange, frame: bytes, middle: Interception) -> None:
+        """Hold a response; the one that completes the number sends all, or the end of the wait those that are there."""
+        group = self._held
+        group.append((exchange, frame))
+        if len(group) >= middle.reversed_responses:
+            self._send_reversed(group)
+        elif middle.wait is not None:
+            middle.wait.addCallback(lambda _: self._send_reversed(group))
+
+    def _send_reversed(self, group: list[tuple[Exchange, bytes]]) -> None:
+        if self._held is group and not self.disconnected:
+            self._held = []
+            for exchange, frame in reversed(group):
+                self._send(exchange, frame)
 
     def _cut(self, frame: bytes, size: int) -> None:
         if not self._silent:

@@ -83,6 +83,26 @@ def test_a_response_is_cut(network: Any) -> None:
     assert client.ended_ms is not None
 
 
+@pytest.mark.parametrize(
+    ("act", "expected"),
+    [
+        ({"duplicate_response": 1}, [0, 0, 1, 1, 2, 2]),
+        ({"reorder_responses": 2}, [1, 0, 2]),
+        ({"drip": {"first_bytes": 5, "stall_ms": 30}}, [0, 1, 2]),
+    ],
+)
+def test_responses_come_twice_or_in_another_order_or_in_parts(network: Any, act: Any, expected: list[int]) -> None:
+    network.rule(act, phase="mid_response", select={"api": "ApiVersions"})
+    client = network.connect_to()
+    for correlation_id in range(3):
+        client.send(correlation_id=correlation_id)
+    network.run(20)
+    at_once = len(client.frames)
+    network.run(2_000)
+    assert [decode_response(ApiVersionsResponse, 0, frame)[0] for frame in client.frames] == expected
+    assert at_once == {"duplicate_response": 6, "reorder_responses": 2, "drip": 0}[next(iter(act))]
+
+
 def test_a_request_is_selected_by_its_topic(network: Any) -> None:
     network.rule("disconnect", select={"api": "Metadata", "topic": "orders"}, phase="before_parse")
     client = network.connect_to()

@@ -22,7 +22,7 @@ class ReorderResponses(Action):
     sends those that are there. A Kafka client expects the correlation id of its oldest request and disconnects.
     """
 
-    needs: ClassVar = (Need.CLUSTER, Need.WIRE)
+    needs: ClassVar = (Need.WIRE,)
     phases: ClassVar = (Phase.MID_RESPONSE,)
     form: ClassVar = Fields(
         alone="count",
