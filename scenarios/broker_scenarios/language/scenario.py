@@ -323,12 +323,15 @@ class _Reader:
             self.complain(("release",), str(error))
             return
         brokers = self.value["cluster"]["brokers"]
+        reported = len(self.mistakes)
         self.attempt(
             ("cluster", "config"), broker_config, lambda config: BrokerConfigs(config, brokers=brokers, release=release)
         )
+        if len(self.mistakes) > reported:
+            return  # a defect may need a configuration: it is checked with those of the file
         for place, defect in enumerate(self.value["cluster"].get("defects", ())):
             try:
-                BrokerConfigs({}, brokers=brokers, release=release, defects=[defect])
+                BrokerConfigs(broker_config, brokers=brokers, release=release, defects=[defect])
             except BrokerSimError as error:
                 self.complain(("cluster", "defects", place), str(error))
         for topic in topics:

@@ -279,3 +279,18 @@ def test_all_mistakes_are_named_at_once_in_the_order_of_the_file(tmp_path: Path)
 def test_a_scenario_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="No such file"):
         load_scenario(tmp_path / "none.yaml")
+
+
+def test_a_defect_is_checked_with_the_configurations_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pipelined.yaml"
+    path.write_text(
+        "title: t\n"
+        "cluster: {brokers: 1, config: {thread.model: pipelined}, defects: [requests-overtake]}\n"
+        "topics: {orders: {partitions: 1, replication_factor: 1}}\n"
+        "load: {records: 1, producers: 1, rate_per_second: 1}\n"
+        "expect: {lost: 0}\n"
+    )
+    assert load_scenario(path).broker_defects == ("requests-overtake",)
+    path.write_text(path.read_text().replace("config: {thread.model: pipelined}, ", ""))
+    with pytest.raises(ScenarioFileError, match=r"without thread\.model=pipelined"):
+        load_scenario(path)
