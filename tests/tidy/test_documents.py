@@ -23,6 +23,10 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 # Commands in documents -> the test that runs them.
 RUN_BY = {
+    "broker-sim catalog list lost response": "tests/tidy/test_scenario_pages.py",
+    "broker-sim catalog run lost-ack-duplicate dedup-window-5 --html index.html": "tests/tidy/test_scenario_pages.py",
+    "broker-sim run scenarios/catalog/lost-ack-duplicate.yaml": "tests/tidy/test_scenario_pages.py",
+    "broker-sim check history.jsonl --promises promises.yaml --logs logs.json": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim proxy --upstream 127.0.0.1:9092 --rules rules.yaml": "tests/broker_sim/wire_proxy/test_command.py",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.text_forms import plural
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(verdict: HistoryVerdict, history: Path) -> Iterator[str]:
-    yield f"{verdict.validity.value}: {verdict.calls:,} operations, {len(verdict.findings):,} findings"
+    yield f"{verdict.validity.value}: {plural(verdict.calls, 'operation')}, {plural(len(verdict.findings), 'finding')}"
     by_name: dict[tuple[str, str | None], list[JudgedFinding]] = {}
     for finding in verdict.findings:
         by_name.setdefault((finding.name, finding.allowed), []).append(finding)
