@@ -348,7 +348,10 @@ def offsets_in_older_segments_are_not_waited_with(probe: Probe) -> None:
 
     probe.exchange(whole(0), 12, note="in the older of two segments")
     probe.exchange(whole(1, max_wait_ms=300), 12, note="in the newer one")
-    parked = probe.start(whole(2), 12, on=probe.connect(), note="at the end, and a segment is rolled")
+    other = probe.connect()
+    probe.quiet(fetch(topic, wanted()), 12, on=other)
+    parked = probe.start(whole(2), 12, on=other, note="at the end, and a segment is rolled")
+    probe.quiet(fetch(topic, wanted()), 12)  # the Fetch that came before is parked by then
     fill(probe, topic, batch(b"2", time_ms=started_ms + 20_000))
     probe.finish(parked, seconds=5)
 

@@ -118,7 +118,8 @@ def markers_of_many_partitions(probe: Probe) -> None:
         entries = [(producer_id, 0, True, named, 1) for producer_id in (48_000, 2**33 + 5, 47_999, 3)]
         probe.exchange(markers(*entries), 1, note=f"{count} topics")
     unknown = {f"unknown-{number}": [3, 1, 2] for number in range(4)}
-    probe.exchange(markers((3, 0, True, topics | unknown | {OFFSETS_TOPIC: [2, 0]}, 1)), 1, note="unknown topics too")
+    probe.exchange(markers((3, 0, True, topics | unknown, 1)), 1, note="unknown topics too")
+    probe.exchange(markers((3, 0, True, {OFFSETS_TOPIC: [2, 0]}, 1)), 1, note="the offsets topic")
 
 
 @case(releases=("4.3.1",))
