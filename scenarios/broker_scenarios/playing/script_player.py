@@ -211,9 +211,9 @@ class ScriptPlayer:
         self.process.exit()
 
     async def crash(self, _: steps.Crash) -> None:
-        """Kill the process."""
-        operation = self.stage.history.invoke(self.process.number, "crash", [])
+        """Kill the process. What was open ends first: the neutral form has no completions after a crash."""
         self.process.crash()
+        operation = self.stage.history.invoke(self.process.number, "crash", [])
         self.stage.history.complete(operation, EventType.INFO)
 
     async def restart_step(self, step: steps.Restart) -> None:

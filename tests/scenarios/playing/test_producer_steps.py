@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 
+from broker_scenarios.playing.run_history import RunHistory
 from tests.scenarios.playing.runs import play, play_scenario, scenario_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ONE = """
@@ -148,3 +151,22 @@ def test_a_delivery_callback_calls_the_producer(tmp_path: Path, call: str) -> No
     played = play(tmp_path, one(f"[{{send: {{count: 2, on_delivery: {call}}}}}, {{wait: 1000}}]"))
     delivered = [event.time_us for event in played.evidence.history if event.type == "ok"]
     assert [(each.invoked_us, each.type) for each in played.operations(call)] == [(at, "ok") for at in delivered]
+
+
+class TickingHistory(RunHistory):
+    """A history whose clock moves with each reading, as real time does."""
+
+    def __init__(self, run_id: str, now_us: Callable[[], int]) -> None:
+        ticks = count()
+        super().__init__(run_id, lambda: now_us() + next(ticks))
+
+
+def test_an_open_transaction_ends_before_the_crash_of_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker_scenarios.virtual_run.RunHistory", TickingHistory)
+    script = "[init, begin, {send: 1}, flush, crash, restart, init, begin, {send: 1}, commit, close]"
+    played = play(tmp_path, one(script, config="{transactional.id: t}", expect="{transactions: {ok: 1, info: 1}}"))
+    assert played.run.judgement.misses == ()
+    (crash,) = played.operations("crash")
+    assert played.operations("txn")[0].completed_us < crash.invoked_us
