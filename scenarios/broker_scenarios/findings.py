@@ -73,7 +73,7 @@ class FindingKind(StrEnum):
 
 
 FINDING_HELP: Final[dict[FindingKind, str]] = {
-    FindingKind.LOST_WRITE: "acknowledged, and in no log at the end",
+    FindingKind.LOST_WRITE: "acknowledged, and in no log at the end, or passed by every reader",
     FindingKind.DUPLICATE: "stored at two or more offsets",
     FindingKind.NONMONOTONIC_SEND: "stored out of the order in which one client sent",
     FindingKind.INCONSISTENT_OFFSETS: "two records acknowledged or polled at one offset",

@@ -22,7 +22,7 @@ from broker_scenarios.checks.whole_history import WholeHistory, is_read
 from broker_scenarios.circumstances import Circumstances, circumstances_of, read_circumstances
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.fault_explanations import FaultExplainer
-from broker_scenarios.findings import FINDING_HELP, Finding, FindingKind
+from broker_scenarios.findings import Finding, FindingKind
 from broker_scenarios.operations import numbered_operations, split_key
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import Validity
@@ -210,7 +210,7 @@ def _judged(finding: Finding, allowed: str | None) -> JudgedFinding:
         allowed=allowed,
         key=f"{finding.topic}-{finding.partition}" if finding.topic else "",
         ops=finding.ops,
-        detail=f"{FINDING_HELP[finding.kind]}: {finding.detail}",
+        detail=finding.detail,
     )
 
 

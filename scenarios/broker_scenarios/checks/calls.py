@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker_scenarios.findings import Outcome
@@ -34,8 +34,8 @@ class Call:
     completed_at: int = -1
     """The place of its completion in the history."""
     completion_index: int = -1
-    sends: list[Send] = field(default_factory=list)
-    polls: list[tuple[str, list[tuple[int, Value]]]] = field(default_factory=list)
+    sends: list[Send] | tuple[()] = ()
+    polls: list[tuple[str, list[tuple[int, Value]]]] | tuple[()] = ()
     """The key and the records of each list that it polled, in order."""
     completion: Op | None = None
     """Its completion, where that has more than sends and polls."""

@@ -180,7 +180,10 @@ class NeutralFold:
             key=analysis.key,
         )
         process.invoked += 1
-        call.sends.append(send)
+        if isinstance(call.sends, list):
+            call.sends.append(send)
+        else:
+            call.sends = [send]
         analysis.sends.append(send)
         analysis.sends_of.setdefault(mop.value, []).append(send)
         return send
@@ -264,7 +267,10 @@ class NeutralFold:
 
     def _polled(self, call: Call, key: str, pairs: list[tuple[int, Value]], where: str) -> None:
         analysis = self.analysis_of(key, where)
-        call.polls.append((key, pairs))
+        if isinstance(call.polls, list):
+            call.polls.append((key, pairs))
+        else:
+            call.polls = [(key, pairs)]
         polled, readers, is_ok = analysis.polled, analysis.readers, call.type is EventType.OK
         for offset, value in pairs:
             offsets = polled.get(value)

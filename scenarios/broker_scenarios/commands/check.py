@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.text_forms import plural
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
@@ -64,6 +62,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(verdict: HistoryVerdict, history: Path) -> Iterator[str]:
+    from broker_scenarios.findings import FINDING_HELP, FindingKind
+    from broker_scenarios.text_forms import plural
+
     yield f"{verdict.validity.value}: {plural(verdict.calls, 'operation')}, {plural(len(verdict.findings), 'finding')}"
     by_name: dict[tuple[str, str | None], list[JudgedFinding]] = {}
     for finding in verdict.findings:
@@ -72,7 +73,8 @@ def _lines(verdict: HistoryVerdict, history: Path) -> Iterator[str]:
     ops = _named_lines(history, {index for finding in shown for index in finding.ops[:SHOWN_MAX]})
     for (name, allowed), findings in by_name.items():
         yield ""
-        yield f"{name} ({len(findings):,}): {'breaks a promise' if allowed is None else f'permitted: {allowed}'}"
+        yield f"{name} ({len(findings):,}): {FINDING_HELP[FindingKind(name)]}"
+        yield f"  {'breaks a promise' if allowed is None else f'permitted: {allowed}'}"
         for finding in findings[:SHOWN_MAX]:
             yield from _finding_lines(finding, ops)
         if len(findings) > SHOWN_MAX:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from broker_scenarios.cli import main
+from broker_scenarios.findings import FindingKind
 from broker_scenarios.operations import write_operations
 from tests.scenarios.checks.neutral_histories import PROMISES, Book, X
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOST = Book().send(0, (X, 1, 0)).send(0, (X, 2, 1)).finally_poll(1, {X: [(1, 2)]})
 READ = Book().send(0, (X, 1, 0)).finally_poll(1, {X: [(0, 1)]})
@@ -44,7 +43,9 @@ def test_the_exit_status_is_the_verdict(
 def test_the_text_names_the_operations_of_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check", *files(tmp_path, LOST)])
     out = capsys.readouterr().out
-    assert "lost-write (1): breaks a promise" in out
+    assert (
+        "lost-write (1): acknowledged, and in no log at the end, or passed by every reader\n  breaks a promise" in out
+    )
     assert '    {"i": 1, "process": 0, "type": "ok", "f": "send", "mops": [["send", "x-0", [0, 1]]], "t_ms": 2}' in out
 
 
@@ -103,3 +104,12 @@ def test_a_malformed_history_is_refused_by_file_line_and_key(
     (tmp_path / "logs.json").write_text("{")
     assert main(["check", *arguments, "--logs", str(tmp_path / "logs.json")]) == 2
     assert main(["check", *arguments[:2], str(tmp_path / "absent.json")]) == 2
+
+
+ROOT = Path(__file__).parents[3]
+DOCUMENT = ROOT / "docs" / "how-to" / "judge-a-history.md"
+
+
+def test_the_document_names_every_anomaly() -> None:
+    named = {kind.value for kind in FindingKind}
+    assert named == {name for name in named if f"`{name}`" in DOCUMENT.read_text()}

@@ -7,10 +7,12 @@ value, hence there is no anti-dependency. A value with several writers or places
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from broker_scenarios.history import EventType
@@ -46,21 +48,36 @@ class Graph:
 
 def cyclic_core(history: WholeHistory) -> Graph:
     """Return what is left when operations that are in no cycle are removed from both ends of the order."""
-    calls = {call.number: call for call in history.calls if call.type is not EventType.INVOKE and _is_data(call)}
-    data = {Dependency.WW: dict.fromkeys(_write_order(history)), Dependency.WR: dict.fromkeys(_reads(history))}
-    edges = {**data[Dependency.WW], **data[Dependency.WR]}
-    left = _peel(calls, edges)
-    left = _peel_back(left, edges)
+    data = {Dependency.WW: _Edges(_write_order(history)), Dependency.WR: _Edges(_reads(history))}
+    calls = history.calls
+    alive = bytearray(call.type is not EventType.INVOKE and bool(call.sends or call.polls) for call in calls)
+    invoked, completed = (array("q", map(attrgetter(name), calls)) for name in ("invoked_at", "completed_at"))
+    befores, afters = (data[Dependency.WW].ends[at] + data[Dependency.WR].ends[at] for at in (0, 1))
+    _peel(alive, befores, afters, invoked, completed)
+    # The same from the other end: time runs backwards.
+    _peel(alive, afters, befores, array("q", (-at for at in completed)), array("q", (-at for at in invoked)))
+    left = {call.number: call for call in calls if alive[call.number]}
     if not left:
         return Graph()
-    kept = {kind: {edge: None for edge in each if edge[0] in left and edge[1] in left} for kind, each in data.items()}
+    kept = {kind: dict.fromkeys(edges.between(alive)) for kind, edges in data.items()}
     kept[Dependency.PROCESS] = dict.fromkeys(_process_order(left.values()))
     kept[Dependency.REALTIME] = dict.fromkeys(_real_time(left.values()))
     return Graph(left, kept)
 
 
-def _is_data(call: Call) -> bool:
-    return bool(call.sends or call.polls)
+class _Edges:
+    """Edges in two arrays: a history of a million operations has as many."""
+
+    def __init__(self, edges: Iterable[Edge]) -> None:
+        self.ends = (array("q"), array("q"))
+        add_before, add_after = (each.append for each in self.ends)
+        for before, after in edges:
+            add_before(before)
+            add_after(after)
+
+    def between(self, alive: bytearray) -> Iterator[Edge]:
+        """The edges between operations that are left."""
+        return (edge for edge in zip(*self.ends, strict=True) if alive[edge[0]] and alive[edge[1]])
 
 
 def _writer(history: WholeHistory, key: str, value: Value) -> Call | None:
@@ -115,55 +132,34 @@ def _real_time(calls: Iterable[Call]) -> Iterator[Edge]:
             latest.append(call)
 
 
-def _peel(calls: dict[int, Call], edges: dict[Edge, None]) -> dict[int, Call]:
-    """Remove operations that depend on none that is left, in the order of time as well (Kahn's algorithm)."""
-    waiting = dict.fromkeys(calls, 0)
-    successors: dict[int, list[int]] = {}
-    for before, after in edges:
-        if before in waiting and after in waiting:
+def _peel(alive: bytearray, befores: array[int], afters: array[int], begins: array[int], ends: array[int]) -> None:
+    """Remove operations before which none is left, by an edge or in time (Kahn's algorithm)."""
+    count = len(alive)
+    waiting, first = array("q", bytes(8 * count)), array("q", bytes(8 * (count + 1)))
+    for before, after in zip(befores, afters, strict=True):
+        if alive[before] and alive[after]:
             waiting[after] += 1
-            successors.setdefault(before, []).append(after)
-    by_end = sorted(calls.values(), key=lambda call: call.completed_at)
-    first_left = 0
-    free = [(calls[number].invoked_at, number) for number, count in waiting.items() if not count]
+            first[before + 1] += 1
+    for number in range(count):
+        first[number + 1] += first[number]
+    successors, next_place = array("q", bytes(8 * first[count])), array("q", first)
+    for before, after in zip(befores, afters, strict=True):
+        if alive[before] and alive[after]:
+            successors[next_place[before]] = after
+            next_place[before] += 1
+    by_end = sorted((number for number in range(count) if alive[number]), key=ends.__getitem__)
+    earliest = 0
+    free = [(begins[number], number) for number in by_end if not waiting[number]]
     heapify(free)
-    left = dict(calls)
     while free:
-        invoked_at, number = heappop(free)
-        while first_left < len(by_end) and by_end[first_left].number not in left:
-            first_left += 1
-        if by_end[first_left].completed_at < invoked_at:
-            break
-        del left[number]
-        for after in successors.get(number, ()):
+        begin, number = heappop(free)
+        while not alive[by_end[earliest]]:
+            earliest += 1
+        if ends[by_end[earliest]] < begin:
+            return
+        alive[number] = 0
+        for place in range(first[number], first[number + 1]):
+            after = successors[place]
             waiting[after] -= 1
             if not waiting[after]:
-                heappush(free, (calls[after].invoked_at, after))
-    return left
-
-
-def _peel_back(calls: dict[int, Call], edges: dict[Edge, None]) -> dict[int, Call]:
-    """Remove operations on which none that is left depends."""
-    waiting = dict.fromkeys(calls, 0)
-    predecessors: dict[int, list[int]] = {}
-    for before, after in edges:
-        if before in waiting and after in waiting:
-            waiting[before] += 1
-            predecessors.setdefault(after, []).append(before)
-    by_start = sorted(calls.values(), key=lambda call: -call.invoked_at)
-    first_left = 0
-    free = [(-calls[number].completed_at, number) for number, count in waiting.items() if not count]
-    heapify(free)
-    left = dict(calls)
-    while free:
-        completed_at, number = heappop(free)
-        while first_left < len(by_start) and by_start[first_left].number not in left:
-            first_left += 1
-        if by_start[first_left].invoked_at > -completed_at:
-            break
-        del left[number]
-        for before in predecessors.get(number, ()):
-            waiting[before] -= 1
-            if not waiting[before]:
-                heappush(free, (-calls[before].completed_at, before))
-    return left
+                heappush(free, (begins[after], after))

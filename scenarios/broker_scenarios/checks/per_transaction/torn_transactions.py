@@ -1,8 +1,8 @@
 """torn-txn: some writes of a transaction are visible, and others definitely are not.
 
 The writes are those that were invoked: a client that commits although one of its records has failed tears its
-transaction as well. A write is invisible for certain if its log does not hold it as committed, if readers passed it,
-or if the last stable offset passed it and final polls did not return it.
+transaction as well. A write is invisible for certain if its log does not hold it as committed, if readers passed it, if
+final polls did not return a committed one, or if a consumer that has read up to the last stable offset did not.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def torn_transactions(history: WholeHistory) -> Iterator[Finding]:
             passed[send.key] = {each.value_id: None for each, _ in passed_by_readers(analysis)}
         if send.value_id in passed[send.key]:
             return True
-        return analysis.finally_polled or any(
-            first < send.ack_offset < stable for first, stable in caught_up.get(send.key, ())
-        )
+        if send.committed and analysis.finally_polled:
+            return True
+        return any(first < send.ack_offset < stable for first, stable in caught_up.get(send.key, ()))
 
     for call in history.calls:
         if not call.transactional or len(call.sends) < 2:
