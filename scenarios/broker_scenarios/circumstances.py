@@ -148,7 +148,7 @@ class _Reader:
             partitions=partitions,
             delivery_timeout_us=_or(self.duration("delivery.timeout.ms", given), 120_000_000),
             compacted="compact" in policies,
-            message_keys={str(value): str(name) for value, name in keys.items()},
+            message_keys={str(value): str(name) for value, name in keys.items() if name is not None},
             log_start={
                 self.key("log_start", key): self.number("log_start", to, at_least=0) for key, to in log_start.items()
             },

@@ -1,7 +1,7 @@
 """The causes of losses in a history of the neutral form: reported faults, retention and compaction.
 
-A fault explains the loss of a record whose send it did not end before. Among several causes the one counts that the
-promises permit.
+A fault of a partition explains its losses at any time: clients with old metadata go on sending to the former leader.
+Among several causes the one counts that the promises permit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class FaultExplainer:
 
     def explain(self, finding: Finding) -> None:
         """Set the cause of a finding, unless it has one or no fault explains it."""
-        if finding.cause is not Cause.UNEXPLAINED and self._permits(finding) is not None:
+        if finding.cause is not Cause.UNEXPLAINED and finding.kind is not FindingKind.NONMONOTONIC_SEND:
+            return
+        if self._permits(finding) is not None:
             return
         key = f"{finding.topic}-{finding.partition}"
         analysis = self._history.analyses.get(key)
@@ -55,9 +57,9 @@ class FaultExplainer:
         elif finding.kind is FindingKind.NONMONOTONIC_SEND:
             # The offsets of lost records are assigned again: one lost record explains the step down.
             lost = [value for value in finding.values if value not in analysis.readers]
-            self._choose(finding, [list(self._faults(analysis, value)) for value in lost[:1]])
+            self._choose(finding, [list(self._faults(analysis)) for value in lost[:1]])
         elif finding.kind is FindingKind.INCONSISTENT_OFFSETS:
-            causes = [list(self._faults(analysis, value)) for value in finding.values]
+            causes = [list(self._faults(analysis)) for value in finding.values]
             # The value that took the offset over needs no explanation.
             self._choose(finding, sorted(causes, key=len)[1:])
 
@@ -85,7 +87,7 @@ class FaultExplainer:
             yield Cause.RETENTION
         if self._is_compacted(analysis, value):
             yield Cause.COMPACTION
-        yield from self._faults(analysis, value)
+        yield from self._faults(analysis)
 
     def _causes_of_gap(self, analysis: Analysis, value: Value) -> Iterator[Cause]:
         if self._is_below_start(analysis, value):
@@ -97,13 +99,12 @@ class FaultExplainer:
             yield Cause.UNCOMMITTED
         is_lost = value not in analysis.stored if analysis.log_known else value not in analysis.readers
         if is_lost:
-            yield from self._faults(analysis, value)
+            yield from self._faults(analysis)
 
-    def _faults(self, analysis: Analysis, value: Value) -> Iterator[Cause]:
-        invoked_us = min((send.invoke_us for send in analysis.sends_of.get(value, ())), default=0)
+    def _faults(self, analysis: Analysis) -> Iterator[Cause]:
         for fault in self._circumstances.faults:
             cause = _CAUSE_OF_FAULT.get(fault.kind)
-            if cause is not None and fault.key in (None, analysis.key) and fault.to_us >= invoked_us:
+            if cause is not None and fault.key in (None, analysis.key):
                 yield cause
 
     def _is_below_start(self, analysis: Analysis, value: Value) -> bool:

@@ -145,6 +145,8 @@ _MOPS_OF: Final[dict[Function, tuple[str, ...]]] = {
 }
 _REQUIRED: Final = ("i", "process", "type", "f", "mops", "t_ms")
 _OPTIONAL: Final = ("error", "group", "rebalanced", "final", "assigned", "auto", "offsets")
+_WITHOUT_MOPS: Final = ("flush", "close", "crash")
+_ALONE: Final = frozenset(_REQUIRED)
 _KNOWN: Final = frozenset((*_REQUIRED, *_OPTIONAL))
 _TYPES: Final = {each.value: each for each in EventType}
 _FUNCTIONS: Final = {each.value: each for each in Function}
@@ -253,7 +255,7 @@ def _op(data: dict[str, Any]) -> Op:
         unknown = next(name for name in data if name not in _KNOWN)
         raise _WrongError(unknown, f"unknown key; there are {', '.join((*_REQUIRED, *_OPTIONAL))}")
     for name in _REQUIRED:
-        if name not in data:
+        if name not in data and not (name == "mops" and data.get("f") in _WITHOUT_MOPS):
             raise _WrongError(name, "is missing")
     index, process, time_ms = data["i"], data["process"], data["t_ms"]
     if type(index) is not int:
@@ -274,9 +276,9 @@ def _op(data: dict[str, Any]) -> Op:
         type=event,
         f=function,
         time_ms=time_ms,
-        mops=_mops(data["mops"], function, invocation=event is EventType.INVOKE),
+        mops=_mops(data.get("mops", []), function, invocation=event is EventType.INVOKE),
     )
-    if len(data) > len(_REQUIRED):
+    if not data.keys() <= _ALONE:
         _add_optional(op, data)
     return op
 

@@ -10,6 +10,7 @@ unclean.leader.election.enable).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Self
 
 from broker_scenarios.errors import ScenarioError
@@ -34,6 +35,7 @@ _LOSS_KINDS: Final = (
     FindingKind.SET_LOSS,
     FindingKind.UNSEEN,
     FindingKind.TORN_TXN,
+    FindingKind.GHOST_READ,
     FindingKind.INCONSISTENT_OFFSETS,
     FindingKind.POLL_SKIP,
     FindingKind.INT_POLL_SKIP,
@@ -148,6 +150,9 @@ class Promises:
 
     def allowances(self) -> tuple[Allowance, ...]:
         """All that this configuration permits, with reasons; the most specific reason of a finding first."""
+        return _allowances_of(self)
+
+    def _allowances(self) -> tuple[Allowance, ...]:
         return (*self._loss(), *self._duplicates(), *self._order(), *self._reads(), *self._always())
 
     def allowance_for(self, finding: Finding) -> Allowance | None:
@@ -197,17 +202,9 @@ class Promises:
                 "lost when all brokers that hold it lose power"
             )
             reasons.append((reason, (Cause.POWER_LOST,)))
-        allowed = [
+        return [
             Allowance(kind=kind, reason=reason, causes=causes) for reason, causes in reasons for kind in _LOSS_KINDS
         ]
-        if self.unclean_leader_election:
-            reason = "unclean.leader.election.enable=true: records that were polled may be lost"
-            causes = (Cause.UNCLEAN_ELECTION,)
-            allowed.append(Allowance(kind=FindingKind.GHOST_READ, reason=reason, causes=causes))
-        removed = (Cause.RETENTION, Cause.COMPACTION)
-        reason = "it was removed by retention or compaction"
-        allowed.append(Allowance(kind=FindingKind.GHOST_READ, reason=reason, causes=removed))
-        return allowed
 
     def _duplicates(self) -> list[Allowance]:
         kind = FindingKind.DUPLICATE
@@ -257,6 +254,11 @@ class Promises:
 
     def _always(self) -> list[Allowance]:
         return [Allowance(kind=kind, reason=reason, causes=causes) for kind, reason, causes in _ALWAYS]
+
+
+@lru_cache(maxsize=64)
+def _allowances_of(promises: Promises) -> tuple[Allowance, ...]:
+    return promises._allowances()  # noqa: SLF001 - once per promises, and not once per finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,5 +141,14 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         list(read_operations(tmp_path / "binary.jsonl"))
 
 
+def test_flush_close_and_crash_have_no_micro_operations(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    lines = [
+        {name: value for name, value in {**GOOD, "f": f}.items() if name != "mops"} for f in ("flush", "close", "crash")
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert [op.mops for op in read_operations(path)] == [[], [], []]
+
+
 def test_a_key_is_a_topic_and_a_partition() -> None:
     assert split_key("a-b-12") == ("a-b", 12)

@@ -37,8 +37,8 @@ class Call:
     sends: list[Send] | tuple[()] = ()
     polls: list[tuple[str, list[tuple[int, Value]]]] | tuple[()] = ()
     """The key and the records of each list that it polled, in order."""
-    completion: Op | None = None
-    """Its completion, where that has more than sends and polls."""
+    details: Op | None = None
+    """Its last line with all that both lines have, where that is more than sends and polls."""
     proven: bool = False
     """An ok poll has read one of its writes: although its outcome is unknown, it has happened."""
     overdue: bool = False

@@ -7,6 +7,7 @@ commit by itself during a call of its consumer.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.checks.analysis import Analysis
@@ -15,7 +16,7 @@ from broker_scenarios.checks.whole_history import WholeHistory
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.findings import Outcome
 from broker_scenarios.history import EventType
-from broker_scenarios.operations import Assign, Commit, Function, Op, Poll, Seek, Subscribe, split_key
+from broker_scenarios.operations import Assign, Function, Op, Poll, Seek, Subscribe, split_key
 from broker_scenarios.operations import Send as SendMop
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _AROUND_AUTO_COMMITS: Final = (
     Function.POLL, Function.TXN, Function.ASSIGN, Function.SUBSCRIBE, Function.CLOSE,
 )  # fmt: skip
 _SENDING: Final = (Function.SEND, Function.TXN)
+_DETAILED: Final = (Function.ASSIGN, Function.SUBSCRIBE, Function.COMMIT)
 
 
 class _Process:
@@ -121,8 +123,8 @@ class NeutralFold:
             analysis.log_start = circumstances.log_start.get(key, analysis.log_start)
             analysis.overdue_us = self.end_us - circumstances.delivery_timeout_us
         for call in self.calls:
-            if call.completion is not None and call.completion.final and call.ok:
-                for key in call.completion.assigned or [key for key, _ in call.polls]:
+            if call.details is not None and call.details.final and call.ok:
+                for key in call.details.assigned or [key for key, _ in call.polls]:
                     self.analyses[key].finally_polled = True
         return WholeHistory(
             calls=self.calls,
@@ -148,6 +150,7 @@ class NeutralFold:
             group=op.group,
         )
         self.calls.append(call)
+        self._add_details(call, op)
         if op.f in _SENDING:
             for mop in op.mops:
                 if isinstance(mop, SendMop):
@@ -188,6 +191,23 @@ class NeutralFold:
         analysis.sends_of.setdefault(mop.value, []).append(send)
         return send
 
+    def _add_details(self, call: Call, op: Op) -> None:
+        """Keep a line with more than sends and polls; both lines of a call may have a part of it."""
+        before = call.details
+        if before is None:
+            if op.f in _DETAILED or op.final or op.assigned or op.auto or op.rebalanced or op.offsets:
+                call.details = op
+            return
+        call.details = replace(
+            op,
+            mops=op.mops or before.mops,
+            final=op.final or before.final,
+            assigned=op.assigned or before.assigned,
+            auto=op.auto or before.auto,
+            rebalanced=op.rebalanced or before.rebalanced,
+            offsets=op.offsets or before.offsets,
+        )
+
     # Completions
 
     def _complete(self, process: _Process, op: Op, now_us: int, where: str) -> None:
@@ -207,23 +227,20 @@ class NeutralFold:
         call.completed_us, call.completed_at = now_us, self._lines
         if op.group is not None:
             call.group = op.group
-        if op.final or op.offsets or op.rebalanced or op.assigned or op.auto:
-            call.completion = op
+        self._add_details(call, op)
         if op.f in _SENDING:
             self._complete_sends(process, call, op, where)
         for mop in op.mops:
             if isinstance(mop, Poll) and mop.records:
                 for key, pairs in mop.records.items():
                     self._polled(call, key, pairs, where)
-            elif isinstance(mop, Assign | Seek | Commit) or op.f is Function.SUBSCRIBE:
-                call.completion = op
 
     def _open_call(self, process: _Process, op: Op) -> Call | None:
         if op.f is not Function.SEND:
             return next((call for call in process.open if call.f is op.f), None)
         sent = [(mop.key, mop.value) for mop in op.mops if isinstance(mop, SendMop)]
         for call in (*process.open, *process.late):
-            if call.f is op.f and len(call.sends) == len(sent) and self._keys_of(call) == sent:
+            if call.f is op.f and (not sent or (len(call.sends) == len(sent) and self._keys_of(call) == sent)):
                 return call
         return None
 

@@ -91,12 +91,12 @@ def is_read(history: WholeHistory, send: Send) -> bool:
 
 def forgotten_keys(call: Call, keys: Iterable[str]) -> list[str]:
     """Return those of the keys whose position a consumer does not keep through an assign or subscribe."""
-    if call.f not in (Function.ASSIGN, Function.SUBSCRIBE) or call.type is EventType.FAIL or call.completion is None:
+    if call.f not in (Function.ASSIGN, Function.SUBSCRIBE) or call.type is EventType.FAIL or call.details is None:
         return []
     kept: dict[str, None] = {}
     topics: dict[str, None] = {}
     sought: dict[str, None] = {}
-    for mop in call.completion.mops:
+    for mop in call.details.mops:
         if isinstance(mop, Assign):
             kept.update(dict.fromkeys(mop.keys))
         elif isinstance(mop, Subscribe):

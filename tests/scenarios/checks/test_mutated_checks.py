@@ -171,8 +171,8 @@ def rebalances_are_ignored(patch: Patch) -> None:
 
     def mutated(history: Any) -> Any:
         for call in history.calls:
-            if call.completion is not None:
-                call.completion.rebalanced = ()
+            if call.details is not None:
+                call.details.rebalanced = ()
         return moves(history)
 
     for module in (history_check.int_poll_skips, history_check.int_nonmonotonic_polls):

@@ -116,3 +116,20 @@ def test_a_second_completion_is_a_finding_and_no_malformed_line() -> None:
 def test_a_process_may_go_on_after_an_unknown_outcome() -> None:
     book = Book().send(0, (X, 1), end="info").send(0, (Y, 2, 0)).finally_poll(1, {X: [], Y: [(0, 2)]})
     assert counts(book.judge()) == {}
+
+
+def test_both_lines_of_an_operation_may_have_its_details() -> None:
+    final = {"final": True, "assigned": (X,)}
+    for invoked, completed in ((final, {}), ({}, final)):
+        book = Book().send(0, (X, 1, 0)).line(1, INVOKE, Function.POLL, Poll(), **invoked)
+        assert found(book.line(1, OK, Function.POLL, Poll({}), **completed).judge()) == {"unseen": [1]}
+    book = Book().send(0, (X, 1, 0)).poll(1, {X: [(0, 1)]}).line(1, INVOKE, Function.ASSIGN, Assign((X,)), Seek({X: 0}))
+    book.line(1, OK, Function.ASSIGN).poll(1, {X: [(0, 1)]})
+    assert counts(book.judge()) == {}
+    book = Book().send(0, (X, 1, 0)).poll(1, {X: [(0, 1)]}).line(1, INVOKE, Function.COMMIT, Commit({X: 1}), auto=True)
+    assert found(book.line(1, OK, Function.COMMIT).judge()) == {"auto-commit": [1]}
+
+
+def test_a_completion_without_its_sends_is_that_of_the_open_send() -> None:
+    book = Book().send(0, (X, 1), end=None).line(0, EventType.INFO, Function.SEND)
+    assert found(book.finally_poll(1, {X: [(0, 1)]}).judge()) == {"recovered": [1]}

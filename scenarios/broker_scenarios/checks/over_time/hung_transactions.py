@@ -35,10 +35,10 @@ def hung_transactions(history: WholeHistory) -> Iterator[Finding]:
     limit_us = timeout_us + min(timeout_us, _SLACK_MAX_US)
     standing: dict[str, _Standing] = {}
     reported: dict[tuple[str, int], None] = {}
-    with_offsets = [call for call in history.calls if call.completion is not None and call.completion.offsets]
+    with_offsets = [call for call in history.calls if call.details is not None and call.details.offsets]
     for call in sorted(with_offsets, key=lambda call: call.completed_at):
-        assert call.completion is not None, "chosen for it"
-        for key, (stable, watermark) in (call.completion.offsets or {}).items():
+        assert call.details is not None, "chosen for it"
+        for key, (stable, watermark) in (call.details.offsets or {}).items():
             if stable >= watermark:
                 standing.pop(key, None)
                 continue

@@ -43,6 +43,6 @@ def covered_from_us(history: WholeHistory) -> int:
 def _keys_of(call: Call) -> Iterator[str]:
     yield from (send.key for send in call.sends)
     yield from (key for key, _ in call.polls)
-    if call.completion is not None:
-        yield from call.completion.assigned
-        yield from call.completion.offsets or ()
+    if call.details is not None:
+        yield from call.details.assigned
+        yield from call.details.offsets or ()

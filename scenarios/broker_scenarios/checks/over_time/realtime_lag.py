@@ -66,7 +66,7 @@ def lags(history: WholeHistory) -> Iterator[tuple[Call, str, int]]:
             for key, pairs in call.polls:
                 for offset, _ in pairs:
                     places[key] = max(places.get(key, -1), offset)
-            if call.completion is not None and call.completion.final:
+            if call.details is not None and call.details.final:
                 continue
             for key, place in places.items():
                 since_us = expired[key].of(place + 1) if key in expired else None
@@ -75,8 +75,8 @@ def lags(history: WholeHistory) -> Iterator[tuple[Call, str, int]]:
 
 def _assigned(call: Call, places: dict[str, int]) -> dict[str, int]:
     assigned: dict[str, int] = {}
-    if call.f is Function.ASSIGN and call.completion is not None:
-        for mop in call.completion.mops:
+    if call.f is Function.ASSIGN and call.details is not None:
+        for mop in call.details.mops:
             if isinstance(mop, Assign):
                 assigned = {key: places.get(key, -1) for key in mop.keys}
             elif isinstance(mop, Seek):

@@ -28,7 +28,7 @@ def auto_commits(history: WholeHistory) -> Iterator[Finding]:
     for calls in history.by_process().values():
         in_work: Call | None = None
         for call in calls:
-            completion = call.completion
+            completion = call.details
             if call.f is Function.COMMIT:
                 if completion is not None and completion.auto and call.ok and in_work is not None:
                     yield from _too_early(history, call, in_work)
@@ -40,9 +40,9 @@ def auto_commits(history: WholeHistory) -> Iterator[Finding]:
 
 
 def _too_early(history: WholeHistory, commit: Call, in_work: Call) -> Iterator[Finding]:
-    assert commit.completion is not None, "checked by the caller"
+    assert commit.details is not None, "checked by the caller"
     reads = in_work.reads()
-    for mop in commit.completion.mops:
+    for mop in commit.details.mops:
         if isinstance(mop, Commit):
             for key, offset in mop.offsets.items():
                 pairs = reads.get(key)

@@ -57,7 +57,7 @@ def moves_within_calls(history: WholeHistory) -> Iterator[PollMove]:
     for call in history.calls:
         if not call.polls:
             continue
-        moved = call.completion.rebalanced if call.completion is not None else ()
+        moved = call.details.rebalanced if call.details is not None else ()
         for key, pairs in call.reads().items():
             if key not in moved:
                 for (first, _), (second, _) in pairwise(pairs):

@@ -77,8 +77,8 @@ def _caught_up(history: WholeHistory) -> dict[str, list[tuple[int, int]]]:
         reads = call.reads() if call.polls else {}
         for key, pairs in reads.items():
             first.setdefault((call.process, key), pairs[0][0])
-        if call.completion is not None and call.completion.offsets:
-            for key, offsets in call.completion.offsets.items():
+        if call.details is not None and call.details.offsets:
+            for key, offsets in call.details.offsets.items():
                 at = call.process, key
                 if key not in reads and at in first:
                     reached[at] = max(reached.get(at, -1), offsets.last_stable_offset)
