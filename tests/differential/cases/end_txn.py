@@ -100,6 +100,7 @@ def ends_of_nothing_in_transactions_v2(probe: Probe) -> None:
     transactions.begin()
     probe.exchange(transactions.end(commit=True), 5)
     aborted = probe.exchange(transactions.end(commit=False), 5)
+    transactions.await_state("CompleteAbort")
     transactions.describe()
     probe.exchange(transactions.end(commit=False), 5, note="again")
     probe.exchange(transactions.end(commit=True), 5, note="the other way")
