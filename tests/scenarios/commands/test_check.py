@@ -49,6 +49,13 @@ def test_the_text_names_the_operations_of_a_finding(tmp_path: Path, capsys: pyte
     assert '    {"i": 1, "process": 0, "type": "ok", "f": "send", "mops": [["send", "x-0", [0, 1]]], "t_ms": 2}' in out
 
 
+def test_a_detail_does_not_repeat_the_meaning_of_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", *files(tmp_path, LOST, {X: [[1, 2]]})])
+    out = capsys.readouterr().out
+    assert "  x-0: 1: offset 0, missing in the log\n" in out
+    assert "  x-0: 1: offset 0, missing in the final polls\n" in out
+
+
 def test_the_json_has_names_values_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check", *files(tmp_path, LOST, {X: [[1, 2]]}), "--json"])
     findings = json.loads(capsys.readouterr().out)["findings"]

@@ -25,13 +25,13 @@ def lost_writes(analysis: Analysis) -> Iterator[Finding]:
     reported: dict[object, None] = {}
     for acked in missing_in_log(analysis):
         if acked.ack_offset >= 0:
-            detail = f"acknowledged with offset {acked.ack_offset}, in no log at the end"
+            detail = f"offset {acked.ack_offset}, missing in the log"
             reported[acked.value_id] = None
             yield analysis.finding(FindingKind.LOST_WRITE, acked, detail)
     for send, bound in passed_by_readers(analysis):
         if send.value_id not in reported:
-            where = f"at offset {send.ack_offset}" if send.ack_offset >= 0 else "seen by another poll"
-            detail = f"committed {where}, in no ok poll although they read up to offset {bound}"
+            where = f"offset {send.ack_offset}" if send.ack_offset >= 0 else "seen by another poll"
+            detail = f"{where}, missing in the ok polls, which read up to offset {bound}"
             yield analysis.finding(FindingKind.LOST_WRITE, send, detail)
 
 

@@ -23,4 +23,4 @@ def set_losses(analysis: Analysis) -> Iterator[Finding]:
     """Find every value that was acknowledged, never with an offset, and is not stored; one finding per value."""
     for acked in missing_in_log(analysis):
         if acked.ack_offset < 0:
-            yield analysis.finding(FindingKind.SET_LOSS, acked, "acknowledged with no offset, in no log at the end")
+            yield analysis.finding(FindingKind.SET_LOSS, acked, "missing in the log")

@@ -22,7 +22,8 @@ def unseen(analysis: Analysis) -> Iterator[Finding]:
     """Find every value that was acknowledged and not polled; one finding per value."""
     if analysis.finally_polled:
         for send in unread(analysis):
-            yield analysis.finding(FindingKind.UNSEEN, send, "acknowledged, and not in the final polls")
+            where = f"offset {send.ack_offset}" if send.ack_offset >= 0 else "no offset"
+            yield analysis.finding(FindingKind.UNSEEN, send, f"{where}, missing in the final polls")
 
 
 def unread(analysis: Analysis) -> Iterator[Send]:
