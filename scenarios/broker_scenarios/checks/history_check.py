@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.checks.over_time.hung_transactions import hung_transactions
 from broker_scenarios.checks.over_time.liveness import liveness
 from broker_scenarios.checks.over_time.realtime_lag import realtime_lags
-from broker_scenarios.checks.partition_check import CHECKS, check_analysis
+from broker_scenarios.checks.partition_check import CHECKS, check_analysis, run_checks
 from broker_scenarios.checks.per_key.key_order import key_order
 from broker_scenarios.checks.per_process.abort_classes import abort_classes
 from broker_scenarios.checks.per_process.auto_commits import auto_commits
@@ -25,7 +25,7 @@ from broker_scenarios.checks.per_transaction.cycles import cycles
 from broker_scenarios.checks.per_transaction.precommitted_reads import precommitted_reads
 from broker_scenarios.checks.per_transaction.torn_transactions import torn_transactions
 from broker_scenarios.checks.whole_history import WholeHistory
-from broker_scenarios.findings import CheckCrash, CheckResult, Finding, FindingKind
+from broker_scenarios.findings import CheckResult, Finding, FindingKind
 
 if TYPE_CHECKING:
     from broker_scenarios.checks.analysis import Analysis
@@ -62,12 +62,5 @@ def check_whole(
     result = CheckResult()
     for key in sorted(history.analyses):
         check_analysis(history.analyses[key], result, partition_checks)
-    for name, check in wider_checks.items():
-        try:
-            found = list(check(history))
-        except Exception as error:  # noqa: BLE001  (a crashed check is a result: unknown; the other checks continue)
-            detail = f"{type(error).__name__}: {error}"
-            result.crashes.append(CheckCrash(topic="", partition=-1, kind=name, detail=detail))
-        else:
-            result.findings += found
+    run_checks(wider_checks, history, result)
     return result

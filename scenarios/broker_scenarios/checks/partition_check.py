@@ -6,7 +6,7 @@ A check that crashes yields a CheckCrash, and the other checks continue: the ver
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from broker_scenarios.checks.analysis import Analysis, by_partition
 from broker_scenarios.checks.per_partition.aborted_reads import aborted_reads
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from broker_scenarios.history import HistoryEvent, LogRecord
     from broker_scenarios.operations import Value
 
-__all__ = ["CHECKS", "check_all", "check_analysis", "check_partition"]
+__all__ = ["CHECKS", "check_all", "check_analysis", "check_partition", "run_checks"]
+
+T = TypeVar("T")
 
 _LOSSES: Final = (FindingKind.LOST_WRITE, FindingKind.SET_LOSS)
 Check = Callable[[Analysis], Iterable[Finding]]
@@ -78,11 +80,22 @@ def check_partition(
 
 def check_analysis(analysis: Analysis, result: CheckResult, checks: Mapping[str, Check] = CHECKS) -> None:
     """Add the findings and crashes of all checks of one partition."""
+    run_checks(checks, analysis, result, analysis.topic, analysis.partition)
+
+
+def run_checks(
+    checks: Mapping[str, Callable[[T], Iterable[Finding]]],
+    subject: T,
+    result: CheckResult,
+    topic: str = "",
+    partition: int = -1,
+) -> None:
+    """Add the findings and crashes of all checks of a subject; one of several partitions has no topic."""
     for name, check in checks.items():
         try:
-            found = list(check(analysis))
+            found = list(check(subject))
         except Exception as error:  # noqa: BLE001  (a crashed check is a result: unknown; the other checks continue)
-            result.crashes.append(_crash(analysis.topic, analysis.partition, name, error))
+            result.crashes.append(_crash(topic, partition, name, error))
         else:
             result.findings += found
 
