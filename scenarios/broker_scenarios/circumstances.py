@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -17,6 +16,7 @@ from broker_scenarios.checks.whole_history import Limits
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.operations import split_key
 from broker_scenarios.promises import Promises
+from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,8 +108,7 @@ def circumstances_of(data: object, where: str = "promises") -> Circumstances:
     known = ("topics", *CONFIGS, *CLAIMS, *_BESIDE)
     for name in given:
         if name not in known:
-            nearest = get_close_matches(str(name), known, n=1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else f"; there are {', '.join(known)}"
+            hint = nearest(str(name), known) or f"; there are {', '.join(known)}"
             raise ScenarioError(f"{where}: {name!r} is no promise{hint}")
     return reader.circumstances(given)
 

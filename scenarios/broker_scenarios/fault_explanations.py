@@ -83,23 +83,23 @@ class FaultExplainer:
         finding.cause = chosen[0] if explained else unexplained
 
     def _causes(self, analysis: Analysis, value: Value) -> Iterator[Cause]:
-        if self._is_below_start(analysis, value):
-            yield Cause.RETENTION
-        if self._is_compacted(analysis, value):
-            yield Cause.COMPACTION
+        yield from self._cleanups(analysis, value)
         yield from self._faults(analysis)
 
     def _causes_of_gap(self, analysis: Analysis, value: Value) -> Iterator[Cause]:
-        if self._is_below_start(analysis, value):
-            yield Cause.RETENTION
-        if self._is_compacted(analysis, value):
-            yield Cause.COMPACTION
+        yield from self._cleanups(analysis, value)
         sends = analysis.sends_of.get(value, ())
         if sends and all(send.transactional and not send.acked for send in sends):
             yield Cause.UNCOMMITTED
         is_lost = value not in analysis.stored if analysis.log_known else value not in analysis.readers
         if is_lost:
             yield from self._faults(analysis)
+
+    def _cleanups(self, analysis: Analysis, value: Value) -> Iterator[Cause]:
+        if self._is_below_start(analysis, value):
+            yield Cause.RETENTION
+        if self._is_compacted(analysis, value):
+            yield Cause.COMPACTION
 
     def _faults(self, analysis: Analysis) -> Iterator[Cause]:
         for fault in self._circumstances.faults:
