@@ -22,6 +22,7 @@ from broker_scenarios.language.step_forms import parse_script
 from broker_scenarios.language.yaml_source import Mistake, ScenarioFileError, Source, read_source
 from broker_scenarios.workloads.keyed_load import LoadSpec, SizeShare
 from broker_sim.broker_configs import BrokerConfigs
+from broker_sim.cluster_input import config_texts
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
@@ -191,7 +192,7 @@ class _Reader:
         brokers, controllers = cluster["brokers"], cluster.get("controllers", 1)
         on_disk = cluster.get("disk", "memory") == "virtual"
         release = value.get("release", DEFAULT_RELEASE)
-        broker_config = _texts(cluster.get("config", {}))
+        broker_config = config_texts(cluster.get("config", {}))
         topics = tuple(self.topic(topic, spec, brokers) for topic, spec in value["topics"].items())
         self.check_cluster(broker_config, topics, release)
         targets = _Targets.of(brokers, controllers, topics, on_disk=on_disk)
@@ -225,14 +226,14 @@ class _Reader:
             name=name,
             partitions=spec["partitions"],
             replication_factor=spec["replication_factor"],
-            configs=_texts(spec.get("config", {})),
+            configs=config_texts(spec.get("config", {})),
         )
 
     def clients(self, topics: tuple[TopicSpec, ...]) -> tuple[ClientGroup, ...]:
         value = self.value
         groups: list[ClientGroup] = []
         if "load" in value:
-            config = _texts(value.get("producer", {}))
+            config = config_texts(value.get("producer", {}))
             self.check_producer(("producer",), config)
             load = self.load(value["load"], ("load",), topics)
             groups.append(ClientGroup(name=SHORT_FORM, count=load.producers, producer=config, load=load))
@@ -252,8 +253,8 @@ class _Reader:
         path = ("clients", name)
         if name == SHORT_FORM and "load" in self.value:
             self.complain(path, f"{SHORT_FORM!r} is the name of the clients of `load`; expected another")
-        producer = _texts(spec["producer"]) if "producer" in spec else None
-        consumer = _texts(spec["consumer"]) if "consumer" in spec else None
+        producer = config_texts(spec["producer"]) if "producer" in spec else None
+        consumer = config_texts(spec["consumer"]) if "consumer" in spec else None
         if producer is not None:
             self.check_producer((*path, "producer"), producer)
         if consumer is not None:
@@ -365,11 +366,6 @@ class _Reader:
             named = [name for name in config if name in text]
             first = min(named, key=lambda name: (text.index(name), -len(name)), default=None)
             self.complain(path if first is None else (*path, first), text)
-
-
-def _texts(config: Mapping[str, str | float | bool]) -> dict[str, str]:
-    """Configurations as Kafka takes them: as text."""
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in config.items()}
 
 
 def _rule_text(rule: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.language.kinds import (
     Choice,
+    Config,
     Flag,
     Key,
     Keys,
@@ -46,8 +47,9 @@ from broker_scenarios.language.steps import (
     Wait,
 )
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN
+from broker_sim.cluster_input import config_texts
 from broker_sim.errors import nearest
-from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.grammar import Event, parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
 
@@ -159,24 +161,28 @@ def _short(kind: type, short: Kind, keys: Keys) -> Choice:
     return Choice(kinds=((_is(kind), short),), otherwise=keys)
 
 
-def _keyed(make: Callable[..., Step], short: str | None = None, **renamed: str) -> Callable[[Any], Step]:
-    """Make the step from its mapping, or from a value that stands for the key `short`."""
-
-    def parse(value: Any) -> Step:
-        if not isinstance(value, dict):
-            value = {} if value is None else {short: value}
-        return make(**{renamed.get(name, name): each for name, each in value.items()})
-
-    return parse
+def _keyed(make: Callable[..., Step]) -> Callable[[Any], Step]:
+    """Make the step from its mapping, or from the word alone."""
+    return lambda value: make(**(value or {}))
 
 
-def _texts(config: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in config.items()}
+def _bare(make: Callable[[], Step], meaning: str, *, needs: str | None = None) -> StepForm:
+    """A step that is a word alone."""
+    return StepForm(
+        kind=Nothing(), meaning=meaning, example=None, make=lambda _: make(), needs=needs, optional_value=True
+    )
 
 
 def _restart(value: Any) -> Restart:
     given = {} if value is None else value
-    return Restart(outbox=given.get("outbox", False), config=_texts(given.get("producer", {})))
+    return Restart(outbox=given.get("outbox", False), config=config_texts(given.get("producer", {})))
+
+
+def _wait(value: Any) -> Wait:
+    given = {"ms": value} if not isinstance(value, dict) else dict(value)
+    if "event" in given:
+        given["event"] = _EVENT.parse(given["event"], ())
+    return Wait(**given)
 
 
 def _send(value: Any) -> Send:
@@ -224,6 +230,22 @@ class _ActKind:
         return act
 
 
+class _EventKind:
+    """An event of the journal, as the gates of rules name it."""
+
+    def check(self, value: object, path: KeyPath, complain: Complain) -> None:
+        """Check by the grammar of rules."""
+        try:
+            _EVENT.parse(value, ())
+        except RuleError as error:
+            complain((*path, *error.path), error.problem)
+
+    def schema(self) -> dict[str, Any]:
+        """The grammar's schema."""
+        return dict(_EVENT.schema)
+
+
+_EVENT: Final = Event("an event of the journal")
 _PARTITIONS: Final = ListOf(value=Whole(at_least=0, at_most=9_999))
 _TOPIC: Final = Key(Text(), "the topic, the first one of the file when not given", "orders")
 _TIMEOUT: Final = Key(_TIME, "how long the step may take, in milliseconds", 5_000)
@@ -287,25 +309,14 @@ STEPS: Final[Mapping[str, StepForm]] = {
         make=_keyed(Close),
         optional_value=True,
     ),
-    "exit": StepForm(
-        kind=Nothing(),
-        meaning="end the program without flush or close",
-        example=None,
-        make=lambda _: Exit(),
-        optional_value=True,
-    ),
-    "crash": StepForm(
-        kind=Nothing(), meaning="kill the process", example=None, make=lambda _: Crash(), optional_value=True
-    ),
+    "exit": _bare(Exit, "end the program without flush or close"),
+    "crash": _bare(Crash, "kill the process"),
     "restart": StepForm(
         kind=Keys(
             keys={
                 "outbox": Key(Flag(), "whether records without an acknowledgement are sent again first", True),
                 "producer": Key(
-                    Named(
-                        value=Choice(kinds=((_is(str), Text()),), otherwise=Number(at_least=-(2**63), at_most=2**63)),
-                        what="configurations",
-                    ),
+                    Config(),
                     "producer configurations that differ from now on",
                     {"acks": "all"},
                 ),
@@ -334,10 +345,7 @@ STEPS: Final[Mapping[str, StepForm]] = {
                     "fired": Key(_HOW_MANY, "how often the rule must have fired, 1 when not given", 2),
                     "acked": Key(_HOW_MANY, "how many records of the run must be acknowledged", 100),
                     "event": Key(
-                        Named(
-                            value=Choice(kinds=((_is(int), Whole(at_least=-1, at_most=2**63 - 1)),), otherwise=Text()),
-                            what="fields",
-                        ),
+                        _EventKind(),
                         "an event of the journal: its kind, and the values of its fields",
                         {"kind": "LeaderElected", "topic": "orders"},
                     ),
@@ -348,24 +356,10 @@ STEPS: Final[Mapping[str, StepForm]] = {
         ),
         meaning="wait for all that is given; a number alone is a time in milliseconds",
         example={"rule": "crash"},
-        make=_keyed(Wait, "ms"),
+        make=_wait,
     ),
-    "init": StepForm(
-        kind=Nothing(),
-        meaning="InitTransactions: fence older producers with this transactional.id",
-        example=None,
-        make=lambda _: Init(),
-        needs="producer",
-        optional_value=True,
-    ),
-    "begin": StepForm(
-        kind=Nothing(),
-        meaning="begin a transaction",
-        example=None,
-        make=lambda _: Begin(),
-        needs="producer",
-        optional_value=True,
-    ),
+    "init": _bare(Init, "InitTransactions: fence older producers with this transactional.id", needs="producer"),
+    "begin": _bare(Begin, "begin a transaction", needs="producer"),
     "commit": StepForm(
         kind=Keys(keys={"or_abort": Key(Flag(), "whether an abort follows a commit that fails", True)}),
         meaning="commit the transaction",
@@ -374,14 +368,7 @@ STEPS: Final[Mapping[str, StepForm]] = {
         needs="producer",
         optional_value=True,
     ),
-    "abort": StepForm(
-        kind=Nothing(),
-        meaning="abort the transaction",
-        example=None,
-        make=lambda _: Abort(),
-        needs="producer",
-        optional_value=True,
-    ),
+    "abort": _bare(Abort, "abort the transaction", needs="producer"),
     "send_offsets": StepForm(
         kind=Keys(keys={"by_group_id": Key(Flag(), "whether to name the group alone, not its member", True)}),
         meaning="send the consumer's positions to the transaction",
@@ -409,14 +396,7 @@ STEPS: Final[Mapping[str, StepForm]] = {
         make=lambda value: Subscribe(tuple(value)),
         needs="consumer",
     ),
-    "unsubscribe": StepForm(
-        kind=Nothing(),
-        meaning="give up all partitions and leave the group",
-        example=None,
-        make=lambda _: Unsubscribe(),
-        needs="consumer",
-        optional_value=True,
-    ),
+    "unsubscribe": _bare(Unsubscribe, "give up all partitions and leave the group", needs="consumer"),
     "seek": StepForm(
         kind=Named(value=_POSITION, what="partitions"),
         meaning="go on at other offsets, by partition",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_sim.faults.gates import EventGate
+
 __all__ = [
     "Abort",
     "Act",
@@ -106,7 +108,7 @@ class Wait:
     rule: str | None = None
     fired: int = 1
     acked: int | None = None
-    event: Mapping[str, Any] | None = None
+    event: EventGate | None = None
     client: str | None = None
     """The client whose script must have ended."""
     timeout_ms: float = 120_000

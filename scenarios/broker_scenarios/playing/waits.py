@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from broker_scenarios.language.steps import Wait
     from broker_scenarios.playing.stage import Stage
+    from broker_sim.faults.gates import EventGate
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["wait_for"]
@@ -44,33 +44,24 @@ def _conditions(stage: Stage, wait: Wait) -> list[tuple[str, Callable[[], bool]]
     if client is not None:
         conditions.append((f"the end of client {client!r}", lambda: stage.has_ended(client)))
     if wait.event is not None:
-        conditions.append((f"the event {dict(wait.event)}", _Events(stage, wait.event).came))
+        wanted = wait.event
+        text = f"{wanted.count} {wanted.kind.__name__} events with {dict(wanted.fields)}"
+        conditions.append((text, _Events(stage, wait.event).came))
     return conditions
 
 
 class _Events:
-    """Looks for an event from the beginning of the run on."""
+    """Counts the events of a gate from the beginning of the run on."""
 
-    def __init__(self, stage: Stage, wanted: Mapping[str, Any]) -> None:
+    def __init__(self, stage: Stage, wanted: EventGate) -> None:
         self._stage = stage
         self._wanted = wanted
         self._seen = 0
+        self._left = wanted.count
 
     def came(self) -> bool:
-        """Return True if such an event has come."""
+        """Return True if there were as many as are wanted."""
         events = self._stage.target.journal.events
-        new = [events[place] for place in range(self._seen, len(events))]
+        self._left -= sum(self._wanted.fits(events[place]) for place in range(self._seen, len(events)))
         self._seen = len(events)
-        return any(map(self._fits, new))
-
-    def _fits(self, event: object) -> bool:
-        return all(
-            _fits_value(type(event).__name__ if name == "kind" else getattr(event, name, None), wanted)
-            for name, wanted in self._wanted.items()
-        )
-
-
-def _fits_value(value: object, wanted: object) -> bool:
-    if isinstance(wanted, str):
-        return fnmatchcase(str(getattr(value, "name", value)), wanted)
-    return value == wanted
+        return self._left <= 0
