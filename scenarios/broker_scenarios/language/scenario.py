@@ -17,7 +17,7 @@ from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.schema import FLIP, SCENARIO
-from broker_scenarios.language.script_check import ScriptCheck
+from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
 from broker_scenarios.language.yaml_source import Mistake, ScenarioFileError, Source, read_source
 from broker_scenarios.workloads.keyed_load import LoadSpec, SizeShare
@@ -47,8 +47,6 @@ _DEADLINE_S: Final = 120.0
 CONTROLLER_FIRST: Final = 3000
 """The node id of the first of several controllers."""
 _SET_BY_THE_RUN: Final = ("bootstrap.servers", "client.id")
-_ANYWHERE: Final = {"bootstrap.servers": "127.0.0.1:9092"}
-"""Stands for the cluster that is not there yet while a producer's configuration is checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +194,7 @@ class _Reader:
         topics = tuple(self.topic(topic, spec, brokers) for topic, spec in value["topics"].items())
         self.check_cluster(broker_config, topics, release)
         targets = _Targets.of(brokers, controllers, topics, on_disk=on_disk)
-        clients = self.clients(topics)
+        clients = self.clients(topics, targets)
         return Scenario(
             name=name,
             path=path,
@@ -229,7 +227,7 @@ class _Reader:
             configs=config_texts(spec.get("config", {})),
         )
 
-    def clients(self, topics: tuple[TopicSpec, ...]) -> tuple[ClientGroup, ...]:
+    def clients(self, topics: tuple[TopicSpec, ...], targets: _Targets) -> tuple[ClientGroup, ...]:
         value = self.value
         groups: list[ClientGroup] = []
         if "load" in value:
@@ -244,7 +242,9 @@ class _Reader:
             self.complain((), "expected `load` or `clients`: no client sends or reads")
         names = [group.name for group in groups]
         for group in groups:
-            check = ScriptCheck(group=group, topics=topics, clients=names, rules=list(value.get("rules", {})))
+            check = ScriptCheck(
+                group=group, topics=topics, clients=names, rules=list(value.get("rules", {})), targets=targets
+            )
             for path, problem in check.problems():
                 self.complain(("clients", group.name, "script", *path), problem)
         return tuple(groups)
@@ -343,12 +343,12 @@ class _Reader:
     def check_producer(self, path: KeyPath, config: Mapping[str, str]) -> None:
         """Let the producer check its configurations."""
         if self.sets_nothing_of_the_run(path, config):
-            self.attempt(path, config, lambda config: ProducerConfig({**_ANYWHERE, **config}))
+            self.attempt(path, config, lambda config: ProducerConfig({**ANYWHERE, **config}))
 
     def check_consumer(self, path: KeyPath, config: Mapping[str, str]) -> None:
         """Let the consumer check its configurations."""
         if self.sets_nothing_of_the_run(path, config):
-            self.attempt(path, config, lambda config: consumer_options({**_ANYWHERE, **config}))
+            self.attempt(path, config, lambda config: consumer_options({**ANYWHERE, **config}))
 
     def sets_nothing_of_the_run(self, path: KeyPath, config: Mapping[str, str]) -> bool:
         for name in _SET_BY_THE_RUN:

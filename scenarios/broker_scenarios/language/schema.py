@@ -180,7 +180,6 @@ _CLAIMS: Final = Keys(
         "exactly-once": Key(Flag(), "whether a group consumes each record once", True),
         "key-order": Key(Flag(), "whether the records of one key are read in the order of their sends", True),
         "max.realtime-lag.ms": Key(_TIME, "how far a poll may lag behind what is known, in milliseconds", 1_000),
-        "liveness.deadline.ms": Key(_TIME, "within what time after the last fault a partition serves again", 5_000),
     }
 )
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from broker_client.errors import ProducerError
+from broker_client.producer_config import ProducerConfig
 from broker_scenarios.language.step_forms import STEPS
 from broker_scenarios.language.steps import (
+    Act,
     Assign,
     Copy,
     Repeat,
+    Restart,
     Script,
     Seek,
     Send,
@@ -19,15 +23,22 @@ from broker_scenarios.language.steps import (
     Wait,
 )
 from broker_sim.errors import nearest
+from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.rule import RuleError
+from broker_sim.faults.rule_checks import check_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.yaml_source import KeyPath
+    from broker_sim.faults.rule_targets import RuleTargets
     from broker_sim.topic_spec import TopicSpec
 
-__all__ = ["ScriptCheck"]
+__all__ = ["ANYWHERE", "ScriptCheck"]
+
+ANYWHERE: Final = {"bootstrap.servers": "127.0.0.1:9092"}
+"""Stands for the cluster that is not there yet while a client's configuration is checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +49,8 @@ class ScriptCheck:
     topics: Sequence[TopicSpec]
     clients: Sequence[str]
     rules: Sequence[str]
+    targets: RuleTargets
+    """The nodes and partitions that the actions of the script can name."""
 
     def problems(self) -> Iterator[tuple[KeyPath, str]]:
         """The path within the script and the problem of each mistake."""
@@ -59,6 +72,14 @@ class ScriptCheck:
             yield f"{word} needs a consumer: expected `consumer` beside the script"
         for topic, partition in _partitions_of(step):
             yield from self._of_partition(topic, partition)
+        if isinstance(step, Seek):
+            for key in step.positions:
+                if not key.rpartition("-")[0] or not key.rpartition("-")[2].isdecimal():
+                    yield f"{key!r} is no partition: expected TOPIC-PARTITION, such as {self.topics[0].name}-0"
+        if isinstance(step, Restart) and step.config:
+            yield from self._of_restart(step)
+        if isinstance(step, Act):
+            yield from self._of_act(step)
         if isinstance(step, Wait):
             if step.rule is not None and step.rule not in self.rules:
                 yield f"no rule is named {step.rule!r}{nearest(step.rule, self.rules)}"
@@ -66,6 +87,21 @@ class ScriptCheck:
                 yield f"no client is named {step.client!r}{nearest(step.client, self.clients)}"
             if step.client == self.group.name:
                 yield "a client cannot wait for the end of its own script"
+
+    def _of_restart(self, step: Restart) -> Iterator[str]:
+        if self.group.producer is None:
+            yield "restart configures a producer: expected `producer` beside the script"
+            return
+        try:
+            ProducerConfig({**ANYWHERE, **self.group.producer, **step.config})
+        except ProducerError as error:
+            yield str(error)
+
+    def _of_act(self, step: Act) -> Iterator[str]:
+        try:
+            check_targets(parse_rule({"name": "step", "act": step.act}), self.targets)
+        except RuleError as error:
+            yield error.problem
 
     def _of_partition(self, topic: str, partition: int | None) -> Iterator[str]:
         known = {each.name: each.partitions for each in self.topics}

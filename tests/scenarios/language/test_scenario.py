@@ -149,6 +149,11 @@ def test_a_mistake_in_a_flip_is_named_where_it_is(tmp_path: Path, wrong: str, ri
             "script.0.repeat.steps.0: assign needs a consumer",
         ),
         ("[{act: {kil: 1}}]", "script.0.act: 'kil' is no action"),
+        ("[{act: {kill: 7}}]", "script.0: there is no broker 7: they are [1]"),
+        ("[{act: {stop: leader of order-0}}]", "script.0: there is no topic 'order'"),
+        ("[{restart: {producer: {ackz: all}}}]", "script.0: unknown configuration 'ackz'"),
+        ("[{wait: {event: {kind: LeaderElectd}}}]", "script.0.wait.event.kind: 'LeaderElectd' is no event"),
+        ("[{wait: {event: {kind: LeaderElected, topik: t}}}]", "script.0.wait.event.topik: unknown key"),
         ("[{act: hold}]", "script.0.act: hold acts on a request"),
         ("[{flush: 7}]", "script.0.flush: expected a mapping with timeout_ms"),
         ("[{resend: all}]", "script.0.resend: expected one of failed, unknown, unconfirmed"),
@@ -294,3 +299,10 @@ def test_a_defect_is_checked_with_the_configurations_of_the_file(tmp_path: Path)
     path.write_text(path.read_text().replace("config: {thread.model: pipelined}, ", ""))
     with pytest.raises(ScenarioFileError, match=r"without thread\.model=pipelined"):
         load_scenario(path)
+
+
+def test_a_position_of_no_partition_is_named(tmp_path: Path) -> None:
+    client = "reader: {consumer: {}, script: [{seek: {orders: 5}}]}"
+    text = FLIPPED.strip().replace("clients:\n  app:", f"clients:\n  {client}\n  app:", 1)
+    with pytest.raises(ScenarioFileError, match="'orders' is no partition: expected TOPIC-PARTITION, such as orders-0"):
+        load_scenario(written(tmp_path, text))
