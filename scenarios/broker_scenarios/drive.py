@@ -21,7 +21,6 @@ from broker_scenarios.sends import NOWHERE, DeliveryCallback, Sends
 from broker_scenarios.workloads.values import value_bytes
 
 if TYPE_CHECKING:
-    from broker_client.core.producer.trace import Trace
     from broker_scenarios.history import HistoryEvent
     from broker_scenarios.workloads.keyed_load import LoadRow
 
@@ -59,11 +58,11 @@ class DriveSpec:
     """How long the client may take to complete the open records after the last send, in seconds."""
 
 
-def broker_client_producer(config: Mapping[str, str], *, trace: Trace | None = None) -> LoadProducer:
+def broker_client_producer(config: Mapping[str, str]) -> LoadProducer:
     """The producer of this project."""
     from broker_client import Producer
 
-    return Producer(config, trace=trace)
+    return Producer(config)
 
 
 def drive_share(

@@ -14,10 +14,9 @@ from broker_scenarios.evidence import Evidence
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.stage import Stage
-from broker_scenarios.settling import heal, settle, wait_for_due_rules
+from broker_scenarios.settling import wait_for_due_rules
 from broker_scenarios.targets.attached import start_attached
 from broker_scenarios.targets.simulated import SimulatedTarget
-from broker_scenarios.truth import read_truth
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.reactor_thread import ReactorThread
@@ -112,11 +111,12 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         threaded.call(cluster.faults.start_load)
         with _Watch(threaded, progress):
             history = send(spec)
+        target = SimulatedTarget(cluster)
         threaded.call(lambda: wait_for_due_rules(cluster.faults, cluster.reactor, within_s=scenario.deadline_s / 2))
         reports = threaded.rule_reports()
-        threaded.call(heal, cluster)
-        unsettled = threaded.call(lambda: settle(cluster, within_s=scenario.deadline_s / 2))
-        truth = threaded.call(lambda: read_truth(cluster))
+        threaded.call(target.heal)
+        unsettled = threaded.call(lambda: target.settle(within_s=scenario.deadline_s / 2))
+        truth = threaded.call(target.truth)
     return Evidence(
         scenario=scenario,
         seed=seed,

@@ -118,14 +118,17 @@ class ClientProcess:
             if error is not None:
                 self._stage.history.outcomes[_error_name(error)] += 1
             completed(metadata, error)
-            if record.on_delivery is not None:
-                record.on_delivery()
 
         def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
             self._open.pop(place, None)
             if operation is None:
                 end(metadata, error)
-                return
+            else:
+                in_transaction(operation, metadata, error)
+            if record.on_delivery is not None:
+                record.on_delivery()
+
+        def in_transaction(operation: Operation, metadata: DeliveredRecord, error: ProducerError | None) -> None:
             mop[1] = f"{record.topic}-{metadata.partition if metadata.partition >= 0 else record.partition}"
             if error is None and metadata.offset >= 0:
                 operation.results.append(["send", mop[1], [metadata.offset, record.value_id]])

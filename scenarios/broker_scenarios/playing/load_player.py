@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_scenarios.playing.client_process import ClientProcess
-from broker_scenarios.playing.outbox import Outbox, SentRecord
+from broker_scenarios.playing.outbox import SentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ class LoadPlayer:
         self._left = len(rows)
         self._due = iter(rows)
         self._start_s = 0.0
-        self.outbox = Outbox()
         self.process = ClientProcess(stage, group, self.client_id, self.client_id)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -61,10 +62,10 @@ class ScriptPlayer:
 
     def kill(self) -> None:
         """Kill the process in the middle of its script, as a rule does."""
-        self.process.crash()
         playing, self._playing = self._playing, None
         if playing is not None:
             playing.cancel()
+        self.process.crash()
         self.has_ended = True
 
     def restart(self) -> None:
@@ -93,6 +94,7 @@ class ScriptPlayer:
         for place in range(step.count):
             if place and step.every_ms:
                 await self.sleep(step.every_ms)
+            reported: Deferred[None] = Deferred()
             record = SentRecord(
                 topic=step.topic or self.stage.scenario.topics[0].name,
                 value_id=self.stage.new_value_id(),
@@ -101,28 +103,28 @@ class ScriptPlayer:
                 key=None if step.key is None else step.key.encode(),
                 timestamp_ms=step.timestamp_ms,
                 headers=step.headers,
-                on_delivery=self._in_callback(step.on_delivery),
+                on_delivery=self._on_delivery(step, reported),
             )
             self.send_record(record)
             if step.wait:
-                await self._until_ended(record)
+                with suppress(DeadlineExceeded):  # a client that never reports: the record stays open
+                    await self.within(reported, _EVERY_OUTCOME_MS, "the outcome of a record")
 
-    def _in_callback(self, called: str | None) -> Callable[[], None] | None:
-        """Return what calls the producer in a delivery callback: the call begins there, and is recorded."""
-        if called is None:
+    def _on_delivery(self, step: steps.Send, reported: Deferred[None]) -> Callable[[], None] | None:
+        """Return the delivery callback of the application: it may call the producer, and the script may wait for it."""
+        if step.on_delivery is None and not step.wait:
             return None
-        step = steps.Flush() if called == "flush" else steps.Close()
+        called = {"flush": steps.Flush(), "close": steps.Close(), None: None}[step.on_delivery]
 
-        def call() -> None:
-            Deferred.fromCoroutine(_awaited(_STEPS[type(step)](self, step))).addErrback(self._failed)
+        def delivered() -> None:
+            if called is not None:
+                # The call begins within the callback, and is recorded.
+                Deferred.fromCoroutine(_awaited(_STEPS[type(called)](self, called))).addErrback(self._failed)
+            if step.wait:
+                # The script goes on after the callback, not within it.
+                self.process.reactor.callLater(0, _fire_once, reported)
 
-        return call
-
-    async def _until_ended(self, record: SentRecord) -> None:
-        waited_ms = 0.0
-        while record.outcome is None and waited_ms < _EVERY_OUTCOME_MS and self.process.transaction is None:
-            await self.sleep(1)
-            waited_ms += 1
+        return delivered
 
     def send_record(self, record: SentRecord) -> None:
         """Give the producer a record and keep it."""
@@ -295,6 +297,12 @@ class ScriptPlayer:
     def group_id(self) -> str | None:
         """The consumer group."""
         return None if self.group.consumer is None else self.group.consumer.get("group.id")
+
+
+def _fire_once(reported: Deferred[None]) -> None:
+    """Fire unless it has fired: a client with a bug may report a record twice."""
+    if not reported.called:
+        reported.callback(None)
 
 
 async def _awaited(call: Awaitable[Any]) -> Any:

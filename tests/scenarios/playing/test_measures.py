@@ -20,7 +20,8 @@ clients:
   app:
     producer: {enable.idempotence: false, linger.ms: 0, request.timeout.ms: 1000}
     script:
-      - {send: {partition: 0, count: 3, wait: true, size_bytes: 100}}
+      - {send: {partition: 0, count: 3, every_ms: 1, wait: true, size_bytes: 100}}
+      - {wait: 1}
       - {send: {partition: 1, size_bytes: 500}}
       - flush
       - close
