@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
-from broker_scenarios.checks.calls import Send
+from broker_scenarios.checks.calls import OUTCOME_OF, Send
 from broker_scenarios.checks.observed_log import ObservedLog
 from broker_scenarios.errors import HistoryError
-from broker_scenarios.findings import Finding, FindingKind, Outcome
+from broker_scenarios.findings import Finding, FindingKind
 from broker_scenarios.history import NO_PARTITION, EventType
 
 if TYPE_CHECKING:
@@ -26,13 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "TopicPartition", "by_partition"]
 
-_OUTCOMES: Final = {
-    EventType.OK.value: Outcome.ACKED,
-    EventType.FAIL.value: Outcome.FAILED,
-    EventType.INFO.value: Outcome.UNKNOWN,
-}
 _NEVER_TOO_LATE: Final = 2**63
-_RANKS: Final = {name: rank for rank, name in enumerate(_OUTCOMES)}
+_RANKS: Final = {name: rank for rank, name in enumerate(OUTCOME_OF)}
 TopicPartition: TypeAlias = tuple[str, int]
 
 
@@ -179,7 +174,7 @@ def _fold(topic: str, history: Iterable[HistoryEvent]) -> list[Send]:
                 value_id=event.value_id,
                 invoke_us=event.time_us,
             )
-        elif event.type in _OUTCOMES:
+        elif event.type in OUTCOME_OF:
             completions.append(event)
         else:
             raise HistoryError(
@@ -193,7 +188,7 @@ def _fold(topic: str, history: Iterable[HistoryEvent]) -> list[Send]:
             raise HistoryError(f"{topic}: process {event.process} completes send {event.index} without an invoke")
         send.completions = (*send.completions, EventType(event.type))
         if len(send.completions) == 1:
-            send.outcome = _OUTCOMES[event.type]
+            send.outcome = OUTCOME_OF[event.type]
             send.complete_us, send.ack_offset = event.time_us, event.offset
             send.error_code, send.error = event.error_code, event.error
     return [sends[key] for key in sorted(sends)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Outcome
 from broker_scenarios.history import NO_OFFSET, EventType
@@ -12,7 +12,14 @@ from broker_scenarios.operations import Function
 if TYPE_CHECKING:
     from broker_scenarios.operations import Op, Process, Value
 
-__all__ = ["Call", "Send"]
+__all__ = ["OUTCOME_OF", "Call", "Send"]
+
+OUTCOME_OF: Final[dict[str, Outcome]] = {
+    EventType.OK: Outcome.ACKED,
+    EventType.FAIL: Outcome.FAILED,
+    EventType.INFO: Outcome.UNKNOWN,
+}
+"""The outcome of a send by the type of its completion."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

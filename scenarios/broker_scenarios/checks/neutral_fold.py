@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.checks.analysis import Analysis
-from broker_scenarios.checks.calls import Call, Send
+from broker_scenarios.checks.calls import OUTCOME_OF, Call, Send
 from broker_scenarios.checks.whole_history import WholeHistory
 from broker_scenarios.errors import HistoryError
-from broker_scenarios.findings import Outcome
 from broker_scenarios.history import EventType
 from broker_scenarios.operations import Assign, Function, Op, Poll, Seek, Subscribe, split_key
 from broker_scenarios.operations import Send as SendMop
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NeutralFold"]
 
-_OUTCOMES: Final = {EventType.OK: Outcome.ACKED, EventType.FAIL: Outcome.FAILED, EventType.INFO: Outcome.UNKNOWN}
 _OVER_OPEN_SENDS: Final = (Function.SEND, Function.FLUSH, Function.CLOSE)
 _ENDS_SENDS: Final = (Function.FLUSH, Function.CLOSE)
 _AROUND_AUTO_COMMITS: Final = (
@@ -266,7 +264,7 @@ class NeutralFold:
         return True
 
     def _complete_sends(self, process: _Process, call: Call, op: Op, where: str) -> None:
-        outcome = _OUTCOMES[op.type]
+        outcome = OUTCOME_OF[op.type]
         waiting = list(call.sends)
         for mop in op.mops:
             if isinstance(mop, SendMop):

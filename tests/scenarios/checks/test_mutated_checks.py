@@ -66,15 +66,15 @@ def test_the_cases_hold() -> None:
 
 
 def unknown_is_a_failure(patch: Patch) -> None:
-    patch.setitem(neutral_fold._OUTCOMES, EventType.INFO, Outcome.FAILED)
+    patch.setitem(neutral_fold.OUTCOME_OF, EventType.INFO, Outcome.FAILED)
 
 
 def unknown_is_a_success(patch: Patch) -> None:
-    patch.setitem(neutral_fold._OUTCOMES, EventType.INFO, Outcome.ACKED)
+    patch.setitem(neutral_fold.OUTCOME_OF, EventType.INFO, Outcome.ACKED)
 
 
 def failure_is_unknown(patch: Patch) -> None:
-    patch.setitem(neutral_fold._OUTCOMES, EventType.FAIL, Outcome.UNKNOWN)
+    patch.setitem(neutral_fold.OUTCOME_OF, EventType.FAIL, Outcome.UNKNOWN)
 
 
 def no_final_polls(patch: Patch) -> None:
