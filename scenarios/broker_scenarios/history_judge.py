@@ -194,13 +194,7 @@ def _add_record(analysis: Analysis, record: object, where: str) -> None:
         return
     if type(value) is not int and type(value) is not str:
         raise ScenarioError(f"{where}: expected a value at offset {offset}, not {value!r}")
-    state = (attributes or {}).get("state")
-    if state is None:
-        analysis.stored.setdefault(value, []).append(offset)
-        return
-    analysis.uncommitted.setdefault(value, []).append(offset)
-    if state == "open":
-        analysis.open_values.setdefault(value, []).append(offset)
+    analysis.add_record(value, offset, (attributes or {}).get("state"))
 
 
 def _judged(finding: Finding, allowed: str | None) -> JudgedFinding:

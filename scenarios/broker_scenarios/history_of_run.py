@@ -150,13 +150,11 @@ def _add_logs(fold: NeutralFold, truth: Truth) -> None:
         analysis.log_known = True
         analysis.log_start = truth.log_starts[topic, partition]
     for record in truth.stored:
-        stored = fold.analysis_of(f"{record.topic}-{record.partition}", "logs").stored
-        stored.setdefault(record.value_id, []).append(record.offset)
+        analysis = fold.analysis_of(f"{record.topic}-{record.partition}", "logs")
+        analysis.add_record(record.value_id, record.offset)
     for other in truth.uncommitted:
         analysis = fold.analysis_of(f"{other.topic}-{other.partition}", "logs")
-        analysis.uncommitted.setdefault(other.value_id, []).append(other.offset)
-        if other.state == "open":
-            analysis.open_values.setdefault(other.value_id, []).append(other.offset)
+        analysis.add_record(other.value_id, other.offset, other.state)
 
 
 def circumstances_of_run(evidence: Evidence) -> Circumstances:

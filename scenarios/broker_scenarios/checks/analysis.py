@@ -103,6 +103,15 @@ class Analysis:
             for offset in offsets:
                 yield offset, value
 
+    def add_record(self, value: Value, offset: int, state: str | None = None) -> None:
+        """Add a record that the log holds; `state` is `aborted` or `open`, None for a committed one."""
+        if state is None:
+            self.stored.setdefault(value, []).append(offset)
+            return
+        self.uncommitted.setdefault(value, []).append(offset)
+        if state == "open":
+            self.open_values.setdefault(value, []).append(offset)
+
     def place_of(self, value: Value) -> int | None:
         """Where a value is stored first, else its one place as the clients saw it; None without one or if lost."""
         stored = self.stored.get(value)
