@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -53,7 +54,7 @@ _DESCRIPTIONS: Final = {
 }
 
 
-class Action:
+class Action(ABC):
     """The action of a rule: one file of `actions/`, whose name is the name of the action.
 
     `form` is its written value: it parses the value into the keyword arguments of the class (a form without names gives
@@ -107,6 +108,7 @@ class Action:
             known = ", ".join(phase.value for phase in self.phases)
             raise RuleError(("phase",), f"{self.name} fires in {known}, not in {rule.phase.value}")
 
+    @abstractmethod
     def fire(self, firing: Firing) -> Interception | None:
         """Do it. Returns the decision on the request that triggered the rule, None to go on or without a request.
 
@@ -114,4 +116,3 @@ class Action:
             NoEffect: the action would change nothing, as a kill of a dead broker; the rule does not count as fired.
             RuleError: the action is impossible here; the rule reports it as its problem.
         """
-        raise NotImplementedError

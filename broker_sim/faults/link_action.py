@@ -6,6 +6,7 @@ links that carry messages, between a client and a node to its connections.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
@@ -236,9 +237,9 @@ class LinkAction(Action):
         """The brokers at both ends."""
         return _brokers_of((*self.sources, *self.targets))
 
+    @abstractmethod
     def impairments(self, firing: Firing) -> tuple[Impairment, ...]:
         """Return what happens to the direction; draws its numbers."""
-        raise NotImplementedError
 
     @property
     def acts_both_ways(self) -> bool:
@@ -275,9 +276,9 @@ class ListenerAction(Action):
         """The brokers that it names."""
         return _brokers_of(self.at)
 
+    @abstractmethod
     def begin(self, firing: Firing, nodes: tuple[int, ...]) -> Callable[[], None]:
-        """Begin at nodes; return what ends it."""
-        raise NotImplementedError
+        """Begin at nodes; return the function that ends it."""
 
     def fire(self, firing: Firing) -> None:
         """Begin in the next loop iteration."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,12 +11,18 @@ from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import Rule, RuleError
 
+if TYPE_CHECKING:
+    from broker_sim.faults.action_context import Firing
+
 
 @dataclass(frozen=True, slots=True)
 class Sample(Action):
     """An action that is in no folder."""
 
     broker: int = 3
+
+    def fire(self, firing: Firing) -> None:
+        pass
 
 
 def test_an_action_is_named_after_its_file() -> None:

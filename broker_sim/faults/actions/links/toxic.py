@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from broker_sim.faults.action_context import Firing
     from broker_sim.faults.link_action import End, Ends
+    from sim_runtime.wire_shaping import Impairment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,10 @@ class Toxic(LinkAction):
             raise RuleError(at if error.attribute is None else (*at, error.attribute), str(error)) from None
         return action
 
+    def impairments(self, firing: Firing) -> tuple[Impairment, ...]:  # noqa: ARG002
+        """Return the impairment of the type; `down` has none."""
+        return () if self.type == DOWN else (toxic(self.type, self.attributes),)
+
     def fire(self, firing: Firing) -> None:
         """Begin in the next loop iteration."""
         clients = resolve_ends(firing, self.sources, "from")
@@ -69,7 +74,7 @@ class Toxic(LinkAction):
         fault = WireFault(
             sources=clients if upstream else brokers,
             targets=brokers if upstream else clients,
-            impairments=(toxic(self.type, self.attributes),),
+            impairments=self.impairments(firing),
             random=drawn_stream(firing),
             share=self.toxicity,
         )
