@@ -211,6 +211,8 @@ class LinkAction(Action):
     """True if it draws while bytes pass."""
     sources: tuple[End, ...]
     targets: tuple[End, ...]
+    both_ways: bool = False
+    """True if what `targets` send back suffers the same; a key of the actions whose form has it."""
 
     @classmethod
     def ends_and(cls, *, any_of: Sequence[Sequence[str]] = (), **more: Form) -> Fields:
@@ -241,11 +243,6 @@ class LinkAction(Action):
     def impairments(self, firing: Firing) -> tuple[Impairment, ...]:
         """Return what happens to the direction; draws its numbers."""
 
-    @property
-    def acts_both_ways(self) -> bool:
-        """True if the way back suffers the same."""
-        return False
-
     def fire(self, firing: Firing) -> None:
         """Begin in the next loop iteration. Raises NoEffect when both ends are the same node alone."""
         sources = resolve_ends(firing, self.sources, "from")
@@ -256,7 +253,7 @@ class LinkAction(Action):
             sources=sources,
             targets=targets,
             impairments=self.impairments(firing),
-            both_ways=self.acts_both_ways,
+            both_ways=self.both_ways,
             random=drawn_stream(firing) if self.draws else stream_of(0),
         )
         firing.soon(lambda: firing.at_end(firing.cluster.wire.begin(fault)))

@@ -19,12 +19,6 @@ class CutLink(LinkAction):
     """Lose all that `from` sends to `to`, until the rule closes. TCP then sends the bytes of connections again."""
 
     form: ClassVar = LinkAction.ends_and(both_ways=Truth("true if `to` does not reach `from` either"))
-    both_ways: bool = False
-
-    @property
-    def acts_both_ways(self) -> bool:
-        """True if both directions are cut."""
-        return self.both_ways
 
     def impairments(self, firing: Firing) -> tuple[Impairment, ...]:  # noqa: ARG002
         """Cut."""

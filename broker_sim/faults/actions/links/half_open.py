@@ -18,11 +18,7 @@ class HalfOpen(LinkAction):
     """Drop all between `from` and `to`, closes and RSTs too. When the rule closes, the connections are reset."""
 
     form: ClassVar = LinkAction.ends_and()
-
-    @property
-    def acts_both_ways(self) -> bool:
-        """True."""
-        return True
+    both_ways: bool = True
 
     def impairments(self, firing: Firing) -> tuple[Impairment, ...]:  # noqa: ARG002
         """Drop all."""

@@ -19,12 +19,6 @@ class HoldLink(LinkAction):
     """Hold all that `from` sends to `to`; when the rule closes, it arrives at once and in order."""
 
     form: ClassVar = LinkAction.ends_and(both_ways=Truth("true to hold what `to` sends to `from` as well"))
-    both_ways: bool = False
-
-    @property
-    def acts_both_ways(self) -> bool:
-        """True if both directions are held."""
-        return self.both_ways
 
     def impairments(self, firing: Firing) -> tuple[Impairment, ...]:  # noqa: ARG002
         """Hold."""

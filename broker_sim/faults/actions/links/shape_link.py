@@ -36,12 +36,6 @@ class ShapeLink(LinkAction):
     bandwidth_bytes_per_s: Drawable | None = None
     slice_bytes: Drawable | None = None
     loss: Drawable | None = None
-    both_ways: bool = False
-
-    @property
-    def acts_both_ways(self) -> bool:
-        """True if both directions are shaped."""
-        return self.both_ways
 
     def impairments(self, firing: Firing) -> tuple[Impairment, ...]:
         """Bandwidth, then latency and loss, then slices."""
