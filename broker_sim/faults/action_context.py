@@ -231,6 +231,12 @@ class Firing(Resolver):
     report_problem: Callable[[str], None]
     """Reports why the rule could not do its work, for an action that finds out after it has fired."""
 
+    def apply(self, change: Callable[[], object], undo: Callable[[], object]) -> None:
+        """Call `change` in the next loop iteration, and `undo` when the rule closes if it has an `until`."""
+        self.soon(change)
+        if self.ends:
+            self.at_end(undo)
+
     def running(self, broker: BrokerRef) -> int:
         """Return the node behind a reference. Raises NoEffect when it is not running, RuleError when there is none."""
         node_id = self.resolve(broker)

@@ -38,7 +38,5 @@ class Kill(Action):
             firing.cluster.kill(victim)
             dead.callback(None)
 
-        firing.soon(kill)
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.restart(victim))
+        firing.apply(kill, lambda: firing.cluster.restart(victim))
         return None if firing.point is None else Interception(wait=dead, outcome=Outcome.DISCONNECT)

@@ -31,6 +31,4 @@ class LagMetadata(Action):
         broker_id = firing.resolve(self.broker)
         admin = firing.cluster.admin
         ms = firing.number("ms", self.ms)
-        firing.soon(lambda: admin.lag_metadata(broker_id, ms))
-        if firing.ends:
-            firing.at_end(lambda: admin.lag_metadata(broker_id, 0))
+        firing.apply(lambda: admin.lag_metadata(broker_id, ms), lambda: admin.lag_metadata(broker_id, 0))

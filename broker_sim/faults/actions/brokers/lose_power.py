@@ -35,7 +35,5 @@ class LosePower(Action):
             firing.cluster.lose_power(victim)
             dark.callback(None)
 
-        firing.soon(lose_power)
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.restart(victim))
+        firing.apply(lose_power, lambda: firing.cluster.restart(victim))
         return None if firing.point is None else Interception(wait=dark, outcome=Outcome.DISCONNECT)

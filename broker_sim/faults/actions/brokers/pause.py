@@ -25,6 +25,4 @@ class Pause(Action):
     def fire(self, firing: Firing) -> None:
         """Stop it in the next loop iteration. Raises NoEffect when the broker is not running."""
         broker_id = firing.running(self.broker)
-        firing.soon(lambda: firing.cluster.admin.pause(broker_id))
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.admin.resume(broker_id))
+        firing.apply(lambda: firing.cluster.admin.pause(broker_id), lambda: firing.cluster.admin.resume(broker_id))

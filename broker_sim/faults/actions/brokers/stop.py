@@ -25,6 +25,4 @@ class Stop(Action):
         """Begin the shutdown in the next loop iteration. Raises NoEffect when the broker is not running."""
         victim = firing.running(self.broker)
         firing.record_victim(victim)
-        firing.soon(lambda: firing.cluster.stop(victim))
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.restart(victim))
+        firing.apply(lambda: firing.cluster.stop(victim), lambda: firing.cluster.restart(victim))

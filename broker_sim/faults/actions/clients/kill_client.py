@@ -24,6 +24,4 @@ class KillClient(Action):
     def fire(self, firing: Firing) -> None:
         """Begin in the next loop iteration. Raises RuleError for an unknown client."""
         clients = firing.client_target(self.client)
-        firing.soon(lambda: clients.kill_client(self.client))
-        if firing.ends:
-            firing.at_end(lambda: clients.restart_client(self.client))
+        firing.apply(lambda: clients.kill_client(self.client), lambda: clients.restart_client(self.client))

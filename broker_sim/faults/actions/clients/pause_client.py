@@ -24,6 +24,4 @@ class PauseClient(Action):
     def fire(self, firing: Firing) -> None:
         """Begin in the next loop iteration. Raises RuleError for an unknown client."""
         clients = firing.client_target(self.client)
-        firing.soon(lambda: clients.pause_client(self.client))
-        if firing.ends:
-            firing.at_end(lambda: clients.resume_client(self.client))
+        firing.apply(lambda: clients.pause_client(self.client), lambda: clients.resume_client(self.client))

@@ -31,6 +31,4 @@ class DriftClock(Action):
         broker_id = firing.resolve(self.broker)
         admin = firing.cluster.admin
         ppm = firing.number("ppm", self.ppm)
-        firing.soon(lambda: admin.drift_clock(broker_id, ppm))
-        if firing.ends:
-            firing.at_end(lambda: admin.drift_clock(broker_id, 0))
+        firing.apply(lambda: admin.drift_clock(broker_id, ppm), lambda: admin.drift_clock(broker_id, 0))

@@ -34,6 +34,4 @@ class JumpClock(Action):
         broker_id = firing.resolve(self.broker)
         admin = firing.cluster.admin
         ms = firing.number("ms", self.ms)
-        firing.soon(lambda: admin.jump_clock(broker_id, ms))
-        if firing.ends:
-            firing.at_end(lambda: admin.jump_clock(broker_id, -ms))
+        firing.apply(lambda: admin.jump_clock(broker_id, ms), lambda: admin.jump_clock(broker_id, -ms))

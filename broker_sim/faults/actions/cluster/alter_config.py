@@ -40,9 +40,10 @@ class AlterConfig(Action):
         kind, name = self._resource(firing)
         admin = firing.cluster.admin
         earlier = admin.config_of(kind, name)
-        firing.soon(lambda: admin.alter_config(kind, name, self.config))
-        if firing.ends:
-            firing.at_end(lambda: admin.alter_config(kind, name, {key: earlier.get(key) for key in self.config}))
+        firing.apply(
+            lambda: admin.alter_config(kind, name, self.config),
+            lambda: admin.alter_config(kind, name, {key: earlier.get(key) for key in self.config}),
+        )
 
     def _resource(self, firing: Firing) -> tuple[str, str]:
         if self.topic is not None:

@@ -37,6 +37,7 @@ class AlterQuota(Action):
         named = {"user": self.user, "client-id": self.client_id, "ip": self.ip}
         entity = {kind: None if name == "<default>" else name for kind, name in named.items() if name is not None}
         admin = firing.cluster.admin
-        firing.soon(lambda: admin.alter_quota(entity, self.quotas))
-        if firing.ends:
-            firing.at_end(lambda: admin.alter_quota(entity, dict.fromkeys(self.quotas)))
+        firing.apply(
+            lambda: admin.alter_quota(entity, self.quotas),
+            lambda: admin.alter_quota(entity, dict.fromkeys(self.quotas)),
+        )

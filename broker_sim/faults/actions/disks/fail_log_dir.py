@@ -28,6 +28,7 @@ class FailLogDir(Action):
     def fire(self, firing: Firing) -> None:
         """Fail the directory in the next loop iteration."""
         broker = firing.resolve(self.broker)
-        firing.soon(lambda: firing.cluster.fail_log_dir(broker, self.log_dir))
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.mend_log_dir(broker, self.log_dir))
+        firing.apply(
+            lambda: firing.cluster.fail_log_dir(broker, self.log_dir),
+            lambda: firing.cluster.mend_log_dir(broker, self.log_dir),
+        )

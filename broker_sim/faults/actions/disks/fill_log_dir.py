@@ -34,6 +34,7 @@ class FillLogDir(Action):
         """Fill the directory in the next loop iteration."""
         broker = firing.resolve(self.broker)
         left_bytes = firing.whole("left_bytes", self.left_bytes)
-        firing.soon(lambda: firing.cluster.fill_log_dir(broker, self.log_dir, left_bytes=left_bytes))
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.mend_log_dir(broker, self.log_dir))
+        firing.apply(
+            lambda: firing.cluster.fill_log_dir(broker, self.log_dir, left_bytes=left_bytes),
+            lambda: firing.cluster.mend_log_dir(broker, self.log_dir),
+        )

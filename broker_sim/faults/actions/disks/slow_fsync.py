@@ -38,6 +38,7 @@ class SlowFsync(Action):
         """Slow the flushes down in the next loop iteration."""
         broker = firing.resolve(self.broker)
         ms = firing.number("ms", self.ms)
-        firing.soon(lambda: firing.cluster.admin.slow_fsync(broker, ms, topic=self.topic, partition=self.partition))
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.admin.restore_disk_speed(broker))
+        firing.apply(
+            lambda: firing.cluster.admin.slow_fsync(broker, ms, topic=self.topic, partition=self.partition),
+            lambda: firing.cluster.admin.restore_disk_speed(broker),
+        )

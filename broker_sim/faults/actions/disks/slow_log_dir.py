@@ -41,10 +41,9 @@ class SlowLogDir(Action):
         append_ms = firing.number("append_ms", self.append_ms)
         sync_ms = firing.number("sync_ms", self.sync_ms)
         rate = None if self.bytes_per_second is None else firing.number("bytes_per_second", self.bytes_per_second)
-        firing.soon(
+        firing.apply(
             lambda: firing.cluster.slow_log_dir(
                 broker, self.log_dir, append_ms=append_ms, sync_ms=sync_ms, bytes_per_second=rate
-            )
+            ),
+            lambda: firing.cluster.mend_log_dir(broker, self.log_dir),
         )
-        if firing.ends:
-            firing.at_end(lambda: firing.cluster.mend_log_dir(broker, self.log_dir))
