@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from broker_sim.faults.action import Action, Need
-from broker_sim.faults.forms import Text
+from broker_sim.faults.client_action import ClientAction
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Firing
+    from broker_sim.faults.action_context import ClientTarget
 
 
 @dataclass(frozen=True, slots=True)
-class PauseClient(Action):
+class PauseClient(ClientAction):
     """Stop the process of a client, as by SIGSTOP: timers stand still, nothing is sent. `until` continues it."""
 
-    needs: ClassVar = (Need.CLIENTS,)
-    on_cluster: ClassVar = True
-    form: ClassVar = Text("the name of the client", "app")
-    client: str
+    def begin(self, clients: ClientTarget) -> object:
+        """Stop it."""
+        return clients.pause_client(self.client)
 
-    def fire(self, firing: Firing) -> None:
-        """Begin in the next loop iteration. Raises RuleError for an unknown client."""
-        clients = firing.client_target(self.client)
-        firing.apply(lambda: clients.pause_client(self.client), lambda: clients.resume_client(self.client))
+    def end(self, clients: ClientTarget) -> object:
+        """Continue it."""
+        return clients.resume_client(self.client)

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from broker_sim.faults.action import Action, Need
-from broker_sim.faults.forms import Text
+from broker_sim.faults.client_action import ClientAction
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Firing
+    from broker_sim.faults.action_context import ClientTarget
 
 
 @dataclass(frozen=True, slots=True)
-class ResumeClient(Action):
+class ResumeClient(ClientAction):
     """Continue the process of a paused client."""
 
-    needs: ClassVar = (Need.CLIENTS,)
-    on_cluster: ClassVar = True
-    form: ClassVar = Text("the name of the client", "app")
-    client: str
-
-    def fire(self, firing: Firing) -> None:
-        """Begin in the next loop iteration. Raises RuleError for an unknown client."""
-        clients = firing.client_target(self.client)
-        firing.soon(lambda: clients.resume_client(self.client))
+    def begin(self, clients: ClientTarget) -> object:
+        """Continue it."""
+        return clients.resume_client(self.client)
