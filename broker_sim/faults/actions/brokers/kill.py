@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from twisted.internet.defer import Deferred
-
 from broker_sim.faults.action import Action
 from broker_sim.faults.forms import BROKER
-from broker_sim.faults.interception import Interception, Outcome
+from broker_sim.faults.node_crash import crash
 
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
+    from broker_sim.faults.interception import Interception
     from broker_sim.faults.rule import BrokerRef
 
 
@@ -30,13 +29,4 @@ class Kill(Action):
 
     def fire(self, firing: Firing) -> Interception | None:
         """Kill the broker in the next loop iteration. Raises NoEffect when it is not running."""
-        victim = firing.running(self.broker)
-        dead: Deferred[None] = Deferred()
-
-        def kill() -> None:
-            firing.record_victim(victim)
-            firing.cluster.kill(victim)
-            dead.callback(None)
-
-        firing.apply(kill, lambda: firing.cluster.restart(victim))
-        return None if firing.point is None else Interception(wait=dead, outcome=Outcome.DISCONNECT)
+        return crash(firing, firing.running(self.broker), firing.cluster.kill)

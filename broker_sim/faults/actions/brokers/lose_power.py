@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from twisted.internet.defer import Deferred
-
 from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import BROKER
-from broker_sim.faults.interception import Interception, Outcome
+from broker_sim.faults.node_crash import crash
 
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
+    from broker_sim.faults.interception import Interception
     from broker_sim.faults.rule import BrokerRef
 
 
@@ -27,13 +26,4 @@ class LosePower(Action):
 
     def fire(self, firing: Firing) -> Interception | None:
         """Take the power away in the next loop iteration."""
-        victim = firing.resolve(self.broker)
-        dark: Deferred[None] = Deferred()
-
-        def lose_power() -> None:
-            firing.record_victim(victim)
-            firing.cluster.lose_power(victim)
-            dark.callback(None)
-
-        firing.apply(lose_power, lambda: firing.cluster.restart(victim))
-        return None if firing.point is None else Interception(wait=dark, outcome=Outcome.DISCONNECT)
+        return crash(firing, firing.resolve(self.broker), firing.cluster.lose_power)

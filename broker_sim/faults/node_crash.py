@@ -1,0 +1,32 @@
+"""The crash of a node by an action: its process ends at once, and the request that triggers it gets no response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.faults.interception import Interception, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.faults.action_context import Firing
+
+__all__ = ["crash"]
+
+
+def crash(firing: Firing, victim: int, end_process: Callable[[int], None]) -> Interception | None:
+    """End a node's process in the next loop iteration; with an `until`, start it again there.
+
+    Returns the interception that holds the request of the firing until then, None without a request.
+    """
+    ended: Deferred[None] = Deferred()
+
+    def end() -> None:
+        firing.record_victim(victim)
+        end_process(victim)
+        ended.callback(None)
+
+    firing.apply(end, lambda: firing.cluster.restart(victim))
+    return None if firing.point is None else Interception(wait=ended, outcome=Outcome.DISCONNECT)
