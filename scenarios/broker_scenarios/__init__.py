@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker_scenarios.errors import ScenarioError
-    from broker_scenarios.history_judge import HistoryVerdict, check_history
+    from broker_scenarios.histories.history_verdict import HistoryVerdict
+    from broker_scenarios.histories.judge import check_history
 
 __all__ = ["HistoryVerdict", "ScenarioError", "check_history"]
 
 _MODULES = {
-    "HistoryVerdict": "broker_scenarios.history_judge",
+    "HistoryVerdict": "broker_scenarios.histories.history_verdict",
     "ScenarioError": "broker_scenarios.errors",
-    "check_history": "broker_scenarios.history_judge",
+    "check_history": "broker_scenarios.histories.judge",
 }
 
 

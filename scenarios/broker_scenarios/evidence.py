@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import judge
-from broker_scenarios.history_verdict import add_history
+from broker_scenarios.histories.run_verdict import add_history
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
 from broker_scenarios.measures import MEASURES

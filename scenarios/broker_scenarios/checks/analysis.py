@@ -1,6 +1,6 @@
 """The history of one topic-partition joined with its logs, folded once for all checks.
 
-It comes from the events of a run (`Analysis.of`) or from operations of the neutral form (`checks.neutral_fold`).
+It comes from the events of a run (`Analysis.of`) or from operations of the neutral form (`histories.neutral_fold`).
 Sends are numbered as their process sent them; offsets as the log of the last leader holds them. A value is unique for
 the run, but an application may send it twice: then the value has several sends. In Jepsen's terms this is the
 analysis that the `-cases` functions share.

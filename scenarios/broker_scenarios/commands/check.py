@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from broker_scenarios.history_judge import HistoryVerdict, JudgedFinding
+    from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFinding
     from broker_scenarios.operations import Op
 
 SHOWN_MAX: Final = 20
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     import json
 
     from broker_scenarios.commands.result_lines import print_lines
-    from broker_scenarios.history_judge import check_history
+    from broker_scenarios.histories.judge import check_history
     from broker_scenarios.verdict import Validity
 
     verdict = check_history(options.history, options.promises, options.logs)

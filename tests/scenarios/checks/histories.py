@@ -10,7 +10,7 @@ from broker_scenarios.operations import op_from_json
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from broker_scenarios.history_judge import JudgedFinding
+    from broker_scenarios.histories.history_verdict import JudgedFinding
 
 K = "t-0"
 Line = dict[str, Any]

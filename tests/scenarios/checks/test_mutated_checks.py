@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_scenarios import history_judge
-from broker_scenarios.checks import history_check, neutral_fold, partition_check
+from broker_scenarios.checks import history_check, partition_check
 from broker_scenarios.checks.calls import Call, Send
-from broker_scenarios.checks.neutral_fold import NeutralFold
 from broker_scenarios.checks.observed_log import ObservedLog
 from broker_scenarios.checks.per_process import abort_classes, poll_moves
-from broker_scenarios.fault_explanations import FaultExplainer
 from broker_scenarios.findings import Outcome
+from broker_scenarios.histories import judge, neutral_fold
+from broker_scenarios.histories.fault_explanations import FaultExplainer
+from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.history import EventType
 from broker_scenarios.promises import Allowance, Promises
 from tests.scenarios.checks import test_anomalies, test_cases_of_jepsen, test_controls
@@ -155,7 +155,7 @@ def all_is_compacted(patch: Patch) -> None:
 
 
 def logs_are_ignored(patch: Patch) -> None:
-    patch.setattr(history_judge, "_add_log", lambda *_: None)
+    patch.setattr(judge, "_add_log", lambda *_: None)
 
 
 def assignments_keep_everything(patch: Patch) -> None:
@@ -185,11 +185,11 @@ def aborted_polls_move_the_place(patch: Patch) -> None:
 
 def every_send_is_on_time(patch: Patch) -> None:
     patch.setitem(partition_check.unresolved.__globals__, "is_overdue", lambda *_: False)
-    patch.setattr(history_judge, "is_overdue", lambda *_: False)
+    patch.setattr(judge, "is_overdue", lambda *_: False)
 
 
 def nothing_is_unknown(patch: Patch) -> None:
-    patch.setattr(history_judge, "_not_judged", lambda _: iter(()))
+    patch.setattr(judge, "_not_judged", lambda _: iter(()))
 
 
 def real_time_is_ignored(patch: Patch) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.checks.analysis import Analysis
     from broker_scenarios.checks.whole_history import WholeHistory
-    from broker_scenarios.circumstances import Circumstances
+    from broker_scenarios.histories.circumstances import Circumstances
     from broker_scenarios.operations import Value
 
 __all__ = ["FaultExplainer"]

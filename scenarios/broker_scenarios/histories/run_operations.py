@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from broker_scenarios.checks.neutral_fold import NeutralFold
-from broker_scenarios.circumstances import Circumstances, circumstances_of
+from broker_scenarios.histories.circumstances import Circumstances, circumstances_of
+from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.history import NO_OFFSET, EventType
 from broker_scenarios.operations import (
     Assign,

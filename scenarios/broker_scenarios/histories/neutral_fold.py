@@ -21,7 +21,7 @@ from broker_scenarios.operations import Send as SendMop
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_scenarios.circumstances import Circumstances
+    from broker_scenarios.histories.circumstances import Circumstances
     from broker_scenarios.operations import Process, Value
 
 __all__ = ["NeutralFold"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.checks.history_check import check_whole
 from broker_scenarios.checks.partition_check import CHECKS
-from broker_scenarios.fault_explanations import FaultExplainer
 from broker_scenarios.findings import Finding, FindingKind
-from broker_scenarios.history_of_run import circumstances_of_run, whole_history
+from broker_scenarios.histories.fault_explanations import FaultExplainer
+from broker_scenarios.histories.run_operations import circumstances_of_run, whole_history
 from broker_scenarios.verdict import FindingGroup, Validity
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_scenarios.circumstances import Fault, circumstances_of, read_circumstances
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.histories.circumstances import Fault, circumstances_of, read_circumstances
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,20 +9,20 @@ from __future__ import annotations
 import gc
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broker_scenarios.checks.history_check import check_whole
-from broker_scenarios.checks.neutral_fold import NeutralFold
 from broker_scenarios.checks.over_time.liveness import covered_from_us
 from broker_scenarios.checks.per_partition.unresolved import is_overdue, without_outcome
 from broker_scenarios.checks.per_partition.unseen import unread
 from broker_scenarios.checks.whole_history import WholeHistory, is_read
-from broker_scenarios.circumstances import Circumstances, circumstances_of, read_circumstances
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.fault_explanations import FaultExplainer
 from broker_scenarios.findings import Finding, FindingKind
+from broker_scenarios.histories.circumstances import Circumstances, circumstances_of, read_circumstances
+from broker_scenarios.histories.fault_explanations import FaultExplainer
+from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFinding
+from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.operations import numbered_operations, split_key
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import Validity
@@ -32,63 +32,9 @@ if TYPE_CHECKING:
 
     from broker_scenarios.checks.analysis import Analysis
     from broker_scenarios.checks.calls import Send
-    from broker_scenarios.operations import Op, Value
+    from broker_scenarios.operations import Op
 
-__all__ = ["HistoryVerdict", "JudgedFinding", "check_history", "judge_history", "read_logs"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedFinding:
-    """One anomaly: its name, the values that it is about, and the reason why it is permitted."""
-
-    name: str
-    values: tuple[Value, ...]
-    allowed: str | None
-    """None: it breaks a promise."""
-    key: str
-    """Its partition; empty if there are several."""
-    ops: tuple[int, ...]
-    """The operations that it is about, by their `i`."""
-    detail: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The finding as `broker-sim check --json` prints it."""
-        return {
-            "name": self.name,
-            "values": list(self.values),
-            "allowed": self.allowed,
-            "key": self.key,
-            "ops": list(self.ops),
-            "detail": self.detail,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryVerdict:
-    """The verdict on a history."""
-
-    validity: Validity
-    findings: tuple[JudgedFinding, ...]
-    """What breaks a promise first; then by name and partition."""
-    unknown: tuple[str, ...] = ()
-    """What could not be judged."""
-    calls: int = 0
-
-    def found(self, name: str) -> list[JudgedFinding]:
-        """The findings of a name."""
-        return [finding for finding in self.findings if finding.name == name]
-
-    def values(self, name: str) -> list[Value]:
-        """The values of all findings of a name, in order."""
-        return [value for finding in self.found(name) for value in finding.values]
-
-    def as_json(self) -> dict[str, Any]:
-        """The verdict as `broker-sim check --json` prints it."""
-        return {
-            "verdict": self.validity.value,
-            "findings": [finding.as_json() for finding in self.findings],
-            "unknown": list(self.unknown),
-        }
+__all__ = ["check_history", "judge_history", "read_logs"]
 
 
 _STATES = ("aborted", "open")
