@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from broker_client import defects
 from broker_client.admin import Admin
 from broker_client.consumer import Consumer
 from broker_client.core.client_parts import parts_with
 from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS
 from broker_client.core.producer.producer_parts import PRODUCER_PARTS
-from broker_client.defects import DEFECTS
+from broker_client.defects import DEFECTS, MODULES
 from broker_client.defects.reference_page import reference_page
 from broker_client.errors import ConfigError
 from broker_client.producer import Producer
@@ -55,6 +56,13 @@ def test_two_defects_of_one_part_become_one_class_with_both() -> None:
 @pytest.mark.parametrize("public", [Producer, Consumer, Admin])
 def test_a_public_client_has_no_option_for_defects(public: type) -> None:
     assert "defects" not in signature(public).parameters
+
+
+def test_the_table_has_every_file_of_every_room() -> None:
+    folder = Path(defects.__file__).parent
+    assert sorted(MODULES) == sorted(
+        f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.py") if path.name != "__init__.py"
+    )
 
 
 @pytest.mark.parametrize("name", DEFECTS)

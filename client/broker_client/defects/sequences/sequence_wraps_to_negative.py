@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.defects.defect import Defect
-from broker_client.defects.sequence_error_is_fatal import FatalSequenceErrors
+from broker_client.defects.sequences.sequence_error_is_fatal import FatalSequenceErrors
 from protocol_specs.error_codes import ErrorCode
 
 _SEQUENCES: Final = 2**31

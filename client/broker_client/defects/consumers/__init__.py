@@ -1,0 +1,1 @@
+"""Defects of consumers: positions, isolation and membership."""

@@ -1,0 +1,1 @@
+"""Defects of buffers, threads and limits."""

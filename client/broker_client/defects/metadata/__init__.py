@@ -1,0 +1,1 @@
+"""Defects of the client's view of the cluster."""

@@ -1,0 +1,1 @@
+"""Defects that store a producer's records in another order than they were sent."""

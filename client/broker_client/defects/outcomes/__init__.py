@@ -1,0 +1,1 @@
+"""Defects that give a record no outcome, a wrong one, or two."""

@@ -1,0 +1,1 @@
+"""Defects of sequence numbers and producer epochs, and of idempotence."""
