@@ -11,7 +11,7 @@ from typing import Final
 
 from broker_client.core.producer.sender import Sender
 from broker_client.defects.defect import Defect
-from broker_client.defects.queued_batches import take_queued
+from broker_client.defects.queued_batches import fail_queued
 from broker_client.errors import BrokerError
 from protocol_specs.error_codes import ErrorCode
 
@@ -24,10 +24,7 @@ class ImpatientSender(Sender):
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         for topic in self.metadata.topics:
             if self.metadata.topic_error(topic) is code:
-                error = BrokerError(code, f"Metadata of {topic}")
-                for batch in take_queued(self.accumulator, topic):
-                    batch.fail(lambda _, error=error: error)  # type: ignore[misc]
-                    self.accumulator.deallocate(batch)
+                fail_queued(self.accumulator, BrokerError(code, f"Metadata of {topic}"), topic)
         return super().run_once(now_ms)
 
 

@@ -14,7 +14,7 @@ from broker_client.core.producer.sender import Sender
 from broker_client.core.transactions.transaction_content_handlers import AddPartitionsToTxnHandler
 from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.defects.defect import Defect
-from broker_client.defects.queued_batches import take_queued
+from broker_client.defects.queued_batches import fail_queued
 from broker_client.errors import TopicAuthorizationFailed
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
@@ -68,10 +68,7 @@ class RefusingSender(Sender):
         """Fail them first."""
         assert isinstance(self.transactions, ForgetfulManager), "the defect replaces both"
         for key in self.transactions.refused:
-            error = TopicAuthorizationFailed(key.topic)
-            for batch in take_queued(self.accumulator, key.topic, key.partition):
-                batch.fail(lambda _, error=error: error)  # type: ignore[misc]
-                self.accumulator.deallocate(batch)
+            fail_queued(self.accumulator, TopicAuthorizationFailed(key.topic), key.topic, key.partition)
         self.transactions.refused.clear()
         return super().run_once(now_ms)
 
