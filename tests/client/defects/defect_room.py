@@ -41,6 +41,7 @@ BROKER_CONFIG = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
 }
+METADATA_OF_ORDERS = {"api": "Metadata", "topic": "orders"}
 
 
 class Room:
@@ -107,6 +108,17 @@ class Room:
         """Send one record: metadata, connections and the producer id are there afterwards."""
         sent = producer.send(topic, b"warm", partition=partition)
         self.world.run_until(sent.as_deferred(), deadline_ms=60_000)
+
+    def warm_producer(self, *defects: str, **options: Any) -> ProducerCore:
+        """A producer that has sent one record to orders-0."""
+        producer = self.producer(*defects, **options)
+        self.warm(producer)
+        return producer
+
+    def forget_topic(self) -> None:
+        """Report orders as an unknown topic in the next two Metadata responses."""
+        unknown = {"set": "topics[0].error_code", "to": 3}
+        self.rule("unknown-topic", select=METADATA_OF_ORDERS, times=2, act={"edit": [unknown]})
 
     def values(self, topic: str = "orders", partition: int = 0) -> list[bytes | None]:
         """The values of the leader's log, without those of `warm` and of control batches."""

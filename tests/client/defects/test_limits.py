@@ -38,8 +38,7 @@ def test_keyless_records_collect_at_a_slow_broker(defects: tuple[str, ...], *, i
 @pytest.mark.parametrize(("defects", "grows"), [((), False), (("unbounded-buffer",), True)])
 def test_memory_grows_while_brokers_do_not_respond(defects: tuple[str, ...], *, grows: bool) -> None:
     room = Room()
-    producer = room.producer(*defects, batch_size=BATCH, buffer_memory=10 * BATCH, max_block_ms=1_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, batch_size=BATCH, buffer_memory=10 * BATCH, max_block_ms=1_000)
     room.rule("stall", select={"api": "Produce"}, phase="before_parse", act="hold")
     sent = [producer.send("orders", VALUE, partition=0) for _ in range(50)]
     room.run(2_000)
@@ -50,8 +49,7 @@ def test_memory_grows_while_brokers_do_not_respond(defects: tuple[str, ...], *, 
 @pytest.mark.parametrize(("defects", "last"), [((), 3), (("abandoned-wait-keeps-memory",), "BufferExhausted")])
 def test_a_send_that_gave_up_keeps_the_memory(defects: tuple[str, ...], last: int | str) -> None:
     room = Room()
-    producer = room.producer(*defects, batch_size=BATCH, buffer_memory=2 * BATCH, max_block_ms=500)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, batch_size=BATCH, buffer_memory=2 * BATCH, max_block_ms=500)
     room.rule("stall", select={"api": "Produce"}, phase="before_parse", act="hold")
     sent = [producer.send("orders", VALUE, partition=0) for _ in range(4)]
     room.run(1_000)
@@ -67,10 +65,9 @@ def test_a_send_that_gave_up_keeps_the_memory(defects: tuple[str, ...], last: in
 @pytest.mark.parametrize(("defects", "is_above"), [((), False), (("split-frees-memory-twice",), True)])
 def test_the_memory_of_a_split_batch_comes_back_twice(defects: tuple[str, ...], *, is_above: bool) -> None:
     room = Room(config={"message.max.bytes": "1500"})
-    producer = room.producer(
+    producer = room.warm_producer(
         *defects, linger_ms=100, delivery_timeout_ms=5_000, request_timeout_ms=1_000, buffer_memory=100_000
     )
-    room.warm(producer)
     sent = [producer.send("orders", VALUE, partition=0) for _ in range(3)]
     room.run(10_000)
     assert [outcome(one) for one in sent] == [1, 2, 3]
@@ -80,8 +77,7 @@ def test_the_memory_of_a_split_batch_comes_back_twice(defects: tuple[str, ...], 
 @pytest.mark.parametrize(("defects", "later"), [((), 3), (("flush-in-callback-blocks",), None)])
 def test_a_flush_in_a_callback(defects: tuple[str, ...], later: int | None) -> None:
     room = Room()
-    producer = room.producer(*defects, batch_size=0)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, batch_size=0)
     flushes: list[Deferred[None]] = []
     producer.send(
         "orders", b"1" * 100, partition=0, on_delivery=lambda *_: flushes.append(ensureDeferred(producer.flush()))
@@ -97,8 +93,7 @@ def test_a_flush_in_a_callback(defects: tuple[str, ...], later: int | None) -> N
 @pytest.mark.parametrize(("defects", "connections"), [((), 2), (("ignores-throttle-time",), 3)])
 def test_a_client_sends_while_it_is_throttled(defects: tuple[str, ...], connections: int) -> None:
     room = Room()
-    producer = room.producer(*defects, request_timeout_ms=1_000, delivery_timeout_ms=60_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, request_timeout_ms=1_000, delivery_timeout_ms=60_000)
     room.rule("quota", act={"alter_quota": {"client_id": "app", "quotas": {"producer_byte_rate": 1_000}}})
     room.run(100)
     producer.send("orders", b"v" * 15_000, partition=0)

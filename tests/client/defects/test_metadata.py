@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.client.defects.defect_room import Room, outcome
-
-METADATA = {"api": "Metadata", "topic": "orders"}
+from tests.client.defects.defect_room import METADATA_OF_ORDERS, Room, outcome
 
 
 @pytest.mark.parametrize(("defects", "is_whole"), [((), False), (("requests-metadata-of-all-topics",), True)])
@@ -22,15 +20,14 @@ def test_each_new_topic_requests_all(defects: tuple[str, ...], *, is_whole: bool
 @pytest.mark.parametrize(("defects", "goes_back"), [((), False), (("no-leader-epoch-check",), True)])
 def test_an_older_leader_is_believed(defects: tuple[str, ...], *, goes_back: bool) -> None:
     room = Room(brokers=2, topics=["orders:1:2"])
-    producer = room.producer(*defects, metadata_max_age_ms=500)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, metadata_max_age_ms=500)
     old = room.cluster.leader_of("orders", 0)
     assert old is not None
     room.rule("move", act={"move_leader": {"partition": "orders-0"}})
     room.run(2_000)
     partition = "topics[0].partitions[0]"
     changes = [{"set": f"{partition}.leader_id", "to": old}, {"set": f"{partition}.leader_epoch", "to": 0}]
-    room.rule("stale", select=METADATA, act={"edit": changes})
+    room.rule("stale", select=METADATA_OF_ORDERS, act={"edit": changes})
     room.run(2_000)
     before = len(room.requests("Produce"))
     producer.send("orders", b"1", partition=0)
@@ -42,8 +39,7 @@ def test_an_older_leader_is_believed(defects: tuple[str, ...], *, goes_back: boo
 @pytest.mark.parametrize(("defects", "is_loop"), [((), False), (("refreshes-until-the-epoch-changes",), True)])
 def test_a_leader_that_refuses_once_causes_a_loop(defects: tuple[str, ...], *, is_loop: bool) -> None:
     room = Room()
-    producer = room.producer(*defects)
-    room.warm(producer)
+    producer = room.warm_producer(*defects)
     room.run(2_000)
     before = len(room.requests("Metadata"))
     room.rule(
@@ -58,8 +54,7 @@ def test_a_leader_that_refuses_once_causes_a_loop(defects: tuple[str, ...], *, i
 @pytest.mark.parametrize(("defects", "sent"), [((), 0), (("metadata-stay-on-one-node",), "MetadataTimeout")])
 def test_metadata_are_requested_from_a_dead_broker(defects: tuple[str, ...], sent: int | str) -> None:
     room = Room(brokers=3, topics=["orders:3:1", "bills:3:1"])
-    producer = room.producer(*defects, metadata_max_age_ms=1_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, metadata_max_age_ms=1_000)
     room.run(3_000)
     gone = room.requests("Metadata")[-1].broker_id
     room.world.network.isolate(f"b{gone}")
@@ -76,7 +71,7 @@ def test_a_partition_without_leader_in_the_first_metadata(defects: tuple[str, ..
     producer = room.producer(*defects)
     partition = "topics[0].partitions[0]"
     changes = [{"set": f"{partition}.error_code", "to": 5}, {"set": f"{partition}.leader_id", "to": -1}]
-    room.rule("young", select=METADATA, times=1, act={"edit": changes})
+    room.rule("young", select=METADATA_OF_ORDERS, times=1, act={"edit": changes})
     record = producer.send("orders", b"1", partition=0)
     room.run(60_000)
     assert outcome(record) == early
@@ -90,8 +85,7 @@ def test_two_brokers_had_one_address(defects: tuple[str, ...], sent: int | str) 
     changes = [{"set": f"brokers[{place}].host", "to": f"b{leader}"} for place in (0, 1)]
     room.rule("early", select={"api": "Metadata"}, times=1, act={"edit": changes})
     options = {"enable_idempotence": False, "metadata_max_age_ms": 500, "delivery_timeout_ms": 40_000}
-    producer = room.producer(*defects, **options, bootstrap_servers=f"b{leader}:32768")
-    room.warm(producer)
+    producer = room.warm_producer(*defects, **options, bootstrap_servers=f"b{leader}:32768")
     room.rule("move", act={"move_leader": {"partition": "orders-0"}})
     room.run(2_000)
     record = producer.send("orders", b"1", partition=0)

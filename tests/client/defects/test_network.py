@@ -16,7 +16,7 @@ OTHER = b"2" * 400
 def test_the_buffer_of_a_half_written_batch_is_reused(defects: tuple[str, ...], stored: list[bytes]) -> None:
     room = Room(brokers=2, topics=["orders:1:1", "bills:2:1"])
     room.world.network.window_bytes = 32
-    producer = room.producer(
+    producer = room.warm_producer(
         *defects,
         enable_idempotence=False,
         retry_backoff_ms=1_000,
@@ -24,7 +24,6 @@ def test_the_buffer_of_a_half_written_batch_is_reused(defects: tuple[str, ...], 
         request_timeout_ms=3_000,
         delivery_timeout_ms=3_000,
     )
-    room.warm(producer)
     for partition in (0, 1):
         room.warm(producer, "bills", partition)
     leader = room.cluster.leader_of("orders", 0)
@@ -72,10 +71,9 @@ def test_a_late_response_acknowledges_another_record(
     defects: tuple[str, ...], second: int | str, stored: list[bytes]
 ) -> None:
     room = Room()
-    producer = room.producer(
+    producer = room.warm_producer(
         *defects, enable_idempotence=False, retries=0, request_timeout_ms=2_000, delivery_timeout_ms=10_000
     )
-    room.warm(producer)
     select = {"api": "Produce", "topic": "orders"}
     room.rule("late", select=select, phase="after_append", times=1, act={"delay_ms": 2_500})
     first = producer.send("orders", b"1", partition=0)
@@ -90,8 +88,7 @@ def test_a_late_response_acknowledges_another_record(
 @pytest.mark.parametrize(("defects", "sent"), [((), 1), (("no-request-timeout",), None)])
 def test_a_response_that_never_ends_is_waited_for(defects: tuple[str, ...], sent: int | None) -> None:
     room = Room()
-    producer = room.producer(*defects, request_timeout_ms=2_000, delivery_timeout_ms=60_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, request_timeout_ms=2_000, delivery_timeout_ms=60_000)
     room.rule("silent", select={"api": "Produce"}, phase="before_response", times=1, act="drop_response")
     record = producer.send("orders", b"1", partition=0)
     room.run(20_000)

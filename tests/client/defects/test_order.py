@@ -14,8 +14,7 @@ BEHIND = [*ONE_TO_THREE[1:], ONE_TO_THREE[0]]
 @pytest.mark.parametrize(("defects", "stored"), [((), [b"1", b"2"]), (("no-mute",), [b"2", b"1"])])
 def test_a_batch_overtakes_one_that_waits_for_the_old_leader(defects: tuple[str, ...], stored: list[bytes]) -> None:
     room = Room(brokers=2, topics=["orders:1:2"])
-    producer = room.producer(*defects, **IN_FLIGHT_1, metadata_max_age_ms=500)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, **IN_FLIGHT_1, metadata_max_age_ms=500)
     leader = room.cluster.leader_of("orders", 0)
     room.rule("stall", select={"api": "Produce", "broker": leader}, phase="before_parse", act="hold")
     producer.send("orders", b"1", partition=0)
@@ -28,23 +27,13 @@ def test_a_batch_overtakes_one_that_waits_for_the_old_leader(defects: tuple[str,
     assert room.values() == stored
 
 
-@pytest.mark.parametrize(("defects", "stored"), [((), ONE_TO_THREE), (("retry-behind-newer",), BEHIND)])
-def test_a_retried_batch_waits_behind_newer_ones(defects: tuple[str, ...], stored: list[bytes]) -> None:
+@pytest.mark.parametrize(
+    ("defects", "stored"),
+    [((), ONE_TO_THREE), (("retry-behind-newer",), BEHIND), (("unmutes-before-retry",), BEHIND)],
+)
+def test_newer_batches_overtake_a_batch_that_is_retried(defects: tuple[str, ...], stored: list[bytes]) -> None:
     room = Room()
-    producer = room.producer(*defects, **IN_FLIGHT_1, batch_size=0)
-    room.warm(producer)
-    room.rule("refuse", select={"api": "Produce", "topic": "orders"}, times=1, act={"error": "NOT_ENOUGH_REPLICAS"})
-    for value in ONE_TO_THREE:
-        producer.send("orders", value, partition=0)
-    room.run(2_000)
-    assert room.values() == stored
-
-
-@pytest.mark.parametrize(("defects", "stored"), [((), ONE_TO_THREE), (("unmutes-before-retry",), BEHIND)])
-def test_newer_batches_leave_while_a_batch_backs_off(defects: tuple[str, ...], stored: list[bytes]) -> None:
-    room = Room()
-    producer = room.producer(*defects, **IN_FLIGHT_1, batch_size=0)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, **IN_FLIGHT_1, batch_size=0)
     room.rule("refuse", select={"api": "Produce", "topic": "orders"}, times=1, act={"error": "NOT_ENOUGH_REPLICAS"})
     for value in ONE_TO_THREE:
         producer.send("orders", value, partition=0)

@@ -47,12 +47,10 @@ def test_a_topic_that_was_unknown_begins_at_sequence_0_again(
     defects: tuple[str, ...], offset: int, *, stored: bool
 ) -> None:
     room = Room()
-    producer = room.producer(*defects, metadata_max_age_ms=500)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, metadata_max_age_ms=500)
     first = send(producer, 1)[0]
     room.run(100)
-    change = {"set": "topics[0].error_code", "to": 3}
-    room.rule("flap", select={"api": "Metadata", "topic": "orders"}, times=2, act={"edit": [change]})
+    room.forget_topic()
     room.run(5_000)
     sent = send(producer, 2)[0]
     room.run(1_000)
@@ -66,8 +64,7 @@ def test_a_topic_that_was_unknown_begins_at_sequence_0_again(
 )
 def test_the_sequence_of_a_stored_batch_is_reused(defects: tuple[str, ...], second: int, stored: list[bytes]) -> None:
     room = Room()
-    producer = room.producer(*defects, delivery_timeout_ms=2_000, request_timeout_ms=1_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, delivery_timeout_ms=2_000, request_timeout_ms=1_000)
     select = {"api": "Produce", "topic": "orders"}
     room.rule("late", select=select, phase="after_append", times=50, act={"error": "REQUEST_TIMED_OUT"})
     first = send(producer, 1)[0]
@@ -85,8 +82,7 @@ def test_the_sequence_of_a_stored_batch_is_reused(defects: tuple[str, ...], seco
 )
 def test_a_gap_behind_a_refused_batch_ends_the_producer(defects: tuple[str, ...], outcomes: list[int | str]) -> None:
     room = Room()
-    producer = room.producer(*defects, **ALONE)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, **ALONE)
     room.rule("refuse", select={"api": "Produce", "topic": "orders"}, times=1, act={"error": "NOT_ENOUGH_REPLICAS"})
     sent = send(producer, 1, 2, 3, 4, 5)
     room.run(3_000)
@@ -124,8 +120,7 @@ def test_the_sequence_after_the_largest_one(defects: tuple[str, ...], appended: 
 )
 def test_a_retry_has_fewer_records_than_the_stored_batch(defects: tuple[str, ...], stored: list[bytes]) -> None:
     room = Room()
-    producer = room.producer(*defects, linger_ms=10)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, linger_ms=10)
     select = {"api": "Produce", "topic": "orders"}
     room.rule("late", select=select, phase="after_append", times=1, act={"error": "REQUEST_TIMED_OUT"})
     send(producer, 1, 2)
@@ -136,8 +131,7 @@ def test_a_retry_has_fewer_records_than_the_stored_batch(defects: tuple[str, ...
 @pytest.mark.parametrize(("defects", "outcomes"), [((), [0, 1]), (("in-flight-by-sequence-alone",), [0, None])])
 def test_two_batches_in_flight_with_one_sequence(defects: tuple[str, ...], outcomes: list[int | None]) -> None:
     room = Room(brokers=2, topics=["orders:2:1"])
-    producer = room.producer(*defects, delivery_timeout_ms=40_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, delivery_timeout_ms=40_000)
     room.rule("slow", select={"api": "Produce", "partition": 1}, phase="after_append", times=1, act={"delay_ms": 2_000})
     sent = send(producer, 1, partition=1)
     room.run(500)
@@ -153,8 +147,7 @@ def test_two_batches_in_flight_with_one_sequence(defects: tuple[str, ...], outco
 @pytest.mark.parametrize(("defects", "second"), [((), 2), (("stale-epoch-in-request",), "BrokerError")])
 def test_a_request_is_built_with_the_epoch_before_a_bump(defects: tuple[str, ...], second: int | str) -> None:
     room = Room()
-    producer = room.producer(*defects)
-    room.warm(producer)
+    producer = room.warm_producer(*defects)
     room.rule(
         "gap", select={"api": "Produce", "topic": "orders"}, times=1, act={"error": "OUT_OF_ORDER_SEQUENCE_NUMBER"}
     )
@@ -168,8 +161,7 @@ def test_a_request_is_built_with_the_epoch_before_a_bump(defects: tuple[str, ...
 @pytest.mark.parametrize(("defects", "copies"), [((), 1), (("idempotence-not-applied",), 2)])
 def test_a_batch_without_producer_id_is_stored_twice(defects: tuple[str, ...], copies: int) -> None:
     room = Room()
-    producer = room.producer(*defects, request_timeout_ms=1_000)
-    room.warm(producer)
+    producer = room.warm_producer(*defects, request_timeout_ms=1_000)
     room.rule("lost", select={"api": "Produce"}, phase="before_response", times=1, act="disconnect")
     send(producer, 1)
     room.run(5_000)
