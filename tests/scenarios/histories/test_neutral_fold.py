@@ -120,7 +120,7 @@ def test_a_process_may_go_on_after_an_unknown_outcome() -> None:
 
 def test_both_lines_of_an_operation_may_have_its_details() -> None:
     final = {"final": True, "assigned": (X,)}
-    for invoked, completed in ((final, {}), ({}, final)):
+    for invoked, completed in ((final, {}), ({}, final), (final, final)):
         book = Book().send(0, (X, 1, 0)).line(1, INVOKE, Function.POLL, Poll(), **invoked)
         assert found(book.line(1, OK, Function.POLL, Poll({}), **completed).judge()) == {"unseen": [1]}
     book = Book().send(0, (X, 1, 0)).poll(1, {X: [(0, 1)]}).line(1, INVOKE, Function.ASSIGN, Assign((X,)), Seek({X: 0}))
