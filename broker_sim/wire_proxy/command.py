@@ -7,12 +7,14 @@ cannot be used.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.argument_types import address
+
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from twisted.python.failure import Failure
@@ -29,7 +31,7 @@ EXIT_BAD_INPUT: Final = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `broker-sim proxy`."""
     parser.add_argument(
-        "--upstream", required=True, type=_address, metavar="HOST:PORT", help="a broker of the cluster (PLAINTEXT)"
+        "--upstream", required=True, type=address, metavar="HOST:PORT", help="a broker of the cluster (PLAINTEXT)"
     )
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a YAML file with a list of fault rules, or by name")
     parser.add_argument("--host", default="127.0.0.1", help="the address to bind (default 127.0.0.1)")
@@ -86,13 +88,6 @@ def _rules(path: Path) -> list[Rule]:
     if isinstance(written, dict):
         written = [{"name": name, **rule} if isinstance(rule, dict) else rule for name, rule in written.items()]
     return parse_rules(written)
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise argparse.ArgumentTypeError(f"expected HOST:PORT, not {text!r}")
-    return host, int(port)
 
 
 def _refuse(problem: str) -> int:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from broker_scenarios.commands.argument_types import address, positive, seed
+from broker_sim.argument_types import address, positive, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker_scenarios.commands.argument_types import address, seed
+from broker_sim.argument_types import address, seed
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.commands.argument_types import positive, seed, whole
+from broker_sim.argument_types import positive, seed, whole
 
 if TYPE_CHECKING:
     import argparse

@@ -1,9 +1,11 @@
-"""Numbers on the command line, for argparse's `type`; a refused text is reported with the expected form."""
+"""Numbers and addresses on the command line, for argparse's `type`; an error names the text and the expected form."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Final
+
+__all__ = ["address", "positive", "seed", "whole"]
 
 SEEDS: Final = 2**63
 
