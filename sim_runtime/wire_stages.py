@@ -263,11 +263,11 @@ class CutStage(QueueStage):
         return self._held_bytes + sum(len(data or b"") for data in self._lost)
 
     def receive(self, data: bytes) -> None:
-        """Lose bytes, for now."""
+        """Lose bytes until the cut is over; then they pass behind the lost ones."""
         self._lose(data)
 
     def finish(self) -> None:
-        """Lose the end, for now."""
+        """Lose the end in the same way."""
         self._lose(None)
 
     def remove(self) -> None:
