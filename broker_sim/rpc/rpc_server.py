@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from broker_sim.faults.interception import Faults
     from broker_sim.quotas.quota_managers import QuotaManagers
     from broker_sim.rpc.stage import FrameHook, RequestHook, ResponseHook, SentHook, Stage, Verdict
-    from protocol_specs.error_codes import ErrorCode
-    from protocol_specs.message import Message
 
 __all__ = ["RpcServer"]
 
@@ -124,10 +122,6 @@ class RpcServer:
         """Call the hooks of a response that was passed to the transport."""
         for hook in self.on_sent:
             hook(context, size_bytes)
-
-    def error_response(self, context: RequestContext, error_code: ErrorCode) -> Message | NoResponse:
-        """Return the API's response for a request that fails as a whole."""
-        return self.apis.handlers.handler_of(context.api_key).error_response(context.request, context, error_code)
 
     # The stages of a request.
 
