@@ -76,7 +76,7 @@ def _results_of(
     named = Named(transaction.transactional_id, ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch))
     if transaction.verify_only:
         return _verify(named, topics, context)
-    client_version = TRANSACTIONS_V2 if context.broker.config.behaviour.transactions_have_client_versions else 0
+    client_version = TRANSACTIONS_V2 if context.behaviour.transactions_have_client_versions else 0
     return _add(named, topics, context, client_version=client_version, shown=shown)
 
 

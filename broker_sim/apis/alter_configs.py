@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def handle(request: AlterConfigsRequest, context: RequestContext) -> HandlerResult:
     """Return one result per resource."""
-    groups = context.broker.config.behaviour.describes_groups
+    groups = context.behaviour.describes_groups
     keys = [resource_key(each.resource_type, each.resource_name, groups=groups) for each in request.resources]
     if len(dict.fromkeys(keys)) < len(keys):
         return NoResponse.STAY_MUTED

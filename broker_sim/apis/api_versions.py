@@ -41,7 +41,7 @@ def handle(request: ApiVersionsRequest | None, context: RequestContext) -> Handl
     """Return the table; `request` is None for a version that is not served."""
     advertised = context.broker.apis.advertised
     if request is None:
-        if not context.broker.config.behaviour.api_versions_names_itself:
+        if not context.behaviour.api_versions_names_itself:
             return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
         own = advertised[ApiKey.API_VERSIONS]
         return ApiVersionsResponse(

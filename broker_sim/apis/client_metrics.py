@@ -216,7 +216,7 @@ def client_metrics_of(context: RequestContext) -> ClientMetricsManager:
 def attributes_of(context: RequestContext) -> dict[str, str | None]:
     """The attributes of a client that patterns match. Mirrors ClientMetricsInstanceMetadata."""
     connection = context.connection
-    knows_port = context.broker.config.behaviour.telemetry_knows_ports
+    knows_port = context.behaviour.telemetry_knows_ports
     return {
         "client_id": context.client_id,
         "client_software_name": connection.client_software_name,

@@ -133,12 +133,12 @@ def handle(request: DescribeConfigsRequest, context: RequestContext) -> Describe
 def _refused_type(
     request: DescribeConfigsRequest, context: RequestContext, unknown: DescribeConfigsResource
 ) -> DescribeConfigsResponse:
-    if not context.broker.config.behaviour.errors_of_configs_may_have_no_words:
+    if not context.behaviour.errors_of_configs_may_have_no_words:
         return error_response(request, context, ErrorCode.INVALID_REQUEST, _MALFORMED)
     message = f"Unexpected resource type UNKNOWN for resource {unknown.resource_name}"
     response = error_response(request, context, ErrorCode.INVALID_REQUEST, message)
     for result in response.results:
-        if result.resource_type not in context.broker.config.behaviour.described_resource_types:
+        if result.resource_type not in context.behaviour.described_resource_types:
             result.resource_type = UNKNOWN_TYPE
     return response
 

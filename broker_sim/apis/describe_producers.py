@@ -60,7 +60,7 @@ def error_response(
 
 
 def _topic(topic: TopicRequest, context: RequestContext) -> TopicResponse:
-    invalid = refused_name(topic.name, illegal=context.broker.config.behaviour.illegal_topic_names)
+    invalid = refused_name(topic.name, illegal=context.behaviour.illegal_topic_names)
     if invalid is not None:
         error, message = ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
     elif topic.name not in context.broker.metadata_cache.image.topics:

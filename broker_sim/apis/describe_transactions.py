@@ -37,7 +37,7 @@ def _state(transactional_id: str, context: RequestContext) -> TransactionState:
     if metadata is None or metadata.state is States.DEAD:
         return TransactionState(transactional_id=transactional_id, error_code=ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     topics: dict[str, TopicData] = {}
-    java = context.broker.config.behaviour.transactions_are_in_java_sets
+    java = context.behaviour.transactions_are_in_java_sets
     for topic, index in in_set_order(metadata.partitions, java=java):
         topics.setdefault(topic, TopicData(topic=topic, partitions=[])).partitions.append(index)
     return TransactionState(

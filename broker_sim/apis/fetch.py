@@ -185,9 +185,7 @@ class Fetch:
         if self.replica_id >= 0:
             self._count_replication(results, named)
         response = FetchResponse(error_code=error_code, session_id=session_id, responses=_by_topic(named))
-        if leaders.nodes and (
-            self.replica_id < 0 or self.context.broker.config.behaviour.fetch_endpoints_for_followers
-        ):
+        if leaders.nodes and (self.replica_id < 0 or self.context.behaviour.fetch_endpoints_for_followers):
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
                 for node in leaders.listed()
@@ -213,7 +211,7 @@ class Fetch:
                     config=hosted.log.config,
                     first_offset=self.session.partitions[key].fetch_offset,
                     from_follower=self.replica_id >= 0,
-                    behaviour=self.context.broker.config.behaviour,
+                    behaviour=self.context.behaviour,
                 )
 
     def _open_session(self) -> FetchContext:
@@ -281,7 +279,7 @@ def error_response(request: FetchRequest, context: RequestContext, error_code: E
     """One error at the top, and before v13 also for each partition. Mirrors FetchRequest.getErrorResponse."""
     response = FetchResponse(error_code=error_code, session_id=request.session_id)
     if context.api_version < TOPIC_IDS_LOWEST:
-        records = None if context.broker.config.behaviour.fetch_error_records_null else b""
+        records = None if context.behaviour.fetch_error_records_null else b""
         response.responses = [
             FetchableTopicResponse(
                 topic=topic.topic,

@@ -57,7 +57,7 @@ def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoor
         key_type = CoordinatorType(request.key_type)
     except ValueError:
         return error_response(request, context, ErrorCode.INVALID_REQUEST)
-    if key_type is CoordinatorType.SHARE and not context.broker.config.behaviour.share_coordinator:
+    if key_type is CoordinatorType.SHARE and not context.behaviour.share_coordinator:
         return error_response(request, context, ErrorCode.INVALID_REQUEST)
     if context.api_version < BATCHES_SINCE:
         error_code, node = _find(request.key, key_type, context)

@@ -73,5 +73,5 @@ def described_groups(
     if request.include_authorized_operations:
         for group in described:
             if not group.error_code:
-                group.authorized_operations = context.broker.config.behaviour.group_operations
+                group.authorized_operations = context.behaviour.group_operations
     return described

@@ -53,7 +53,7 @@ def error_response(request: JoinGroupRequest, context: RequestContext, error_cod
 
 
 def _finished(response: JoinGroupResponse, context: RequestContext) -> JoinGroupResponse:
-    no_generation = context.broker.config.behaviour.refused_join_generation
+    no_generation = context.behaviour.refused_join_generation
     return as_version(response, context.api_version, no_generation=no_generation)
 
 

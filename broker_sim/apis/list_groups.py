@@ -29,7 +29,7 @@ def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsRes
     groups = context.broker.coordinators.groups
     runtime = groups.runtime
     old_coordinator = uses_old_coordinator(context.broker.config)
-    any_case = context.broker.config.behaviour.group_states_are_filtered_in_any_case
+    any_case = context.behaviour.group_states_are_filtered_in_any_case
     states = {_folded(state, any_case=any_case) for state in request.states_filter}
     types = {name.lower() for name in request.types_filter}
 

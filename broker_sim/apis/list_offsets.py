@@ -55,7 +55,7 @@ _TIMELESS: Final = (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTA
 
 def handle(request: ListOffsetsRequest, context: RequestContext) -> HandlerResult:
     """Return one result per partition."""
-    behaviour = context.broker.config.behaviour
+    behaviour = context.behaviour
     if context.api_version == 0:
         return _handle_old_style(request, context)
     if not _knows_isolation(request) and behaviour.list_offsets_isolation_always_checked:
@@ -103,10 +103,10 @@ def _offset_of(
     timestamp = partition.timestamp
     if request.replica_id == CONSUMER_REPLICA_ID and not _knows_isolation(request):
         return _refused(index, ErrorCode.UNKNOWN_SERVER_ERROR)
-    if context.broker.config.behaviour.list_offsets_special_timestamps_gated:
+    if context.behaviour.list_offsets_special_timestamps_gated:
         if timestamp < 0 and version < LOWEST_OF_SPECIAL_TIMESTAMP.get(timestamp, version + 1):
             return _refused(index, ErrorCode.UNSUPPORTED_VERSION)
-    elif timestamp < context.broker.config.behaviour.list_offsets_lowest_timestamp:
+    elif timestamp < context.behaviour.list_offsets_lowest_timestamp:
         # 3.x and older take unknown special timestamps as a time: even records without a timestamp are newer.
         timestamp = min(timestamp, BELOW_SPECIAL_TIMESTAMPS)
     result = _look_up(topic, partition, request, context, timestamp)
@@ -201,7 +201,7 @@ def _old_style_offsets(
     log = context.broker.replica_manager.partitions[TopicPartition(topic, index)].log
     now_ms = context.broker.now_ms()
     offsets = [(base_offset, now_ms) for base_offset in log.segment_base_offsets]
-    if not context.broker.config.behaviour.segments_age_by_records:
+    if not context.behaviour.segments_age_by_records:
         times = [segment.modified_ms for segment in log.segments]
         offsets = list(zip(log.segment_base_offsets, times, strict=True))
     if log.segments[-1].batches:
@@ -210,8 +210,7 @@ def _old_style_offsets(
     if timestamp == LATEST_TIMESTAMP:
         found = offsets
     elif timestamp == EARLIEST_TIMESTAMP or (
-        timestamp == EARLIEST_LOCAL_TIMESTAMP
-        and timestamp >= context.broker.config.behaviour.list_offsets_lowest_timestamp
+        timestamp == EARLIEST_LOCAL_TIMESTAMP and timestamp >= context.behaviour.list_offsets_lowest_timestamp
     ):
         found = offsets[:1]
     else:

@@ -133,7 +133,7 @@ def _topics_by_id(ids: list[bytes], describer: _Describer) -> list[MetadataRespo
 
 def _all_topics(image: MetadataImage, context: RequestContext) -> Iterable[TopicImage]:
     """Return every topic, in the order of Kafka's Scala set of their names."""
-    if context.broker.config.behaviour.zookeeper:
+    if context.behaviour.zookeeper:
         return image.topics.values()
     topics = list(image.topics.values())
     return [topics[place] for place in hash_set_order(string_hash(topic.name) for topic in topics)]
@@ -141,7 +141,7 @@ def _all_topics(image: MetadataImage, context: RequestContext) -> Iterable[Topic
 
 def _as_a_set(names: list[str], context: RequestContext, *, was: int = 0) -> list[str]:
     """Return different names in the order of Kafka's Scala set of them."""
-    if len(names) < 2 or context.broker.config.behaviour.zookeeper:
+    if len(names) < 2 or context.behaviour.zookeeper:
         return names
     return [names[place] for place in immutable_set_order(map(string_hash, names), was=was)]
 

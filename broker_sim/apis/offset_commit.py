@@ -98,7 +98,7 @@ async def _commit_to_zookeeper(
 
 def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartitions[OffsetCommitRequestPartition]:
     image = context.broker.metadata_cache.image
-    any_partition = context.broker.config.behaviour.commits_check_topics_alone
+    any_partition = context.behaviour.commits_check_topics_alone
     known: KnownPartitions[OffsetCommitRequestPartition] = KnownPartitions()
     for topic in request.topics:
         if context.api_version < TOPIC_IDS_SINCE:

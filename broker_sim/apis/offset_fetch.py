@@ -60,7 +60,7 @@ def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResul
             return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
         return Deferred.fromCoroutine(_fetch_from_zookeeper(request, offsets, context.broker))
     groups = _groups(request, context)
-    if not groups and context.broker.config.behaviour.offset_fetch_of_no_groups_hangs:
+    if not groups and context.behaviour.offset_fetch_of_no_groups_hangs:
         return NoResponse.STAY_MUTED
     results = [_fetch(group, context, require_stable=request.require_stable) for group in groups]
     response: Message | Deferred[Message] = when_all(results, lambda fetched: _response(fetched, context))
@@ -249,7 +249,7 @@ def _group_error(
 ) -> OffsetFetchResponseGroup:
     """Return the error of a group; before v2 every partition has it. Mirrors OffsetFetchResponse.groupError."""
     topics: list[OffsetFetchResponseTopics] = []
-    if context.api_version < GROUP_ERRORS_SINCE and not context.broker.config.behaviour.offset_fetch_loses_errors:
+    if context.api_version < GROUP_ERRORS_SINCE and not context.behaviour.offset_fetch_loses_errors:
         topics = [
             OffsetFetchResponseTopics(
                 name=topic.name, partitions=[_error_partition(index, error_code) for index in topic.partition_indexes]

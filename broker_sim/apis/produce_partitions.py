@@ -162,7 +162,7 @@ class ProducePartitions:
     def refuse_request(self) -> Message | NoResponse | None:
         """Return the response if an error fails the request as a whole; None if partitions may be appended to."""
         request, context = self.request, self.context
-        behaviour = context.broker.config.behaviour
+        behaviour = context.behaviour
         if behaviour.produce_without_batches_is_unreadable and is_unreadable(request, context.api_version, behaviour):
             return unreadable(context)
         refusal = whole_request_error(request)
@@ -289,7 +289,7 @@ class ProducePartitions:
             )
             group.partition_responses.append(shaped)
             if result.error_code:
-                shaped.error_code = self.context.broker.config.behaviour.known(result.error_code)
+                shaped.error_code = self.context.behaviour.known(result.error_code)
                 leaders = leaders or LeaderEndpoints(self.context)
                 self._add_details(shaped, result, leaders)
         response = ProduceResponse(responses=list(groups.values()))
@@ -320,12 +320,12 @@ class ProducePartitions:
 
     @property
     def _by_id(self) -> bool:
-        return self.context.broker.config.behaviour.produce_responds_by_topic_id
+        return self.context.behaviour.produce_responds_by_topic_id
 
     @property
     def _verifies(self) -> bool:
         """True if all record sets are read before any is appended, in order to find those of transactions."""
-        return self.context.broker.config.behaviour.null_produce_records_hang
+        return self.context.behaviour.null_produce_records_hang
 
     def _in_order(self, results: list[PartitionOutcome]) -> list[PartitionOutcome]:
         """Return all outcomes in the order in which Kafka's maps list them.
@@ -402,7 +402,7 @@ def transaction_support(version: int) -> Support:
 
 def unreadable(context: RequestContext) -> NoResponse:
     """Return the result of a request that older brokers cannot read."""
-    if context.broker.config.behaviour.unreadable_requests_are_ignored:
+    if context.behaviour.unreadable_requests_are_ignored:
         return NoResponse.NO_OP
     return context.disconnect("a Produce whose record sets cannot be read")
 
@@ -416,7 +416,7 @@ def error_response(
     """
     if request.acks == 0:
         return context.disconnect(f"error {error_code.name} in a Produce with acks=0")
-    by_id = context.broker.config.behaviour.produce_responds_by_topic_id
+    by_id = context.behaviour.produce_responds_by_topic_id
     keys: dict[tuple[bytes, TopicPartition], None] = {}
     for topic in request.topic_data:
         for partition in topic.partition_data:

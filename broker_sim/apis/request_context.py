@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.append_hook import AppendHook
     from broker_sim.apis.broker_view import BrokerView
     from broker_sim.apis.transport import Transport
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from protocol_specs.api_key import ApiKey
     from protocol_specs.error_codes import ErrorCode
 
@@ -117,6 +118,11 @@ class RequestContext:
     def client_host(self) -> str:
         """The client's address."""
         return self.connection.client_host
+
+    @property
+    def behaviour(self) -> ReleaseBehaviour:
+        """The behaviour of the broker's release."""
+        return self.broker.config.behaviour
 
     @property
     def listener_name(self) -> str:

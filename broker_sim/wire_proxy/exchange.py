@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.handler_result import NoResponse
-from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.release_behaviour import DEFAULT_RELEASE, behaviour_of
 from broker_sim.faults.interception import FaultPoint
 from broker_sim.rpc.named_places import parsed_request
 from protocol_specs.api_key import ApiKey
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Exchange"]
 
 
-class _NewestBroker:
-    """Stands for the broker that an error response is made in place of: that of the newest release."""
-
-    config = BrokerConfig.parse({})
-
-
 class Exchange:
     """It has the names that RequestContext has for the same things, for code that edits requests and makes errors.
 
@@ -32,7 +26,8 @@ class Exchange:
         ProtocolError: The header is not that of a known request; the proxy then passes the frame on as it is.
     """
 
-    broker: Final = _NewestBroker()
+    behaviour: Final = behaviour_of(DEFAULT_RELEASE)
+    """Error responses are those of the newest release: a proxy does not know that of the cluster."""
 
     def __init__(
         self, cluster: ProxiedCluster, frame: bytes, *, node_id: int, connection_id: str, request_id: int, now_us: int
