@@ -13,28 +13,25 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
-from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
 from twisted.internet.interfaces import IConsumer, IPushProducer, ITCPTransport
 from twisted.internet.protocol import Protocol, connectionDone
-from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from sim_runtime.transport_base import ABORTED, DONE, LOST, TransportBase
 from sim_runtime.virtual_transport import VirtualTransport
 from sim_runtime.wire_line import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from twisted.internet.address import IPv4Address, IPv6Address
     from twisted.internet.interfaces import IProducer, IProtocol, IPullProducer, IReactorTime
+    from twisted.python.failure import Failure
 
 __all__ = ["ShapedTransport"]
 
 _UPPER = "the protocol has paused"
 _WINDOW = "the window is full"
-_DONE = Failure(ConnectionDone())
-_LOST = Failure(ConnectionLost())
-_ABORTED = Failure(ConnectionAborted())
 
 
 @implementer(IPushProducer)
@@ -59,7 +56,7 @@ class _WriteBuffer:
 
 
 @implementer(ITCPTransport, IPushProducer, IConsumer)
-class ShapedTransport(Protocol):
+class ShapedTransport(TransportBase, Protocol):
     """`upstream` is the direction from the peer to the protocol, `downstream` the one back.
 
     `closed(self)` is called when neither the protocol nor the transport is connected any more.
@@ -75,19 +72,15 @@ class ShapedTransport(Protocol):
         full: bool = False,
     ) -> None:
         """Take the place of `upper` at `raw`; `full` if bytes of the protocol wait in the transport's buffer."""
+        super().__init__()
         self.connected = True
-        self.disconnecting = False
-        self.disconnected = False
-        self.producer: IProducer | None = None
-        self.streamingProducer = False
-        self.producerPaused = False
         self._reactor = reactor
         self._raw = raw
         self._upper: IProtocol | None = upper
         self._closed = closed
         self._raw_connected = True
         self._reset_pending = False
-        self._reason = _DONE
+        self._reason = DONE
         self._arrived: deque[bytes] = deque()
         self._upstream_ended = False
         self._delivery_scheduled = False
@@ -129,10 +122,6 @@ class ShapedTransport(Protocol):
         self.downstream.receive(data)
         self._downstream_moved()
 
-    def writeSequence(self, data: Iterable[bytes]) -> None:
-        """Send all of `data`."""
-        self.write(b"".join(data))
-
     def loseConnection(self) -> None:
         """Close after all that was written; the protocol is notified, the bytes go on."""
         if self.disconnecting or self.disconnected:
@@ -140,7 +129,7 @@ class ShapedTransport(Protocol):
         self.disconnecting = True
         self.stop_reading(_UPPER)
         self.downstream.finish()
-        self._reactor.callLater(0, self._lose, _DONE)
+        self._reactor.callLater(0, self._lose, DONE)
 
     def loseWriteConnection(self) -> None:
         """Close: a shaped connection has no half-closed state."""
@@ -153,27 +142,14 @@ class ShapedTransport(Protocol):
         self.disconnecting = True
         self._reset_pending = True
         self.downstream.discard_bytes()
-        self._reactor.callLater(0, self._lose, _ABORTED)
+        self._reactor.callLater(0, self._lose, ABORTED)
         self._downstream_moved()
 
     def registerProducer(self, producer: IProducer, streaming: bool) -> None:  # noqa: FBT001
         """Pause a streaming producer while the direction is full; resume a pull producer whenever it is not."""
-        if self.producer is not None:
-            raise RuntimeError(f"cannot register {producer}: {self.producer} was never unregistered")
-        if self.disconnected:
-            producer.stopProducing()
-            return
-        self.producer = producer
-        self.streamingProducer = streaming
-        self.producerPaused = False
-        if not streaming:
-            cast("IPullProducer", producer).resumeProducing()
-        else:
+        super().registerProducer(producer, streaming)
+        if streaming and not self.disconnected:
             self._downstream_moved()
-
-    def unregisterProducer(self) -> None:
-        """Remove the producer."""
-        self.producer = None
 
     # The transport of the protocol: reading.
 
@@ -190,10 +166,6 @@ class ShapedTransport(Protocol):
             self._schedule_delivery()
         else:
             self._read_on()
-
-    def stopProducing(self) -> None:
-        """Close as loseConnection does."""
-        self.loseConnection()
 
     # Properties of the socket.
 
@@ -228,7 +200,7 @@ class ShapedTransport(Protocol):
         self.upstream.discard()
         self.downstream.discard()
         self._arrived.clear()
-        self._reactor.callLater(0, self._lose, _LOST)
+        self._reactor.callLater(0, self._lose, LOST)
         if self._raw_connected:
             self._raw.abortConnection()
 
@@ -321,9 +293,7 @@ class ShapedTransport(Protocol):
         self.disconnecting = True
         self._arrived.clear()
         self.upstream.discard()
-        producer, self.producer = self.producer, None
-        if producer is not None:
-            producer.stopProducing()
+        self.stop_producer()
         upper.connectionLost(reason)
         if self._raw_connected:
             # To detect that the peer closes, the transport must read.

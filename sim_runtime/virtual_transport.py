@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, cast
 
-from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
+from twisted.internet.error import ConnectionLost
 from twisted.internet.interfaces import (
     IConsumer,
     IHalfCloseableProtocol,
-    IProducer,
     IProtocol,
     IPullProducer,
     IPushProducer,
@@ -28,11 +27,10 @@ from twisted.internet.interfaces import (
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from sim_runtime.transport_base import ABORTED, DONE, LOST, TransportBase
 from sim_runtime.virtual_flow import Flow, SegmentKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from twisted.internet.address import IPv4Address
 
     from sim_runtime.virtual_connection import VirtualConnector, VirtualListeningPort
@@ -42,31 +40,24 @@ __all__ = ["VirtualTransport"]
 
 READ_BUFFER_BYTES: Final = 64 * 1024
 
-_DONE: Final = Failure(ConnectionDone())
-_LOST: Final = Failure(ConnectionLost())
-_ABORTED: Final = Failure(ConnectionAborted())
 _DATA: Final = SegmentKind.DATA
 _FIN: Final = SegmentKind.FIN
 
 
 @implementer(ITCPTransport, IPushProducer, IConsumer)
-class VirtualTransport:
-    """One end. `connected`, `disconnecting` and `disconnected` are those of Twisted's transports."""
+class VirtualTransport(TransportBase):
+    """One end."""
 
     def __init__(self, reactor: HostReactor, host: IPv4Address, peer: IPv4Address, window_bytes: int) -> None:
+        super().__init__()
+        self.connected = False
         self.reactor = reactor
         self.protocol: IProtocol | None = None
         self.connector: VirtualConnector | None = None
         self.listener: VirtualListeningPort | None = None
         self.flow: Flow  # set once, when both ends exist
         self.other: VirtualTransport
-        self.connected = False
-        self.disconnecting = False
-        self.disconnected = False
         self.bufferSize = READ_BUFFER_BYTES
-        self.producer: IProducer | None = None
-        self.streamingProducer = False
-        self.producerPaused = False
         self._core = reactor.core
         self._host = host
         self._peer = peer
@@ -104,16 +95,12 @@ class VirtualTransport:
         else:
             self._write_later(data)
 
-    def writeSequence(self, data: Iterable[bytes]) -> None:
-        """Send all of `data` as one write."""
-        self.write(b"".join(data))
-
     def loseConnection(self) -> None:
         """Close after all written bytes have gone into the window."""
         if not self.connected or self.disconnecting:
             return
         if self._write_closed:
-            self._close(_DONE)
+            self._close(DONE)
             return
         self._reading = False
         self.disconnecting = True
@@ -133,7 +120,7 @@ class VirtualTransport:
         self._pending.clear()
         self._pending_bytes = 0
         self.flow.abandon()
-        self._core.callLater(0, self._close, _ABORTED)
+        self._core.callLater(0, self._close, ABORTED)
 
     # Producing: the protocol pauses its input
 
@@ -147,30 +134,11 @@ class VirtualTransport:
             self._reading = True
             self._schedule_read()
 
-    def stopProducing(self) -> None:
-        """Close as loseConnection does."""
-        self.loseConnection()
-
     # Consuming: a producer writes to this transport
-
-    def registerProducer(self, producer: IProducer, streaming: bool) -> None:
-        """Pause a streaming producer while the buffer is full; resume a pull producer each time the buffer is empty."""
-        if self.producer is not None:
-            raise RuntimeError(
-                f"Cannot register producer {producer}, because producer {self.producer} was never unregistered."
-            )
-        if self.disconnected:
-            producer.stopProducing()
-            return
-        self.producer = producer
-        self.streamingProducer = streaming
-        self.producerPaused = False
-        if not streaming:
-            cast("IPullProducer", producer).resumeProducing()
 
     def unregisterProducer(self) -> None:
         """Remove the producer; a close that waited for it continues."""
-        self.producer = None
+        super().unregisterProducer()
         if self.connected and self.disconnecting:
             self._schedule_flush()
 
@@ -268,7 +236,7 @@ class VirtualTransport:
     def give_up(self) -> None:
         """TCP has retransmitted the same bytes until its limit."""
         if self.connected:
-            self._close(_LOST)
+            self._close(LOST)
 
     def crash(self) -> None:
         """The process of this end is killed: its kernel resets the connection."""
@@ -276,7 +244,7 @@ class VirtualTransport:
             return
         self.flow.abandon()
         if self.connected:
-            self._close(_LOST, reset=True)
+            self._close(LOST, reset=True)
         else:
             self.refuse()
             if self.connector is not None:
@@ -327,7 +295,7 @@ class VirtualTransport:
             return
         self._peer_reset = True
         if self._pending and not self.reactor.is_stopped:
-            self._close(_LOST)
+            self._close(LOST)
         else:
             self._schedule_read(now=True)
 
@@ -352,7 +320,7 @@ class VirtualTransport:
         if not self.connected or self._aborting or self.reactor.is_stopped:
             return
         if self._peer_reset and (self._pending or self.disconnecting):
-            self._close(_LOST)
+            self._close(LOST)
             return
         self._fill_window()
         if self._pending:
@@ -361,7 +329,7 @@ class VirtualTransport:
             self.producerPaused = False
             cast("IPullProducer", self.producer).resumeProducing()
         elif self.disconnecting:
-            self._close(_DONE)
+            self._close(DONE)
         elif self._write_closing and not self._write_closed:
             self._write_closed = True
             self.flow.send(_FIN)
@@ -416,14 +384,14 @@ class VirtualTransport:
             self._deliver(b"".join(chunks))
             self._schedule_read()
         elif self._peer_reset:
-            self._close(_LOST)
+            self._close(LOST)
         elif self._peer_finished:
             self._read_end()
 
     def _read_end(self) -> None:
         half_closeable = _half_closeable(self.protocol)
         if half_closeable is None:
-            self._close(_DONE)
+            self._close(DONE)
             return
         self._reading = False
         self._peer_finished = False
@@ -439,12 +407,10 @@ class VirtualTransport:
         self._pending.clear()
         self._pending_bytes = 0
         self._received.clear()
-        producer, self.producer = self.producer, None
-        if producer is not None:
-            producer.stopProducing()
+        self.stop_producer()
         if self._peer_reset:
             self._end_flow(None)
-        elif reset or reason is _ABORTED:
+        elif reset or reason is ABORTED:
             self._end_flow(SegmentKind.RST)
         else:
             self._end_flow(None if self._write_closed else _FIN)
