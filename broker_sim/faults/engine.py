@@ -24,6 +24,7 @@ from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.faults.progress import ROUNDING_S, Progress
 from broker_sim.faults.rule import NoEffect, RuleError
 from broker_sim.faults.rule_state import Decisions, RuleState, Status
+from broker_sim.faults.selection import condition_text
 from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
@@ -295,11 +296,13 @@ class FaultEngine:
         if select.connections is not None:
             number = state.number_of_connection(point.client_id, point.connection_id)
             if number not in select.connections:
-                state.miss(NEAREST, f"connection {number} of its client is not in {list(select.connections)}")
+                state.miss(NEAREST, f"connection {number} of its client is not {condition_text(select.connections)}")
                 return False
         state.matched += 1
         if select.nth is not None and state.matched not in select.nth:
-            state.miss(NEAREST, f"{state.matched} requests fitted, the rule fires on number {list(select.nth)}")
+            state.miss(
+                NEAREST, f"requests that fitted: {state.matched}, the rule fires on number {condition_text(select.nth)}"
+            )
             return False
         return select.share is None or state.decisions.selects(state.matched, select.share)
 

@@ -22,7 +22,7 @@ from broker_sim.faults.gates import EventGate, FiredGate, Gate, field_names
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import KilledBy, Rule, RuleError
 from broker_sim.faults.rule_checks import check_api, check_parts
-from broker_sim.faults.selection import Select
+from broker_sim.faults.selection import HIGHEST, Select
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -149,9 +149,6 @@ class Event:
             "description": self.description,
             "examples": [{"kind": "LeaderElected", "topic": "orders", "partition": 0}],
         }
-
-
-HIGHEST: Final = 2**63
 
 
 SELECT: Final = Fields(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol_specs.entities import groups_of, members_of
 from protocol_specs.named_producers import NamedPartition, producers_of
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from broker_sim.faults.rule import BrokerRef
     from protocol_specs.named_producers import NamedProducer
 
-__all__ = ["Numbers", "Select"]
+__all__ = ["HIGHEST", "Numbers", "Select", "condition_text"]
 
 Numbers: TypeAlias = "tuple[int, ...] | range"
 """The numbers that fit."""
+HIGHEST: Final = 2**63
+"""The end of a range without an upper bound: such a range is compared and never listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,7 @@ class Select:
             yield None if api == self.api else f"API {api} is not {self.api}"
         if self.versions is not None:
             known = point.api_version in self.versions
-            yield None if known else f"version {point.api_version} is not {_shown(self.versions)}"
+            yield None if known else f"version {point.api_version} is not {condition_text(self.versions)}"
         yield None if self._fits_replica(point) else self._replica_text(point)
         if broker_id is not None:
             yield None if point.broker_id == broker_id else f"broker {point.broker_id} is not {broker_id}"
@@ -115,12 +117,12 @@ class Select:
             if self.topic is not None and point.topic != self.topic:
                 return f'topic "{point.topic}" is not "{self.topic}"'
             fits = _is_one_of(point.partition, self.partitions)
-            return None if fits else f"partition {point.partition} is not {_shown(self.partitions)}"
+            return None if fits else f"partition {point.partition} is not {condition_text(self.partitions)}"
         named = list(dict.fromkeys(point.places()))
         for topic, partition in named:
             if self.topic in (None, topic) and _is_one_of(partition, self.partitions):
                 return None
-        wanted = f'"{self.topic or "any topic"}"' + (f" {_shown(self.partitions)}" if self.partitions else "")
+        wanted = f'"{self.topic or "any topic"}"' + (f" {condition_text(self.partitions)}" if self.partitions else "")
         return f"the partitions {named[:10]} of the request do not fit {wanted}"
 
     def _producer_miss(self, point: FaultPoint) -> str | None:
@@ -130,7 +132,9 @@ class Select:
         producers = producers_of(point.message(), place)
         if any(map(self._fits_producer, producers)):
             return None
-        wanted = ", ".join(f"{key} {_shown(value)}" for key, value in self._of_producers.items() if value is not None)
+        wanted = ", ".join(
+            f"{key} {condition_text(value)}" for key, value in self._of_producers.items() if value is not None
+        )
         return f"the producers {[tuple(each) for each in producers]} of the request do not fit {wanted}"
 
     def _fits_producer(self, producer: NamedProducer) -> bool:
@@ -165,7 +169,10 @@ def _is_one_of(number: int | None, wanted: Numbers | None) -> bool:
     return wanted is None or number in wanted
 
 
-def _shown(wanted: str | Numbers | None) -> str:
+def condition_text(wanted: str | Numbers | None) -> str:
+    """Return what a condition requires, for messages."""
     if isinstance(wanted, range):
+        if wanted.stop > HIGHEST:
+            return f"{wanted.start} or higher"
         return f"{wanted.start} to {wanted.stop - 1}"
     return f"one of {list(wanted)}" if isinstance(wanted, tuple) else str(wanted)

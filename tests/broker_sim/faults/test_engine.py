@@ -228,6 +228,7 @@ def test_the_report_names_rules_that_never_fired_and_the_nearest_miss(bench: Ben
     bench.add(name="missed", select={"api": "Produce", "topic": "order"}, act="disconnect")
     bench.add(name="closed", when={"acked_records": 1_000_000}, act="disconnect")
     bench.add(name="allowed", select={"topic": "x"}, act="disconnect", optional=True)
+    bench.add(name="late", select={"nth": {"at_least": 3}}, act="disconnect")
     bench.add(name="fired", act="disconnect")
     bench.intercept()
     bench.intercept(Phase.BEFORE_PARSE)
@@ -235,6 +236,7 @@ def test_the_report_names_rules_that_never_fired_and_the_nearest_miss(bench: Ben
         'never fired, nearest miss: topic "orders" is not "order"',
         "never fired: its `when` was never reached",
         None,
+        "never fired, nearest miss: requests that fitted: 1, the rule fires on number 3 or higher",
         None,
     ]
 
