@@ -35,6 +35,7 @@ NEED_NO_DEFECT: Final = (
     ("fast-failover-divergence", "`release` 0.11 to 1.1", "2.0 (KIP-279)"),
     ("dedup-window-5", "`release` 0.11", "1.0 (KAFKA-5494)"),
     ("unknown-producer-id", "`release` 0.11 to 2.3", "2.4 (KIP-360)"),
+    ("abort-seq-reuse-loss", "`release` below 2.5", "2.5 (KIP-360)"),
     ("last-replica-standing", "`release` below 4.0", "4.0 (KIP-966)"),
     ("hanging-transaction-late-produce", "`release` below 3.6", "3.6 (KIP-890), unless verification is disabled"),
     ("late-produce-joins-next-txn", "transactions of version 1", "transactions of version 2 (4.0, KIP-890)"),
