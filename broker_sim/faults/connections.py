@@ -83,33 +83,25 @@ class ShapedServer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConnectionFault:
-    """Impairments of connections between `nodes` (None: any) and clients whose id fits `client`, a pattern.
+    """Impairments of connections between `nodes` and clients whose id fits `client`, a pattern.
 
     Each connection that fits is chosen with the probability `share`, drawn from `random`, as are its jitter and loss.
     """
 
-    upstream: tuple[Impairment, ...] = ()
-    downstream: tuple[Impairment, ...] = ()
+    nodes: Collection[int]
+    client: str
+    upstream: tuple[Impairment, ...]
+    downstream: tuple[Impairment, ...]
+    share: float
     random: Random
-    nodes: Collection[int] | None = None
-    client: str = "*"
-    share: float = 1
-
-    def fits_node(self, node_id: int) -> bool:
-        """Return True if it applies to connections of a node."""
-        return self.nodes is None or node_id in self.nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ListenerFault:
     """A fault of the listeners of `nodes`, begun by a call of `begin`; the last one that began holds."""
 
-    nodes: Collection[int] | None
+    nodes: Collection[int]
     begin: Callable[[Listening], None]
-
-    def fits_node(self, node_id: int) -> bool:
-        """Return True if it applies to the listeners of a node."""
-        return self.nodes is None or node_id in self.nodes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,15 +144,14 @@ class ConnectionFaults:
 
     # Called by actions of rules.
 
-    def begin(self, fault: ConnectionFault) -> int:
-        """Apply a fault to the open connections and to later ones; return how many open ones it applies to."""
+    def begin(self, fault: ConnectionFault) -> None:
+        """Apply a fault to the open connections and to later ones."""
         self._faults[fault] = None
         self.active = True
         for server in list(self._servers):
-            if fault.fits_node(server.node_id):
+            if server.node_id in fault.nodes:
                 for channel in list(server.open_channels()):
                     self._consider(channel, server.node_id)
-        return sum(1 for shaping in self._transports.values() if shaping.stages.get(fault))
 
     def end(self, fault: ConnectionFault) -> None:
         """End a fault: what it holds passes on."""
@@ -180,17 +171,22 @@ class ConnectionFaults:
         """End a fault of listeners; an earlier one that goes on holds again."""
         self._listener_faults.pop(fault, None)
         for server in list(self._servers):
-            if fault.fits_node(server.node_id):
+            if server.node_id in fault.nodes:
                 server.listening.restore()
                 self._apply_to_listeners(server)
 
-    def abort_connections(self, *, nodes: Collection[int] | None, client: str = "*") -> int:
-        """Reset the open connections that fit, now; return their number."""
-        return self._each_open(nodes, client, lambda transport: transport.abort())
-
-    def close_connections(self, *, nodes: Collection[int] | None, client: str = "*") -> int:
+    def close_connections(self, *, nodes: Collection[int], client: str) -> int:
         """Close the open connections that fit in an orderly way, now; return their number."""
-        return self._each_open(nodes, client, lambda transport: transport.loseConnection())
+        found = [
+            (channel, server.node_id)
+            for server in self._servers
+            if server.node_id in nodes
+            for channel in server.open_channels()
+            if not channel.disconnected and fnmatchcase(channel.client_id or "", client)
+        ]
+        for channel, node_id in found:
+            self._transport_of(channel, self._shaping_of(channel, node_id)).loseConnection()
+        return len(found)
 
     def close(self) -> None:
         """Reset the connections that a fault keeps open although their broker has closed them."""
@@ -202,21 +198,9 @@ class ConnectionFaults:
     # Details.
 
     def _apply_to_listeners(self, server: ShapedServer) -> None:
-        faults = [fault for fault in self._listener_faults if fault.fits_node(server.node_id)]
+        faults = [fault for fault in self._listener_faults if server.node_id in fault.nodes]
         if faults:
             faults[-1].begin(server.listening)
-
-    def _each_open(self, nodes: Collection[int] | None, client: str, do: Callable[[ShapedTransport], None]) -> int:
-        found = [
-            (channel, server.node_id)
-            for server in self._servers
-            if nodes is None or server.node_id in nodes
-            for channel in server.open_channels()
-            if not channel.disconnected and fnmatchcase(channel.client_id or "", client)
-        ]
-        for channel, node_id in found:
-            do(self._transport_of(channel, self._shaping_of(channel, node_id)))
-        return len(found)
 
     def _consider(self, channel: ShapedChannel, node_id: int) -> None:
         """Apply the faults that have not been considered for a connection yet."""
@@ -224,7 +208,7 @@ class ConnectionFaults:
             return
         shaping = self._shaping_of(channel, node_id)
         for fault in self._faults:
-            if fault in shaping.stages or not fault.fits_node(node_id):
+            if fault in shaping.stages or node_id not in fault.nodes:
                 continue
             if fault.client == "*" or (shaping.client is not None and fnmatchcase(shaping.client, fault.client)):
                 self._apply(fault, channel, shaping)
