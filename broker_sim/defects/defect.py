@@ -1,4 +1,4 @@
-"""A documented bug of a broker, as a thing that a cluster can have."""
+"""The definition of a defect: a documented bug of brokers that a cluster can be made with."""
 
 from __future__ import annotations
 
