@@ -434,10 +434,7 @@ class Cluster:
 
         A slow one is fast at once; without a name, all directories of the broker are.
         """
-        if self.faults.slow_disks:
-            slow = None if log_dir is None else self._log_dir(broker_id, log_dir)
-            self.faults.slow_disks.mend_broker(self.broker(broker_id), slow)
-            self.faults.changed()
+        self.admin.restore_disk_speed(broker_id, None if log_dir is None else self._log_dir(broker_id, log_dir))
         self.broker(broker_id).storage.mend_directory(self._log_dir(broker_id, log_dir))
 
     def _log_dir(self, broker_id: int, log_dir: str | None) -> str:

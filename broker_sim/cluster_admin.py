@@ -135,11 +135,11 @@ class ClusterAdmin:
         names = self._cluster.broker(broker_id).storage.directories.names
         slow_log_dirs(self._cluster, broker_id, names, DiskSpeed(sync_ms=ms, topic=topic, partition=partition))
 
-    def restore_disk_speed(self, broker_id: int) -> None:
-        """End the slowness of all directories of a broker."""
+    def restore_disk_speed(self, broker_id: int, log_dir: str | None = None) -> None:
+        """End the slowness of a directory of a broker, by default of all."""
         faults = self._cluster.faults
         if faults.slow_disks:
-            faults.slow_disks.mend_broker(self._cluster.broker(broker_id), None)
+            faults.slow_disks.mend_broker(self._cluster.broker(broker_id), log_dir)
             faults.changed()
 
     def force_rebalance(self, group_id: str) -> Deferred[None]:
