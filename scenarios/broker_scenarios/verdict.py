@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_scenarios.journal_view import JournalView
-    from broker_scenarios.promises import Allowance, ClientPromises, Promises
+    from broker_scenarios.promises import ClientPromises, Promises
 
 __all__ = [
     "COUNT_NAMES",
@@ -38,6 +38,7 @@ __all__ = [
     "DirectEngine",
     "FindingGroup",
     "History",
+    "Judged",
     "JudgedKind",
     "RunVerdict",
     "Validity",
@@ -46,6 +47,8 @@ __all__ = [
 
 History: TypeAlias = list[HistoryEvent] | Path
 """A history in memory, or the Parquet file or folder that holds it."""
+Judged: TypeAlias = tuple[Finding, str | None]
+"""A finding with the reason that permits it; None if it breaks a promise."""
 
 _LOSSES: Final = (FindingKind.LOST_WRITE, FindingKind.SET_LOSS)
 COUNT_NAMES: Final = ("acked", "stored", "lost", "duplicated", "reordered", "failed", "unknown")
@@ -127,6 +130,8 @@ class RunVerdict:
     """The findings, grouped; what breaks a promise first, then by count."""
     findings: list[Finding]
     crashes: list[str]
+    inconclusive: list[str]
+    """The reasons for which it is unknown if nothing breaks a promise."""
     records: list[RecordResult]
     promises: Promises | ClientPromises
     start_us: int
@@ -139,6 +144,16 @@ class RunVerdict:
     def findings_of(self, kind: FindingKind) -> list[Finding]:
         """The findings of one kind, in the order of partitions and sends."""
         return [finding for finding in self.findings if finding.kind is kind]
+
+    def add(self, found: Sequence[Judged], crashes: Sequence[str]) -> None:
+        """Add what further checks found, and those of them that crashed."""
+        kinds = {each.kind: each for each in self.judged}
+        for finding, reason in found:
+            _tally(kinds[finding.kind], reason)
+        self.groups = _ordered([*self.groups, *_grouped(found)])
+        self.crashes += crashes
+        self.inconclusive += crashes
+        self.validity, self.reasons = _merge(self.judged, self.inconclusive)
 
 
 class CheckEngine(Protocol):
@@ -208,7 +223,8 @@ def check_run(
     judged, groups = _judge(result.findings, promises)
     if stored is not None and counts.acked == 0:
         inconclusive.append("no record was acknowledged: nothing was tested")
-    validity, reasons = _merge(judged, [*crashes, *inconclusive])
+    inconclusive = [*crashes, *inconclusive]
+    validity, reasons = _merge(judged, inconclusive)
     return RunVerdict(
         validity=validity,
         reasons=reasons,
@@ -218,6 +234,7 @@ def check_run(
         groups=groups,
         findings=result.findings,
         crashes=crashes,
+        inconclusive=inconclusive,
         records=result.records,
         promises=promises,
         start_us=start_us,
@@ -255,12 +272,20 @@ def _sum(parts: Iterable[Counts]) -> Counts:
 
 def _judge(findings: list[Finding], promises: Promises | ClientPromises) -> tuple[list[JudgedKind], list[FindingGroup]]:
     judged = {kind: JudgedKind(kind=kind) for kind in FindingKind}
-    groups: dict[tuple[object, ...], FindingGroup] = {}
+    found: list[Judged] = []
     for finding in findings:
         allowance = promises.allowance_for(finding)
-        _tally(judged[finding.kind], allowance)
+        reason = None if allowance is None else allowance.reason
+        _tally(judged[finding.kind], reason)
+        found.append((finding, reason))
+    return list(judged.values()), _ordered(_grouped(found))
+
+
+def _grouped(found: Iterable[Judged]) -> Iterable[FindingGroup]:
+    groups: dict[tuple[object, ...], FindingGroup] = {}
+    for finding, reason in found:
         _, _, why = finding.detail.partition(": ") if finding.kind in _LOSSES else ("", "", "")
-        key = (finding.kind, finding.topic, finding.partition, finding.cause, allowance is None, why)
+        key = (finding.kind, finding.topic, finding.partition, finding.cause, reason, why)
         group = groups.get(key)
         if group is None:
             group = groups[key] = FindingGroup(
@@ -268,26 +293,29 @@ def _judge(findings: list[Finding], promises: Promises | ClientPromises) -> tupl
                 topic=finding.topic,
                 partition=finding.partition,
                 cause=finding.cause,
-                permitted_because=None if allowance is None else allowance.reason,
+                permitted_because=reason,
                 why=why,
             )
         _add(group, finding)
     for group in groups.values():
         _cut(group)
+    return groups.values()
+
+
+def _ordered(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
     kinds = list(FindingKind)
-    ordered = sorted(
-        groups.values(),
+    return sorted(
+        groups,
         key=lambda each: (each.permitted_because is not None, kinds.index(each.kind), -each.count, each.partition),
     )
-    return list(judged.values()), ordered
 
 
-def _tally(judged: JudgedKind, allowance: Allowance | None) -> None:
+def _tally(judged: JudgedKind, reason: str | None) -> None:
     judged.found += 1
-    if allowance is not None:
+    if reason is not None:
         judged.permitted += 1
-        if allowance.reason not in judged.reasons:
-            judged.reasons.append(allowance.reason)
+        if reason not in judged.reasons:
+            judged.reasons.append(reason)
 
 
 def _add(group: FindingGroup, finding: Finding) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.expectations import CountRange, Expectation, judge
-from broker_scenarios.findings import Cause, CheckCrash, FindingKind
+from broker_scenarios.findings import Cause, CheckCrash, Finding, FindingKind
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import Measurements, Refusal
 from broker_scenarios.promises import Promises
@@ -136,6 +136,31 @@ def test_broken_goes_before_unknown(story):
     verdict = verdict_on(story.acked(1, 2).log(1), STRONG, engine=CrashingEngine())
     assert verdict.validity is Validity.BROKEN
     assert len(verdict.reasons) == 2
+
+
+def unseen(value_id, offset):
+    return Finding(
+        kind=FindingKind.UNSEEN, topic="orders", partition=0, value_id=value_id, ack_offset=offset, detail="unread"
+    )
+
+
+def test_further_findings_are_judged_with_the_others(story):
+    verdict = verdict_on(story.acked(1, 2).log(1), WEAK)
+    verdict.add([(unseen(1, 4), "permitted"), (unseen(2, 5), None), (unseen(3, 7), None)], ["check cycles crashed"])
+    assert verdict.validity is Validity.BROKEN
+    assert "unseen: 2 of 3 break a promise (acknowledged, and not polled by the final polls)" in verdict.reasons
+    assert verdict.reasons[-1] == "check cycles crashed"
+    assert [(each.kind, each.permitted_because, each.first_offset, each.last_offset) for each in verdict.groups] == [
+        (FindingKind.LOST_WRITE, None, 1, 1),
+        (FindingKind.UNSEEN, None, 5, 7),
+        (FindingKind.UNSEEN, "permitted", 4, 4),
+    ]
+
+
+def test_a_further_check_that_crashed_makes_a_valid_verdict_unknown(story):
+    verdict = verdict_on(story.acked(1).log(1), STRONG)
+    verdict.add([(unseen(1, 0), "permitted")], ["check cycles crashed"])
+    assert (verdict.validity, verdict.reasons) == (Validity.UNKNOWN, ["check cycles crashed"])
 
 
 def test_without_truth_nothing_is_known(story):

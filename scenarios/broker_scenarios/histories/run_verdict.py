@@ -9,12 +9,11 @@ from broker_scenarios.checks.partition_check import CHECKS
 from broker_scenarios.findings import Finding, FindingKind
 from broker_scenarios.histories.fault_explanations import FaultExplainer
 from broker_scenarios.histories.run_operations import circumstances_of_run, whole_history
-from broker_scenarios.verdict import FindingGroup, Validity
 
 if TYPE_CHECKING:
     from broker_scenarios.evidence import Evidence
     from broker_scenarios.operations import Value
-    from broker_scenarios.verdict import RunVerdict
+    from broker_scenarios.verdict import Judged, RunVerdict
 
 __all__ = ["add_history"]
 
@@ -22,7 +21,6 @@ _OF_READS: Final = {
     kind.value: CHECKS[kind.value] for kind in (FindingKind.UNSEEN, FindingKind.G1A, FindingKind.GHOST_READ)
 }
 """The checks of partitions that need polls; the verdict over the records has the others, with their causes."""
-_EXAMPLES_MAX: Final = 3
 
 
 def add_history(verdict: RunVerdict, evidence: Evidence) -> None:
@@ -42,61 +40,15 @@ def add_history(verdict: RunVerdict, evidence: Evidence) -> None:
         for finding in verdict.findings_of(kind)
         if (allowance := verdict.promises.allowance_for(finding)) is not None
     }
-    verdict.crashes += (f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes)
-    if result.crashes and verdict.validity is Validity.VALID:
-        verdict.validity, verdict.reasons = Validity.UNKNOWN, list(verdict.crashes)
+    found: list[Judged] = []
     for finding in result.findings:
         explainer.explain(finding)
         allowance = circumstances.promises.allowance_for(finding)
-        _add(verdict, finding, _follows(finding, permitted) if allowance is None else allowance.reason)
-
-
-def _add(verdict: RunVerdict, finding: Finding, allowed: str | None) -> None:
-    total = next(each for each in verdict.judged if each.kind is finding.kind)
-    total.found += 1
-    if allowed is None:
-        _break(verdict, f"{finding.kind.value}: {total.meaning}")
-    else:
-        total.permitted += 1
-        if allowed not in total.reasons:
-            total.reasons.append(allowed)
-    _group(verdict, finding, allowed)
+        found.append((finding, _follows(finding, permitted) if allowance is None else allowance.reason))
+    verdict.add(found, [f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes])
 
 
 def _follows(finding: Finding, permitted: dict[Value, str]) -> str | None:
     """The reason of the permitted losses that are all that the finding shows."""
     reasons = [permitted.get(value) for value in finding.values]
     return reasons[0] if reasons and all(reasons) else None
-
-
-def _break(verdict: RunVerdict, reason: str) -> None:
-    if verdict.validity is not Validity.BROKEN:
-        verdict.reasons = [] if verdict.validity is Validity.VALID else verdict.reasons
-        verdict.validity = Validity.BROKEN
-    if reason not in verdict.reasons:
-        verdict.reasons.append(reason)
-
-
-def _group(verdict: RunVerdict, finding: Finding, allowed: str | None) -> None:
-    same = finding.kind, finding.topic, finding.partition, finding.cause, allowed
-    group = next(
-        (
-            each
-            for each in verdict.groups
-            if (each.kind, each.topic, each.partition, each.cause, each.permitted_because) == same
-        ),
-        None,
-    )
-    if group is None:
-        group = FindingGroup(
-            kind=finding.kind,
-            topic=finding.topic,
-            partition=finding.partition,
-            cause=finding.cause,
-            permitted_because=allowed,
-            why="",
-        )
-        verdict.groups.append(group)
-    group.count += 1
-    if len(group.examples) < _EXAMPLES_MAX:
-        group.examples.append(finding)
