@@ -6,9 +6,8 @@
     ])
 
 Mutations are applied one after another: each path refers to the bytes that the mutations before it produced. `[*]` in a
-path stands for every element. Lengths,
-counts and checksums around the changed bytes are computed anew at the levels that `reframe` selects, unless a mutation
-set them. All other bytes keep their values.
+path stands for every element. Lengths, counts and checksums around the changed bytes are computed anew at the levels
+that `reframe` selects, unless a mutation set them. All other bytes keep their values.
 """
 
 from __future__ import annotations

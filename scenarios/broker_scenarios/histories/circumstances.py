@@ -48,6 +48,8 @@ _ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
 _CLEANUP_POLICIES: Final = ("delete", "compact")
 _OFFSET_RESETS: Final = ("earliest", "latest", "none")
 _NO_END: Final = 2**63
+_DELIVERY_TIMEOUT_US: Final = 120_000_000
+"""Kafka's default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class Circumstances:
     limits: Limits = field(default_factory=Limits)
     partitions: Mapping[str, int] | None = None
     """The number of partitions of each topic; None accepts any partition."""
-    delivery_timeout_us: int = 120_000_000
+    delivery_timeout_us: int = _DELIVERY_TIMEOUT_US
     compacted: bool = False
     message_keys: Mapping[str, str] = field(default_factory=dict)
     """Value (as text) -> message key."""
@@ -145,7 +147,7 @@ class _Reader:
                 healthy=healthy if "healthy" in given else None,
             ),
             partitions=partitions,
-            delivery_timeout_us=_or(self.duration("delivery.timeout.ms", given), 120_000_000),
+            delivery_timeout_us=_or(self.duration("delivery.timeout.ms", given), _DELIVERY_TIMEOUT_US),
             compacted="compact" in policies,
             message_keys={str(value): str(name) for value, name in keys.items() if name is not None},
             log_start={
