@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
+from broker_scenarios.checks.over_time.realtime_lag import lags
 from broker_scenarios.expectations import judge
+from broker_scenarios.histories.run_operations import circumstances_of_run, whole_history
 from broker_scenarios.histories.run_verdict import add_history
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
@@ -141,6 +144,7 @@ def _measure_misses(evidence: Evidence) -> Iterator[str]:
         history=evidence.history,
         truth=evidence.truth,
         clients=evidence.client_ids,
+        read_lags=partial(_read_lags, evidence),
     )
     for expected in expectation.measures:
         value = MEASURES[expected.measure].of(facts, expected.select)
@@ -148,6 +152,13 @@ def _measure_misses(evidence: Evidence) -> Iterator[str]:
             yield f"{expected.name}: {expected.measure} is {value:,.6g}, expected {expected.wanted}"
     if expectation.live_within_ms is not None:
         yield from not_live(facts, expectation.live_within_ms)
+
+
+def _read_lags(evidence: Evidence) -> Iterator[tuple[str, str, int]]:
+    """Return the lag of each poll in each of its partitions: client.id, partition and microseconds."""
+    if evidence.operations is not None:
+        for call, key, lag_us in lags(whole_history(evidence, circumstances_of_run(evidence))):
+            yield evidence.client_ids.get(int(call.process), ""), key, lag_us
 
 
 def _promises(evidence: Evidence) -> ClientPromises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.measures.measure import Measure
@@ -59,6 +60,17 @@ def _recovery_ms(facts: RunFacts, select: Mapping[str, Any]) -> float:
     return 0 if first is None else (facts.end_us - first) / 1000
 
 
+def _longest_read_lag_ms(facts: RunFacts, select: Mapping[str, Any]) -> float:
+    lags = (
+        lag_us
+        for client, key, lag_us in facts.read_lags()
+        if ("client" not in select or fnmatchcase(client, select["client"]))
+        and ("topic" not in select or key.rpartition("-")[0] == select["topic"])
+        and ("partition" not in select or int(key.rpartition("-")[2]) == select["partition"])
+    )
+    return max(lags, default=0) / 1000
+
+
 MEASURES: Final = (
     Measure(
         name="longest_ack_ms",
@@ -89,5 +101,11 @@ MEASURES: Final = (
         meaning="the time from the first refusal by a former leader to the next acknowledgement, in milliseconds",
         keys=("topic", "partition"),
         of=_recovery_ms,
+    ),
+    Measure(
+        name="longest_read_lag_ms",
+        meaning="how far a poll was behind what was known to be in its partition, in milliseconds",
+        keys=("client", "topic", "partition"),
+        of=_longest_read_lag_ms,
     ),
 )

@@ -53,6 +53,8 @@ class RunFacts:
     history: Sequence[HistoryEvent]
     truth: Truth
     clients: Mapping[int, str]
+    read_lags: Callable[[], Iterable[tuple[str, str, int]]] = tuple
+    """Returns the lag of each poll in each of its partitions: client.id, partition (`orders-0`) and microseconds."""
     begin_us: int = field(init=False)
 
     def __post_init__(self) -> None:

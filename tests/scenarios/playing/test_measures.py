@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,6 +67,18 @@ def test_a_measure_is_a_number_of_the_run(
     tmp_path: Path, measure: str, select: dict[str, Any], low: float, high: float
 ) -> None:
     assert low <= MEASURES[measure].of(facts_of(tmp_path), select) <= high
+
+
+@pytest.mark.parametrize(
+    ("select", "lag_ms"),
+    [({}, 900), ({"client": "f*"}, 20), ({"topic": "a-b"}, 300), ({"topic": "orders", "partition": 1}, 0)],
+)
+def test_the_lag_of_reads_is_selected_by_client_and_partition(
+    tmp_path: Path, select: dict[str, Any], lag_ms: float
+) -> None:
+    lags = [("fast", "orders-0", 20_000), ("late", "orders-0", 900_000), ("late", "a-b-0", 300_000)]
+    facts = replace(facts_of(tmp_path), read_lags=lambda: lags)
+    assert MEASURES["longest_read_lag_ms"].of(facts, select) == lag_ms
 
 
 def test_a_measure_that_is_not_as_expected_is_a_miss_with_its_value(tmp_path: Path) -> None:
