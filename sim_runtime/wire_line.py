@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-__all__ = ["Line", "QueueStage", "ShapedConnection", "Stage"]
+__all__ = ["Line", "QueueStage", "ShapedConnection", "Stage", "StageTimer"]
 
 WINDOW_BYTES: Final = 512 * 1024
 """The number of bytes that a direction holds before its source must pause: a network in transit and two buffers."""
@@ -90,6 +90,35 @@ class Exit:
         self.finish = finish
 
 
+class StageTimer:
+    """The one delayed call that a stage waits for."""
+
+    __slots__ = ("_call", "_reactor")
+
+    def __init__(self, line: Line) -> None:
+        self._reactor = line.reactor
+        self._call: IDelayedCall | None = None
+
+    @property
+    def running(self) -> bool:
+        """True from `start` until the call begins or is cancelled."""
+        return self._call is not None
+
+    def start(self, delay_s: float, function: Callable[[], None]) -> None:
+        """Call `function` after a delay; the timer must not run."""
+        self._call = self._reactor.callLater(delay_s, self._fire, function)
+
+    def cancel(self) -> None:
+        """Stop; does nothing if it does not run."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.cancel()
+
+    def _fire(self, function: Callable[[], None]) -> None:
+        self._call = None
+        function()
+
+
 class QueueStage(Stage):
     """Passes bytes on at due times, in order."""
 
@@ -99,7 +128,7 @@ class QueueStage(Stage):
         super().__init__(line)
         self._queue: deque[tuple[int, bytes | None]] = deque()
         self._held_bytes = 0
-        self._timer: IDelayedCall | None = None
+        self._timer = StageTimer(line)
 
     @property
     def held_bytes(self) -> int:
@@ -125,22 +154,16 @@ class QueueStage(Stage):
 
     def remove(self) -> None:
         """Pass everything on now."""
-        self.discard_timer()
+        self._timer.cancel()
         while self._queue:
             self._pass_first()
         super().remove()
 
     def discard(self) -> None:
         """Drop everything."""
-        self.discard_timer()
+        self._timer.cancel()
         self._queue.clear()
         self._held_bytes = 0
-
-    def discard_timer(self) -> None:
-        """Stop the timer of the first bytes."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def emptied(self) -> None:
         """All bytes have passed."""
@@ -158,14 +181,13 @@ class QueueStage(Stage):
 
     def _arm(self) -> None:
         delay_s = max(0, self._queue[0][0] - self.line.now_us()) / 1e6
-        self._timer = self.line.reactor.callLater(delay_s, self._due)
+        self._timer.start(delay_s, self._due)
 
     def _due(self) -> None:
-        self._timer = None
         now_us = self.line.now_us()
         while self._queue and self._queue[0][0] <= now_us:
             self._pass_first()
-        if self._queue and self._timer is None:
+        if self._queue and not self._timer.running:
             self._arm()
         self.line.moved()
         if not self._queue:

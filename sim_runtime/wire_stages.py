@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from sim_runtime.paces import retransmission_us
-from sim_runtime.wire_line import QueueStage, Stage
+from sim_runtime.wire_line import QueueStage, Stage, StageTimer
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
-
-    from twisted.internet.interfaces import IDelayedCall
 
     from sim_runtime.paces import Pace
     from sim_runtime.wire_line import Line
@@ -130,12 +128,12 @@ class SilenceStage(Stage):
     def __init__(self, line: Line, close_after_s: float | None) -> None:
         super().__init__(line)
         self._close_after_s = close_after_s
-        self._timer: IDelayedCall | None = None
+        self._timer = StageTimer(line)
 
     def begin(self) -> None:
         """Start the time."""
         if self._close_after_s is not None:
-            self._timer = self.line.reactor.callLater(self._close_after_s, self._time_is_over)
+            self._timer.start(self._close_after_s, self.end_direction)
 
     def receive(self, data: bytes) -> None:
         """Drop bytes."""
@@ -148,13 +146,7 @@ class SilenceStage(Stage):
 
     def discard(self) -> None:
         """Stop the time."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _time_is_over(self) -> None:
-        self._timer = None
-        self.end_direction()
+        self._timer.cancel()
 
 
 class LimitStage(Stage):
@@ -194,7 +186,7 @@ class ResetStage(Stage):
         super().__init__(line)
         self._left_bytes = after_bytes
         self._after_s = after_s
-        self._timer: IDelayedCall | None = None
+        self._timer = StageTimer(line)
 
     def begin(self) -> None:
         """Start the time if no bytes are awaited."""
@@ -222,26 +214,20 @@ class ResetStage(Stage):
 
     def remove(self) -> None:
         """A reset that is due comes nevertheless: bytes have been dropped."""
-        if self._timer is None:
+        if not self._timer.running:
             super().remove()
 
     def discard(self) -> None:
         """Stop the time."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.cancel()
 
     def _start(self) -> None:
-        if self._timer is None:
-            self._timer = self.line.reactor.callLater(self._after_s, self._flush)
+        if not self._timer.running:
+            self._timer.start(self._after_s, self._flush)
 
     def _flush(self) -> None:
         # A reset discards bytes that are not in the kernel yet; a reactor writes them at the end of its iteration.
-        self._timer = self.line.reactor.callLater(NEXT_ITERATION_S, self._reset)
-
-    def _reset(self) -> None:
-        self._timer = None
-        self.line.connection.abort()
+        self._timer.start(NEXT_ITERATION_S, self.line.connection.abort)
 
 
 class CutStage(QueueStage):
@@ -255,7 +241,7 @@ class CutStage(QueueStage):
         self._lost: list[bytes | None] = []
         self._lost_us = 0
         self._over = False
-        self._give_up: IDelayedCall | None = None
+        self._give_up = StageTimer(line)
 
     @property
     def held_bytes(self) -> int:
@@ -272,7 +258,7 @@ class CutStage(QueueStage):
 
     def remove(self) -> None:
         """The cut is over: the sender sends all that was lost again when its time-out ends, then the stage leaves."""
-        self._stop_waiting()
+        self._give_up.cancel()
         self._over = True
         lost, self._lost = self._lost, []
         now_us = self.line.now_us()
@@ -287,7 +273,7 @@ class CutStage(QueueStage):
 
     def discard(self) -> None:
         """Forget everything."""
-        self._stop_waiting()
+        self._give_up.cancel()
         self._lost.clear()
         super().discard()
 
@@ -297,17 +283,8 @@ class CutStage(QueueStage):
             return
         if not self._lost:
             self._lost_us = self.line.now_us()
-            self._give_up = self.line.reactor.callLater(GIVE_UP_S, self._gave_up)
+            self._give_up.start(GIVE_UP_S, self.line.connection.abort)
         self._lost.append(data)
-
-    def _gave_up(self) -> None:
-        self._give_up = None
-        self.line.connection.abort()
-
-    def _stop_waiting(self) -> None:
-        if self._give_up is not None:
-            self._give_up.cancel()
-            self._give_up = None
 
 
 class StalledStage(Stage):
