@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 RESPONSE_SECONDS = 10.0
 RETRY_PAUSE_SECONDS = 0.02
 SILENCE_SECONDS = 1.0
+NETWORK_THREADS = 3
+"""The default of num.network.threads: a broker gives new connections to its threads in turn."""
 CLOSED = "connection closed"
 SILENT = "no response"
 
@@ -227,6 +229,18 @@ class Probe:
     def start(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> Parked:
         """Send a request whose response `finish` receives; until then its connection sends nothing else."""
         return self._send(request, version, on or self._main(), note)
+
+    def park(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> Parked:
+        """Send a request as `start` does, and wait until the broker has taken it up, so that it precedes what follows.
+
+        A broker reads connections on several threads. One exchange on each thread is behind the request or in
+        the same round of reading as it; the second exchange is behind it.
+        """
+        parked = self.start(request, version, on=on or self.connect(), note=note)
+        behind = [self.connect() for _ in range(NETWORK_THREADS)]
+        for connection in behind * 2:
+            self.quiet(MetadataRequest(topics=[]), 12, on=connection)
+        return parked
 
     def finish(
         self, parked: Parked, *, seconds: float = RESPONSE_SECONDS, only: Callable[[Any], Any] | None = None

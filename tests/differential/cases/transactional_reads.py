@@ -122,7 +122,7 @@ def a_fetch_that_waits_for_the_end(probe: Probe) -> None:
     transactions = Transactions(probe)
     transactions.started((topic, 0))
     waiting = fetch(topic, wanted(0), isolation_level=1, max_wait_ms=8_000, min_bytes=1)
-    parked = probe.start(waiting, 12, on=probe.connect())
+    parked = probe.park(waiting, 12)
     transactions.ended(commit=True)
     probe.finish(parked)
     transactions.open((topic, 0))
