@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CATALOG = sorted((Path(__file__).parents[2] / "scenarios" / "catalog").glob("*.yaml"))
 PAIRS = [path for path in CATALOG if load_scenario(path).flip is not None]
 WITHOUT_FAULTS: Final = {
+    "abort-does-not-rewind": "the application, which does not seek after its abort",
     "batch-too-large": "the topic's max.message.bytes",
     "codec-mismatch": "the release of the broker",
     "connection-rate-quota": "max.connection.creation.rate",
@@ -32,6 +33,7 @@ WITHOUT_FAULTS: Final = {
     "old-format": "the topic's message.format.version",
     "producer-id-mapping-expired": "transactional.id.expiration.ms",
     "read-uncommitted-dirty": "the isolation.level of the reader",
+    "timeout-looks-like-fencing": "the application, which commits after transaction.timeout.ms",
     "timestamp-reject-or-vanish": "message.timestamp.before.max.ms and retention.ms",
     "unknown-producer-id": "the release of the broker",
 }

@@ -8,6 +8,7 @@ import pytest
 from broker_scenarios.language.yaml_source import ScenarioFileError
 from broker_scenarios.measures import MEASURES
 from broker_scenarios.measures.measure import RunFacts, most_in_a_second
+from broker_sim.control.events import BatchAppended
 from tests.scenarios.playing.runs import play, scenario_of
 
 if TYPE_CHECKING:
@@ -79,6 +80,42 @@ def test_the_lag_of_reads_is_selected_by_client_and_partition(
     lags = [("fast", "orders-0", 20_000), ("late", "orders-0", 900_000), ("late", "a-b-0", 300_000)]
     facts = replace(facts_of(tmp_path), read_lags=lambda: lags)
     assert MEASURES["longest_read_lag_ms"].of(facts, select) == lag_ms
+
+
+def appended(*, producer_id: int, producer_epoch: int, topic: str = "orders", partition: int = 0) -> BatchAppended:
+    return BatchAppended(
+        time_us=0,
+        broker_id=1,
+        topic=topic,
+        partition=partition,
+        base_offset=0,
+        last_offset=0,
+        leader_epoch=0,
+        records=1,
+        size=70,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+    )
+
+
+@pytest.mark.parametrize(
+    ("select", "count"), [({}, 2), ({"topic": "orders"}, 1), ({"partition": 1}, 1), ({"topic": "other"}, 0)]
+)
+def test_an_old_epoch_is_older_than_another_of_its_producer_in_the_partition(
+    tmp_path: Path, select: dict[str, Any], count: int
+) -> None:
+    journal = [
+        appended(producer_id=7, producer_epoch=2),
+        appended(producer_id=7, producer_epoch=1),
+        appended(producer_id=7, producer_epoch=2),
+        appended(producer_id=8, producer_epoch=0),
+        appended(producer_id=-1, producer_epoch=-1),
+        appended(producer_id=7, producer_epoch=0, topic="a", partition=1),
+        appended(producer_id=8, producer_epoch=1, topic="a", partition=1),
+        appended(producer_id=8, producer_epoch=0, topic="a", partition=1),
+    ]
+    facts = replace(facts_of(tmp_path), journal=journal)
+    assert MEASURES["old_epoch_appends"].of(facts, select) == count
 
 
 def test_a_measure_that_is_not_as_expected_is_a_miss_with_its_value(tmp_path: Path) -> None:
