@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from broker_scenarios.findings import Finding
+    from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.operations import Value
@@ -56,6 +57,8 @@ class Evidence:
     """The client group of each process."""
     client_ids: Mapping[int, str] = field(default_factory=dict)
     """The client.id of each process."""
+    watch: InvariantWatch | None = None
+    """What the invariants have shown."""
 
 
 def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "") -> RunRecord:
@@ -75,6 +78,8 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         was_compacted=_compaction(evidence),
     )
     add_history(verdict, evidence)
+    if evidence.watch is not None:
+        verdict.add([(finding, None) for finding in evidence.watch.findings], evidence.watch.crashes)
     measurements = measure(verdict.records, view, end_us=verdict.end_us)
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(

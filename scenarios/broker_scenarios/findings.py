@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FINDING_HELP",
+    "IN_RUNS",
     "Cause",
     "CheckCrash",
     "CheckResult",
@@ -70,6 +71,16 @@ class FindingKind(StrEnum):
     HUNG_TXN = "hung-txn"
     LIVENESS = "liveness"
     REALTIME_LAG = "realtime-lag"
+    HIGH_WATERMARK_WITHIN_ISR = "high-watermark-within-isr"
+    HIGH_WATERMARK_NEVER_BACK = "high-watermark-never-back"
+    LOG_START_NEVER_BACK = "log-start-never-back"
+    STABLE_OFFSET_WITHIN_TRANSACTIONS = "stable-offset-within-transactions"
+    ACKNOWLEDGED_RECORDS_KEPT = "acknowledged-records-kept"
+    ONE_LEADER_PER_EPOCH = "one-leader-per-epoch"
+    ONE_VALUE_PER_EPOCH_AND_OFFSET = "one-value-per-epoch-and-offset"
+    ONE_CONTROLLER_PER_EPOCH = "one-controller-per-epoch"
+    ONE_OWNER_PER_PARTITION = "one-owner-per-partition"
+    MARKERS_FOLLOW_DECISIONS = "markers-follow-decisions"
 
 
 FINDING_HELP: Final[dict[FindingKind, str]] = {
@@ -108,7 +119,20 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.HUNG_TXN: "the last stable offset stands while the high watermark grows",
     FindingKind.LIVENESS: "no operation succeeds on a healthy partition after the last fault",
     FindingKind.REALTIME_LAG: "a poll further behind than claimed",
+    FindingKind.HIGH_WATERMARK_WITHIN_ISR: "a member of the ISR lacks a record below the high watermark",
+    FindingKind.HIGH_WATERMARK_NEVER_BACK: "the high watermark of a leader decreased in its leader epoch",
+    FindingKind.LOG_START_NEVER_BACK: "the log start offset of a leader decreased in its leader epoch",
+    FindingKind.STABLE_OFFSET_WITHIN_TRANSACTIONS: "the last stable offset has passed an open transaction",
+    FindingKind.ACKNOWLEDGED_RECORDS_KEPT: "a broker that may lead lacks a record acknowledged with acks=all",
+    FindingKind.ONE_LEADER_PER_EPOCH: "two brokers lead a partition in one leader epoch",
+    FindingKind.ONE_VALUE_PER_EPOCH_AND_OFFSET: "an offset was assigned twice in one leader epoch",
+    FindingKind.ONE_CONTROLLER_PER_EPOCH: "two nodes are the active controller in one controller epoch",
+    FindingKind.ONE_OWNER_PER_PARTITION: "a group has given a partition to two members",
+    FindingKind.MARKERS_FOLLOW_DECISIONS: "a marker ends a transaction otherwise than decided",
 }
+
+IN_RUNS: Final = frozenset(list(FindingKind)[list(FindingKind).index(FindingKind.HIGH_WATERMARK_WITHIN_ISR) :])
+"""The kinds that need brokers whose state and journal are known: a run has them, a foreign history has not."""
 
 
 class Cause(StrEnum):

@@ -166,7 +166,7 @@ def _why(run: RunRecord) -> str:
 
 
 def _group(group: FindingGroup, start_us: int) -> str:
-    where = f"{group.topic}-{group.partition}"
+    where = f"{group.topic}-{group.partition}" if group.topic else "the cluster"
     offsets = ""
     if group.first_offset >= 0:
         span = f"{group.first_offset:,}"

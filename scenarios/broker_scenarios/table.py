@@ -19,6 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from broker_scenarios.findings import IN_RUNS
 from broker_scenarios.text_forms import clock, plural
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, Validity
 
@@ -106,6 +107,10 @@ def _notes(run: RunRecord) -> Iterator[Text]:
     if len(lost) > _EXPLAINED_MAX:
         rest = sum(group.count for group in lost[_EXPLAINED_MAX:])
         yield Text(f"{run.name}: {rest:,} more lost in {len(lost) - _EXPLAINED_MAX} further ranges: see the report")
+    for group in [group for group in run.verdict.groups if group.kind in IN_RUNS][:_EXPLAINED_MAX]:
+        yield Text.assemble(
+            (f"{run.name}: ", "bold"), f"{group.count:,} {group.kind.value}, such as {group.examples[0].detail}"
+        )
     for miss in run.judgement.misses:
         yield Text.assemble((f"{run.name}: not as expected: ", "bold red"), miss)
     if run.judgement.misses and run.reproduce:

@@ -108,10 +108,11 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
             deadline_s=scenario.deadline_s,
             close_timeout_s=scenario.deadline_s,
         )
+        target = SimulatedTarget(cluster)
+        watch = threaded.call(lambda: target.watch(scenario.always))
         threaded.call(cluster.faults.start_load)
         with _Watch(threaded, progress):
             history = send(spec)
-        target = SimulatedTarget(cluster)
         threaded.call(lambda: wait_for_due_rules(cluster.faults, cluster.reactor, within_s=scenario.deadline_s / 2))
         reports = threaded.rule_reports()
         threaded.call(target.heal)
@@ -124,6 +125,7 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         groups=dict.fromkeys(range(load.producers), group),
         truth=truth,
         rules=reports,
+        watch=watch,
         facts={
             "seed": str(seed),
             "release": scenario.release,

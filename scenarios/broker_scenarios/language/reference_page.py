@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.kinds import Choice, Keys, ListOf, Named
 from broker_scenarios.language.schema import SCENARIO, MeasureKind
 from broker_scenarios.language.step_forms import STEPS
@@ -30,7 +31,7 @@ The keys of rules are in [fault rules](faults.md), the names for `defects` in [b
 
 def reference_page() -> str:
     """Return the page in Markdown."""
-    return "\n".join([INTRODUCTION, *_sections(), *_steps(), *_measures()]) + "\n"
+    return "\n".join([INTRODUCTION, *_sections(), *_steps(), *_measures(), *_invariants()]) + "\n"
 
 
 def _sections() -> Iterator[str]:
@@ -93,6 +94,14 @@ def _measures() -> Iterator[str]:
     yield "\n| key | meaning | example |\n|---|---|---|"
     for name, meaning, example in MeasureKind.select_keys():
         yield f"| `{name}` | {_cell(meaning)} | `{name}: {flow(example)}` |"
+
+
+def _invariants() -> Iterator[str]:
+    yield "\n## Invariants\n"
+    yield "The names for `always`. `expect` can have each as a finding, such as `one-leader-per-epoch: 0`.\n"
+    yield "| invariant | what holds at every event |\n|---|---|"
+    for name, invariant in INVARIANTS.items():
+        yield f"| `{name}` | {_cell(invariant.claim)} |"
 
 
 def flow(value: object) -> str:

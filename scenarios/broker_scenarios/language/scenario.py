@@ -13,6 +13,7 @@ from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.expected import expectation_of
@@ -73,6 +74,8 @@ class Scenario:
     deadline_s: float
     claims: Mapping[str, Any] = field(default_factory=dict)
     """What is claimed beside the configurations, by the names of a promises file."""
+    always: tuple[str, ...] = ()
+    """The invariants that are checked during the run."""
     flip: Scenario | None = None
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
@@ -214,7 +217,18 @@ class _Reader:
             expectation=expectation_of(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
             claims=value.get("claims", {}),
+            always=self.invariants(value.get("always", ()), value["expect"]),
         )
+
+    def invariants(self, names: Sequence[str], expect: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names in `always`, and refuse to expect something of the others."""
+        for name in expect:
+            if name in INVARIANTS and name not in names:
+                self.complain(("expect", name), "is checked during a run whose `always` names it")
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                self.complain(("always", place), f"{name!r} is there twice")
+        return tuple(names)
 
     def topic(self, name: str, spec: Mapping[str, Any], brokers: int) -> TopicSpec:
         if spec["replication_factor"] > brokers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.expectations import COUNT_HELP, EXPECTABLE
+from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.clients import CLIENT, LOAD
 from broker_scenarios.language.kinds import (
     Config,
@@ -213,6 +214,12 @@ def _parts() -> dict[str, Key]:
             Named(value=RuleKind(), what="fault rules"),
             "the faults, by name",
             {"crash": {"when": {"acked_share": 0.4}, "act": {"kill": "leader of orders-0"}}},
+        ),
+        "always": Key(
+            ListOf(value=Text(one_of=tuple(INVARIANTS))),
+            "invariants that are checked at each journal event that concerns them; a broken one is a finding, which "
+            "names the event",
+            ["high-watermark-within-isr", "one-leader-per-epoch"],
         ),
         "claims": Key(_CLAIMS, "what is claimed of the run beside its configurations", {"exactly-once": True}),
         "expect": Key(_EXPECT, "how the run must end", {"verdict": "valid", "lost": 0}),

@@ -34,6 +34,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     deadline_s = began_s + scenario.deadline_s
     if scenario.records:
         target.faults.expect(records=scenario.records)
+    watch = target.watch(scenario.always)
     cast = Cast(stage, seed)
     target.faults.control_clients(cast)
     for rule in scenario.rules:
@@ -71,6 +72,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         truth=truth,
         rules=reports,
         client_ids=stage.client_ids,
+        watch=watch,
         facts={
             "seed": str(seed),
             "release": scenario.release,

@@ -24,8 +24,9 @@ from broker_sim.control.events import ProduceCompleted
 from broker_sim.wire_proxy.wire_proxy import WireProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.scenario import Scenario
     from broker_sim.control.journal import Journal
     from broker_sim.faults.engine import FaultEngine
@@ -87,6 +88,11 @@ class AttachedTarget:
                 base_offset=offset, required_offset=offset + 1, high_watermark=-1, leader_epoch=-1, isr=(), acks=-1,
             )
         )  # fmt: skip
+
+    def watch(self, invariants: Sequence[str]) -> InvariantWatch | None:
+        """Return None: the state of foreign brokers cannot be read, and `start_attached` refuses invariants."""
+        assert not invariants, "refused before"
+        return None
 
     def heal(self) -> None:
         """Close the rules."""
@@ -164,6 +170,8 @@ async def start_attached(
         raise ScenarioError(
             f"{scenario.name}: a running cluster cannot be given defects ({scenario.broker_defects[0]})"
         )
+    if scenario.always:
+        raise ScenarioError(f"{scenario.name}: always: a proxy does not see the state that {scenario.always[0]} reads")
     for rule in scenario.rules:
         for gate in (rule.when, rule.until):
             for name in _APPENDED:

@@ -8,8 +8,9 @@ from broker_scenarios import settling
 from broker_scenarios.truth import read_truth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.truth import Truth
     from broker_sim.cluster import Cluster
     from broker_sim.control.journal import Journal
@@ -51,6 +52,15 @@ class SimulatedTarget:
 
     def acknowledged(self, topic: str, partition: int, offset: int) -> None:
         """The brokers have noted the acknowledgement themselves."""
+
+    def watch(self, invariants: Sequence[str]) -> InvariantWatch | None:
+        """Check invariants at the events of the journal."""
+        if not invariants:
+            return None
+        # Imported for a run that has some: most have none.
+        from broker_scenarios.invariants.watch import InvariantWatch
+
+        return InvariantWatch(self.cluster, invariants)
 
     def heal(self) -> None:
         """Close the rules, repair the disks and restart the dead."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.truth import Truth
     from broker_sim.control.journal import Journal
     from broker_sim.faults.engine import FaultEngine
@@ -39,6 +40,9 @@ class RunTarget(Protocol):
 
     def acknowledged(self, topic: str, partition: int, offset: int) -> None:
         """A client has the acknowledgement of a record; for a cluster whose brokers keep no journal."""
+
+    def watch(self, invariants: Sequence[str]) -> InvariantWatch | None:
+        """Check invariants from now on; None where none are given."""
 
     def heal(self) -> None:
         """End all faults."""
