@@ -165,7 +165,7 @@ def circumstances_of_run(evidence: Evidence) -> Circumstances:
     timeouts = [
         round(float(group.producer.get("transaction.timeout.ms", 60_000)) * 1000)
         for group in scenario.clients
-        if group.producer is not None
+        if group.producer is not None and "transactional.id" in group.producer
     ]
     sends = evidence.history if isinstance(evidence.history, list) else []
     stated = circumstances_of(dict(scenario.claims), "claims")

@@ -147,13 +147,25 @@ class ConsumerSteps(RebalanceListener):
             return None
         mop = ["poll", polled(records)]
         if operation is not None:
-            history.complete(operation, EventType.OK, [mop], None, **self._rebalanced())
+            history.complete(operation, EventType.OK, [mop], None, **self._rebalanced(), **self._ends_reached())
         elif transaction is not None:
             transaction.results.append(mop)
         return records
 
     def _rebalanced(self) -> dict[str, Any]:
         return {"rebalanced": list(self._moved)} if self._moved else {}
+
+    def _ends_reached(self) -> dict[str, Any]:
+        """The ends of the partitions that are read up to the last stable offset.
+
+        Others are left out: the latest response can be ahead of what the application has polled.
+        """
+        found = {}
+        for key in self.consumer.assignment:
+            ends, position = self.consumer.fetched_ends(key), self.consumer.position(key)
+            if ends is not None and position is not None and position >= ends[0]:
+                found[f"{key.topic}-{key.partition}"] = {"lso": ends[0], "hw": ends[1]}
+        return {"offsets": found} if found else {}
 
     async def _ends(self) -> dict[TopicPartition, int] | None:
         try:

@@ -117,3 +117,28 @@ def test_a_call_that_the_state_does_not_allow_is_recorded(tmp_path: Path) -> Non
     assert [(each.f, each.type) for each in played.history.operations] == [
         ("begin", "fail"), ("init", "ok"), ("txn", "ok"), ("close", "ok"),
     ]  # fmt: skip
+
+
+def test_a_poll_that_has_reached_the_last_stable_offset_names_it_with_the_high_watermark(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        QUICK
+        + """
+clients:
+  writer:
+    producer: {transactional.id: t, linger.ms: 0}
+    script: [init, begin, {send: {topic: in, count: 2}}, commit, begin, {send: {topic: in}}, flush, {wait: 500}, abort]
+  reader:
+    consumer: {isolation.level: read_committed, max.poll.records: 1, fetch.max.wait.ms: 50}
+    script:
+      - {wait: {acked: 2}}
+      - {wait: 100}
+      - {assign: [in]}
+      - {seek: {in-0: beginning}}
+      - {poll: {records: 3, timeout_ms: 300}}
+      - close
+""",
+    )
+    polls = [(each.results[0][1], each.facts.get("offsets")) for each in played.operations("poll")]
+    reached = {"in-0": {"lso": 3, "hw": 4}}
+    assert polls[:3] == [({"in-0": [[0, FIRST]]}, None), ({"in-0": [[1, FIRST + 1]]}, reached), ({}, reached)]

@@ -263,6 +263,13 @@ class ConsumerCore(MeasuredConsumer):
         state = self._subscriptions.states.get(TopicPartition(*key))
         return None if state is None or state.position is None else state.position.offset
 
+    def fetched_ends(self, key: TopicPartition) -> tuple[int, int] | None:
+        """The last stable offset and the high watermark that the latest response had, None before both are known."""
+        state = self._subscriptions.states.get(TopicPartition(*key))
+        if state is None or state.last_stable_offset is None or state.high_watermark is None:
+            return None
+        return state.last_stable_offset, state.high_watermark
+
     async def known_position(self, key: TopicPartition, timeout_ms: int | None = None) -> int:
         """The next offset to be read, looked up if need be; raises ProducerTimeout."""
         timer = self._timer(timeout_ms)
