@@ -1,4 +1,4 @@
-"""Waits for a state of the cluster: a leader, an ISR, a rule that has fired. They follow the journal."""
+"""Waits for a state of the cluster: a leader, an ISR, a rule that has fired, a group. They follow the journal."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from sim_runtime.deadlines import deadline
+from broker_sim.cluster_state import group_status, groups, topic_status, transaction_status
+from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from broker_sim.cluster import Cluster
+    from broker_sim.cluster_state import GroupStatus, TransactionStatus
     from broker_sim.control.events import Event
 
-__all__ = ["wait_for_isr", "wait_for_leader", "wait_for_rule", "wait_until"]
+__all__ = [
+    "wait_for_group",
+    "wait_for_isr",
+    "wait_for_leader",
+    "wait_for_rule",
+    "wait_for_transaction",
+    "wait_until",
+    "wait_until_quiet",
+]
 
 T = TypeVar("T")
 
@@ -59,7 +69,7 @@ def wait_until(
 
     found.addBoth(end)
     check()
-    return deadline(cluster.reactor, found, timeout_ms, awaited=awaited(), option=OPTION)
+    return deadline(cluster.reactor, found, timeout_ms, awaited=awaited, option=OPTION)
 
 
 def wait_for_leader(
@@ -109,3 +119,74 @@ def wait_for_rule(cluster: Cluster, name: str, fired: int, *, timeout_ms: float)
         return f"rule {name!r} to fire {fired} times (now: {cluster.faults.fired(name)})"
 
     return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
+
+
+def wait_for_group(
+    cluster: Cluster, group_id: str, state: str, members: int | None, *, timeout_ms: float
+) -> Deferred[GroupStatus]:
+    """Wait until a group has a state, such as "Stable", and so many members if given; fires with the group."""
+
+    def find() -> GroupStatus | None:
+        found = group_status(cluster, group_id)
+        if found is None or found.state.lower() != state.lower():
+            return None
+        return found if members in (None, len(found.members)) else None
+
+    def awaited() -> str:
+        wanted = "" if members is None else f" with {members} members"
+        found = group_status(cluster, group_id)
+        if found is None:
+            others = ", ".join(repr(each.group_id) for each in groups(cluster)) or "none"
+            now = f"no such group; there are {others}"
+        else:
+            now = f"{found.state} with {len(found.members)} members"
+        return f"group {group_id!r} in the state {state}{wanted} (now: {now})"
+
+    return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
+
+
+def wait_for_transaction(
+    cluster: Cluster, transactional_id: str, state: str, *, timeout_ms: float
+) -> Deferred[TransactionStatus]:
+    """Wait until a transactional id has a state, such as "CompleteCommit"; fires with its status."""
+
+    def find() -> TransactionStatus | None:
+        found = transaction_status(cluster, transactional_id)
+        return found if found is not None and found.state.lower() == state.lower() else None
+
+    def awaited() -> str:
+        found = transaction_status(cluster, transactional_id)
+        now = "no such id" if found is None else found.state
+        return f"transactional id {transactional_id!r} in the state {state} (now: {now})"
+
+    return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
+
+
+def wait_until_quiet(cluster: Cluster, quiet_ms: float, *, timeout_ms: float) -> Deferred[None]:
+    """Wait until the cluster is at rest and stays so: all nodes run, all replicas are equal, no log or group changes.
+
+    Fires when none of this has changed for `quiet_ms`. Consumers may go on to poll.
+    """
+    reasons: list[str] = []
+
+    async def run() -> None:
+        before = None
+        while True:
+            now = _resting_state(cluster)
+            reasons[:] = cluster.pending()
+            if not reasons and now == before:
+                return
+            before = None if reasons else now
+            if not reasons:
+                reasons[:] = ["logs or groups change"]
+            await sleep(cluster.reactor, quiet_ms)
+
+    def awaited() -> str:
+        return f"a cluster that is at rest for {quiet_ms:g} ms (now: {'; '.join(reasons)})"
+
+    return deadline(cluster.reactor, Deferred.fromCoroutine(run()), timeout_ms, awaited=awaited, option=OPTION)
+
+
+def _resting_state(cluster: Cluster) -> object:
+    ends = [each.log_end_offset for topic in topic_status(cluster) for each in topic.partitions]
+    return ends, [(group.group_id, group.state, group.epoch, len(group.members)) for group in groups(cluster)]

@@ -2,8 +2,8 @@
 
 BOOTSTRAP_SERVERS=host:port,... is printed on standard output when every broker listens and every topic is there, and
 BOOTSTRAP_SERVERS_<NAME>=... for each further listener, CONTROLLER_BOOTSTRAP_SERVERS=... for the controllers' own, which
-only KRaft has; the log goes to standard error. Exit status 0 after a signal, 2
-for an option that cannot be used.
+only KRaft has, and CONTROL_URL=... with --control; the log goes to standard error. Exit status 0 after a signal, 2 for
+an option that cannot be used.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from twisted.internet.defer import Deferred
 
     from broker_sim.cluster import Cluster
+    from broker_sim.http_control.clusters import Clusters
+    from broker_sim.http_control.server import ControlServer
     from sim_runtime.real_reactor import RealReactor
 
 __all__ = ["add_arguments", "run"]
@@ -30,6 +35,8 @@ CLOSE_TIMEOUT_MS: Final = 5_000
 DEFAULT_RELEASE: Final = "4.3.1"
 JOURNAL_EVENTS_KEPT: Final = 10_000
 """How many events stay in memory when a file keeps all."""
+CONTROLLED_EVENTS_KEPT: Final = 100_000
+"""How many events HTTP can query."""
 YOUNG_OBJECTS: Final = 20_000
 """How many new objects start a collection: a log keeps most objects of a request, so collections free little."""
 
@@ -77,6 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a broker configuration, of one broker as ID:KEY=VALUE; may be repeated",
     )
     parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="without two waits of Kafka's defaults, as the pytest fixtures: a killed broker is noticed after 1 s, not "
+        "after 9 s, and a new group does not wait 3 s for members",
+    )
+    parser.add_argument(
         "--release",
         default=DEFAULT_RELEASE,
         help=f"the Kafka release to emulate, from 0.8.0 on, such as 0.10.2, 2.8 or 3.7 (default {DEFAULT_RELEASE})",
@@ -90,6 +103,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
+    )
+    parser.add_argument(
+        "--control",
+        type=_control_address,
+        metavar="HOST:PORT",
+        help="control the cluster over HTTP there; CONTROL_URL= is printed; port 0 lets the system choose (slower: the "
+        "journal keeps the traffic)",
+    )
+    parser.add_argument(
+        "--control-token-file",
+        type=Path,
+        metavar="FILE",
+        help="the token that each HTTP request must have; without it --control listens on loopback alone",
     )
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
 
@@ -107,21 +133,25 @@ def run(args: argparse.Namespace) -> int:
     reactor = _reactor()
     gc.disable()  # a start makes no garbage
     try:
-        cluster = _cluster(args, reactor)
+        cluster = _cluster(args, reactor, *_ports(args))
         if args.journal is not None:
             _keep_journal(args.journal, cluster, reactor)
         cluster.start()
+        clusters = None if args.control is None else _hosted(args, reactor, cluster)
+        control = None if clusters is None else _control(args, clusters)
     except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
         return _refuse(str(error))
     except CannotListenError as error:
-        options = "--host, --port, --controller-port, -o listeners"
+        options = "--host, --port, --controller-port, --control, -o listeners"
         return _refuse(f"cannot listen on {error.interface}:{error.port} ({options}): {error.socketError}")
     finally:
         gc.enable()
     # Not before signals are handled: the reader of the line may send one at once.
-    reactor.callWhenRunning(print, _bootstrap_lines(cluster), flush=True)
+    lines = _bootstrap_lines(cluster) + ("" if control is None else f"\nCONTROL_URL={control.url}")
+    reactor.callWhenRunning(print, lines, flush=True)
     reactor.callLater(0, _load_apis)
-    reactor.addSystemEventTrigger("before", "shutdown", _close, cluster, reactor)
+    close = cluster.close if clusters is None else clusters.close_all
+    reactor.addSystemEventTrigger("before", "shutdown", _close, close, reactor)
     reactor.run()
     return EXIT_SERVED
 
@@ -139,29 +169,79 @@ def _reactor() -> RealReactor:
         del sys.modules["OpenSSL"]
 
 
-def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
-    from broker_sim.cluster import Cluster, TopicSpec
-    from broker_sim.control.journal import Detail
-    from sim_runtime.random_streams import RandomStreams
-
-    ports = [args.port + index if args.port else 0 for index in range(args.brokers)]
+def _ports(args: argparse.Namespace) -> tuple[list[int], list[int] | None]:
+    """Return the ports of the brokers and of the controllers, 0 where the system chooses."""
     controllers = args.brokers if args.controllers == 1 else args.controllers
     first = args.controller_port
-    return Cluster(
+    ports = [args.port + index if args.port else 0 for index in range(args.brokers)]
+    return ports, [first + index for index in range(controllers)] if first else None
+
+
+def _cluster(
+    args: argparse.Namespace, reactor: RealReactor, ports: Sequence[int], controller_ports: Sequence[int] | None
+) -> Cluster:
+    from broker_sim.cluster import Cluster, TopicSpec
+    from broker_sim.control.journal import Detail
+    from broker_sim.quick_settings import quick_settings
+    from sim_runtime.random_streams import RandomStreams
+
+    quick = quick_settings(args.release, failover=args.quick, groups=args.quick)
+    keeps_traffic = args.journal is not None or args.control is not None
+    limit_events = JOURNAL_EVENTS_KEPT if args.control is None else CONTROLLED_EVENTS_KEPT
+    cluster = Cluster(
         reactor=reactor,
         brokers=args.brokers,
         controllers=args.controllers,
         topics=[TopicSpec.parse(text) for text in args.topic],
-        config=_configs(args.config),
+        config={**quick, **_configs(args.config)},
         streams=RandomStreams(args.seed),
         release=args.release,
         host=args.host,
         ports=ports,
-        controller_ports=[first + index for index in range(controllers)] if first else None,
+        controller_ports=controller_ports,
         data_dir=None if args.data_dir is None else str(Path(args.data_dir).absolute()),
-        journal_detail=Detail.CLUSTER if args.journal is None else Detail.FULL,
-        journal_limit_events=None if args.journal is None else JOURNAL_EVENTS_KEPT,
+        journal_detail=Detail.FULL if keeps_traffic else Detail.CLUSTER,
+        journal_limit_events=limit_events if keeps_traffic else None,
     )
+    if args.quick:
+        cluster.add_offsets_topic()
+    return cluster
+
+
+def _hosted(args: argparse.Namespace, reactor: RealReactor, cluster: Cluster) -> Clusters:
+    """Return the clusters that HTTP controls: the one that runs, as `default`."""
+    from broker_sim.http_control.clusters import DEFAULT_NAME, Clusters, HostedCluster
+
+    clusters = Clusters(reactor)
+    files = [args.data_dir, args.journal]
+    clusters.host(
+        HostedCluster(
+            name=DEFAULT_NAME,
+            make=partial(_cluster, args, reactor),
+            cluster=cluster,
+            keeps_data=any(each is not None for each in files),
+        )
+    )
+    return clusters
+
+
+def _control(args: argparse.Namespace, clusters: Clusters) -> ControlServer:
+    from broker_sim.http_control.guard import Guard
+    from broker_sim.http_control.server import ControlServer
+
+    host, port = args.control
+    return ControlServer(clusters, Guard(host, _token(args.control_token_file)), port=port)
+
+
+def _token(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    from broker_sim.errors import BrokerSimError
+
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BrokerSimError(f"--control-token-file {path}: {error}") from None
 
 
 def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:
@@ -194,13 +274,11 @@ def _configs(pairs: Sequence[str]) -> dict[str, str]:
     return configs
 
 
-def _close(cluster: Cluster, reactor: RealReactor) -> object:
+def _close(close: Callable[[], Deferred[Any]], reactor: RealReactor) -> object:
     """Close before the reactor stops, within CLOSE_TIMEOUT_MS."""
     from sim_runtime.deadlines import deadline
 
-    closing = deadline(
-        reactor, cluster.close(), CLOSE_TIMEOUT_MS, awaited="the cluster to close", option="CLOSE_TIMEOUT_MS"
-    )
+    closing = deadline(reactor, close(), CLOSE_TIMEOUT_MS, awaited="the cluster to close", option="CLOSE_TIMEOUT_MS")
     return closing.addErrback(lambda failure: print(failure.getErrorMessage(), file=sys.stderr))  # noqa: T201
 
 
@@ -248,6 +326,13 @@ def _controllers(text: str) -> int:
 
 def _port(text: str) -> int:
     return _whole(text, 0, 65_535)
+
+
+def _control_address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT, such as 127.0.0.1:0")
+    return host.strip("[]"), _port(port)
 
 
 def _whole(text: str, lowest: int, highest: int) -> int:

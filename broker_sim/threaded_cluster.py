@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
 from broker_sim.cluster import Cluster
 from broker_sim.cluster_input import check_timeout
-from broker_sim.config.definitions import broker_definitions
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.control.events import RequestReceived
 from broker_sim.control.journal import Detail
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import Rule, RuleError
+from broker_sim.faults.rule_checks import check_load
 from broker_sim.log_bridge import forward_logs, stop_forwarding_logs
+from broker_sim.quick_settings import quick_settings
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.reactor_thread import ReactorThread
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from broker_sim.cluster_input import ConfigInput, TopicsInput
+    from broker_sim.cluster_state import (
+        BrokerStatus,
+        ConnectionStatus,
+        GroupStatus,
+        TopicStatus,
+        TransactionStatus,
+    )
     from broker_sim.control.events import Event
     from broker_sim.faults.engine import RuleReport
     from broker_sim.log.replica_log import ReplicaLog
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from broker_sim.topic_spec import TopicSpec
     from sim_runtime.disk import Disk
 
-__all__ = ["QUICK_FAILOVER", "QUICK_GROUPS", "ClusterShape", "ThreadedCluster"]
+__all__ = ["ClusterShape", "ThreadedCluster"]
 
 T = TypeVar("T")
 
@@ -47,26 +55,7 @@ __tracebackhide__ = True  # pytest shows the line of the test that called a verb
 
 TIMEOUT_S: Final = 30.0
 WAIT_S: Final = 20.0
-
-QUICK_FAILOVER: Final[Mapping[str, str]] = {
-    "broker.session.timeout.ms": "1000",
-    "broker.heartbeat.interval.ms": "200",
-    "zookeeper.session.timeout.ms": "1000",
-}
-"""The configurations of `quick_failover`: the controller notices a killed broker after 1 s, not after Kafka's 9 s.
-
-A release gets those that it has."""
-
-QUICK_GROUPS: Final[Mapping[str, str]] = {
-    "group.initial.rebalance.delay.ms": "0",
-    "offsets.topic.num.partitions": "5",
-    "group.share.assignment.interval.ms": "0",
-    "group.share.heartbeat.interval.ms": "100",
-    "group.share.min.heartbeat.interval.ms": "100",
-}
-"""The configurations of `quick_groups`: a new group does not wait for more members, as it does 3 s with Kafka's.
-
-A member of a share group is assigned new share partitions with its second heartbeat, 5 s later with Kafka's."""
+QUIET_MS: Final = 100.0
 
 
 class ClusterShape(TypedDict, total=False):
@@ -88,18 +77,12 @@ class ClusterShape(TypedDict, total=False):
     quick_groups: bool
 
 
-def _known(configs: Mapping[str, str], release: str) -> dict[str, str]:
-    """Return the configurations that a release has."""
-    known = broker_definitions(release)
-    return {name: value for name, value in configs.items() if name in known}
-
-
 class ThreadedCluster:
     """A running cluster from its construction on; `close` it, or use it in a `with`, whose end checks the rules.
 
     Its defaults are Kafka's. With `quick_failover` a killed broker is noticed after a second, and with `quick_groups`
     a group has its first records within 250 ms, as in the pytest fixtures: the offsets topic exists from the start, and
-    a rebalance does not wait. The configurations in `config` go before those of QUICK_FAILOVER and QUICK_GROUPS.
+    a rebalance does not wait. The configurations in `config` go before those of `quick_settings`.
     """
 
     def __init__(
@@ -124,8 +107,7 @@ class ThreadedCluster:
         check_timeout(timeout_s)
         self.timeout_s = timeout_s
         if (quick_failover or quick_groups) and isinstance(release, str):
-            quick = {**(QUICK_FAILOVER if quick_failover else {}), **(QUICK_GROUPS if quick_groups else {})}
-            config = {**_known(quick, release), **(config or {})}
+            config = {**quick_settings(release, failover=quick_failover, groups=quick_groups), **(config or {})}
         self._thread = ReactorThread("broker-sim-cluster")
         forward_logs()
 
@@ -333,6 +315,64 @@ class ThreadedCluster:
 
         return self._wait(wait_for_rule, name, fired, timeout_s=timeout_s)
 
+    def wait_for_group(
+        self, group_id: str, state: str = "Stable", *, members: int | None = None, timeout_s: float = WAIT_S
+    ) -> GroupStatus:
+        """Wait until a group has a state, and so many members if given; returns the group."""
+        from broker_sim.cluster_waits import wait_for_group
+
+        return self._wait(wait_for_group, group_id, state, members, timeout_s=timeout_s)
+
+    def wait_for_transaction(
+        self, transactional_id: str, state: str = "CompleteCommit", *, timeout_s: float = WAIT_S
+    ) -> TransactionStatus:
+        """Wait until a transactional id has a state; returns its status."""
+        from broker_sim.cluster_waits import wait_for_transaction
+
+        return self._wait(wait_for_transaction, transactional_id, state, timeout_s=timeout_s)
+
+    def wait_until_quiet(self, quiet_ms: float = QUIET_MS, *, timeout_s: float = WAIT_S) -> None:
+        """Wait until all nodes run, all replicas are equal, and no log or group has changed for `quiet_ms`."""
+        from broker_sim.cluster_waits import wait_until_quiet
+
+        self._wait(wait_until_quiet, quiet_ms, timeout_s=timeout_s)
+
+    # State.
+
+    def brokers(self) -> list[BrokerStatus]:
+        """Return the brokers, in the order of their ids; those that are down too."""
+        from broker_sim.cluster_state import broker_status
+
+        return self._state(broker_status)
+
+    def topics(self) -> list[TopicStatus]:
+        """Return all topics with their partitions and offsets, internal topics too."""
+        from broker_sim.cluster_state import topic_status
+
+        return self._state(topic_status)
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the open connections of clients."""
+        from broker_sim.cluster_state import connections
+
+        return self._state(connections)
+
+    def groups(self) -> list[GroupStatus]:
+        """Return the groups of all types, with members, assignments, committed offsets and lag."""
+        from broker_sim.cluster_state import groups
+
+        return self._state(groups)
+
+    def transactions(self) -> list[TransactionStatus]:
+        """Return the transactional ids with their states and the partitions of open transactions."""
+        from broker_sim.cluster_state import transactions
+
+        return self._state(transactions)
+
+    def _state(self, function: Callable[[Cluster], list[T]]) -> list[T]:
+        found: list[T] = self.call(function, self.cluster)
+        return found
+
     # Observation.
 
     def metrics(self) -> MetricsSnapshot:
@@ -392,11 +432,7 @@ class ThreadedCluster:
         def add() -> str:
             faults = self.cluster.faults
             parsed = rule if isinstance(rule, Rule) else parse_rule(rule, default_name=faults.free_name())
-            gates = {"when": parsed.when, "until": parsed.until}
-            for key, gate in gates.items():
-                if gate is not None and gate.acked_share is not None and faults.progress.expected_records is None:
-                    problem = "only a scenario has a load to take a share of; expected acked_records"
-                    raise RuleError((key, "acked_share"), problem)
+            check_load(parsed, faults.progress)
             faults.add(parsed)
             return parsed.name
 

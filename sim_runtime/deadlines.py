@@ -10,6 +10,8 @@ from twisted.python.failure import Failure
 from sim_runtime.errors import SimRuntimeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.internet.interfaces import IReactorTime
 
 __all__ = ["DeadlineExceeded", "deadline", "sleep"]
@@ -30,9 +32,12 @@ class DeadlineExceeded(SimRuntimeError):
         return f"waited {self.waited_ms:g} ms for {self.awaited}; {self.option} allows longer"
 
 
-def deadline(reactor: IReactorTime, deferred: Deferred[T], ms: float, *, awaited: str, option: str) -> Deferred[T]:
+def deadline(
+    reactor: IReactorTime, deferred: Deferred[T], ms: float, *, awaited: str | Callable[[], str], option: str
+) -> Deferred[T]:
     """Cancel `deferred` after `ms` and fail it with DeadlineExceeded; return the same Deferred.
 
+    A function `awaited` is called when the time is over: its text can have the state then.
     If a canceller fires its Deferred with another result than CancelledError, that result stays.
     """
     if deferred.called and not deferred.paused:
@@ -51,7 +56,7 @@ def deadline(reactor: IReactorTime, deferred: Deferred[T], ms: float, *, awaited
             if call.active():
                 call.cancel()
         elif isinstance(result, Failure) and result.check(CancelledError) is not None:
-            return Failure(DeadlineExceeded(awaited, ms, option))
+            return Failure(DeadlineExceeded(awaited if isinstance(awaited, str) else awaited(), ms, option))
         return result
 
     return deferred.addBoth(settle)

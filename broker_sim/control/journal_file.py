@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
 
-__all__ = ["JournalFileError", "JournalWriter", "read_journal", "write_journal"]
+__all__ = ["JournalFileError", "JournalWriter", "event_line", "read_journal", "write_journal"]
 
 NOT_WRITTEN: Final = "batches"
 """The field that events hold by reference alone: the stored batches that a truncation has removed."""
@@ -50,13 +50,18 @@ class JournalWriter:
         self._file.close()
 
     def _write(self, sequence: int, event: Event) -> None:
-        line: dict[str, Any] = {"sequence": sequence, "kind": event.kind}
-        for field in fields(event):
-            if field.name != NOT_WRITTEN:
-                value = getattr(event, field.name)
-                line[field.name] = value.hex() if isinstance(value, bytes) else value
-        self._file.write(json.dumps(line, separators=(",", ":")))
+        self._file.write(json.dumps(event_line(sequence, event), separators=(",", ":")))
         self._file.write("\n")
+
+
+def event_line(sequence: int, event: Event) -> dict[str, Any]:
+    """Return an event as the object of its line."""
+    line: dict[str, Any] = {"sequence": sequence, "kind": event.kind}
+    for field in fields(event):
+        if field.name != NOT_WRITTEN:
+            value = getattr(event, field.name)
+            line[field.name] = value.hex() if isinstance(value, bytes) else value
+    return line
 
 
 def write_journal(path: Path, journal: Journal) -> None:

@@ -14,11 +14,12 @@ from protocol_specs.api_key import ApiKey
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from broker_sim.faults.progress import Progress
     from broker_sim.faults.rule import BrokerRef, Rule
     from broker_sim.faults.rule_targets import RuleTargets
     from broker_sim.faults.selection import Select
 
-__all__ = ["check_api", "check_parts", "check_targets"]
+__all__ = ["check_api", "check_load", "check_parts", "check_targets"]
 
 
 def check_parts(rule: Rule) -> None:
@@ -39,6 +40,14 @@ def check_api(name: str) -> None:
     if name not in names:
         hint = nearest(name, names) or f"; expected one of {', '.join(names)}"
         raise RuleError(("select", "api"), f"{name!r} is no API{hint}")
+
+
+def check_load(rule: Rule, progress: Progress) -> None:
+    """Check that a gate on a share of the load has a load. Raises RuleError."""
+    for key, gate in (("when", rule.when), ("until", rule.until)):
+        if gate is not None and gate.acked_share is not None and progress.expected_records is None:
+            problem = "only a scenario has a load to take a share of; expected acked_records"
+            raise RuleError((key, "acked_share"), problem)
 
 
 def check_targets(rule: Rule, cluster: RuleTargets) -> None:

@@ -50,7 +50,10 @@ RUN_BY = {
     ),
 }
 # Documents whose commands build on each other -> the test that follows them from the first to the last.
-FOLLOWED_BY = {"docs/how-to/use-tls.md": "tests/broker_sim/test_tls_how_to.py"}
+FOLLOWED_BY = {
+    "docs/how-to/use-tls.md": "tests/broker_sim/test_tls_how_to.py",
+    "docs/how-to/control-over-http.md": "tests/broker_sim/http_control/test_how_to.py",
+}
 # Scenarios on virtual time: this module runs each documented one, with RECORDS records if its command has no number;
 # tests/interop/test_demo.py sends all.
 RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local)).*")

@@ -1,0 +1,43 @@
+"""Configurations that make a cluster of tests fast: failover and groups without the waits of Kafka's defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.config.definitions import broker_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["QUICK_FAILOVER", "QUICK_GROUPS", "quick_settings"]
+
+QUICK_FAILOVER: Final[Mapping[str, str]] = {
+    "broker.session.timeout.ms": "1000",
+    "broker.heartbeat.interval.ms": "200",
+    "zookeeper.session.timeout.ms": "1000",
+}
+"""The configurations of `quick_failover`: the controller notices a killed broker after 1 s, not after Kafka's 9 s.
+
+A release gets those that it has."""
+
+QUICK_GROUPS: Final[Mapping[str, str]] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "5",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.heartbeat.interval.ms": "100",
+    "group.share.min.heartbeat.interval.ms": "100",
+}
+"""The configurations of `quick_groups`: a new group does not wait for more members, as it does 3 s with Kafka's.
+
+A member of a share group is assigned new share partitions with its second heartbeat, 5 s later with Kafka's."""
+
+
+def quick_settings(release: str, *, failover: bool, groups: bool) -> dict[str, str]:
+    """Return the configurations of `quick_failover` and `quick_groups` that a release has.
+
+    Raises:
+        ConfigError: the release is not emulated.
+    """
+    known = broker_definitions(release)
+    wanted = {**(QUICK_FAILOVER if failover else {}), **(QUICK_GROUPS if groups else {})}
+    return {name: value for name, value in wanted.items() if name in known}
