@@ -42,6 +42,7 @@ TIMEOUT_MS: Final = 30_000
 HIGH_WATERMARK: Final = -1
 """The offset of a DeleteRecords that stands for the high watermark."""
 RESOURCE_TYPES: Final = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER, "group": ResourceType.GROUP}
+_STORED_IN_ZOOKEEPER: Final = (client_quotas.AlterClientQuotasRequest, incremental.IncrementalAlterConfigsRequest)
 _ERROR_CODE: Final = frozenset({"error_code"})
 _ERROR_MESSAGE: Final = frozenset({"error_message"})
 
@@ -285,6 +286,10 @@ class ClusterAdmin:
             raise BrokerSimError(f"{name}: no broker is running that could serve it")
         broker = cluster.broker(broker_id)
         version = broker.release.api_versions.get(request.API_KEY)
+        if version is None and cluster.config.behaviour.zookeeper and isinstance(request, _STORED_IN_ZOOKEEPER):
+            # As `kafka-configs --zookeeper` does: the release has no request for it.
+            written = broker.forward_to_controller(request, timeout_ms=TIMEOUT_MS)
+            return written.addCallback(_without_error, name)
         if version is None:
             raise BrokerSimError(f"{name}: release {cluster.config.release} does not have it")
         context = PlainCalls(broker).context(request, version.highest, client_id=CLIENT_ID)

@@ -78,6 +78,8 @@ def _of_replicas(broker: Broker) -> list[Metric]:
     }
     if broker.config.behaviour.late_transactions_are_counted:
         gauges["PartitionsWithLateTransactionsCount"] = _late_transactions(broker, led)
+    if broker.config.behaviour.producer_ids_are_counted:
+        gauges["ProducerIdCount"] = sum(len(each.log.producers.active_producers) for each in partitions)
     return [_server(broker, "ReplicaManager", name, float(value)) for name, value in gauges.items()]
 
 

@@ -112,6 +112,9 @@ class ReleaseBehaviour:
     late_transactions_are_counted: bool = _since("3.2")
     """Brokers have the metric PartitionsWithLateTransactionsCount (KIP-664)."""
 
+    producer_ids_are_counted: bool = _since("3.5")
+    """Brokers have the metric ProducerIdCount (KIP-847)."""
+
     compaction_keeps_its_last_batch: bool = _since("4.0")
     """The last batch of a round of compaction stays, emptied (KAFKA-17076; else only those of active producers)."""
 

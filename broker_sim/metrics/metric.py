@@ -113,8 +113,11 @@ class MetricsSnapshot:
 
     def value(self, name: str, *, broker: int | None = None, **tags: str) -> float:
         """A gauge's value, a meter's or a histogram's count."""
-        value = self.get(name, broker=broker, **tags).value
-        return value.count if isinstance(value, Meter | Histogram) else value
+        return _number(self.get(name, broker=broker, **tags).value)
+
+    def values(self, name: str) -> list[tuple[int | None, float]]:
+        """Return the value of each metric of a name, as of `value`, with its broker."""
+        return [(metric.broker, _number(metric.value)) for metric in self.find(name)]
 
     def histogram(self, name: str, *, broker: int | None = None, **tags: str) -> Histogram:
         """Return a histogram.
@@ -133,6 +136,10 @@ class MetricsSnapshot:
         from broker_sim.metrics.prometheus import render
 
         return render(self._metrics)
+
+
+def _number(value: Value) -> float:
+    return value.count if isinstance(value, Meter | Histogram) else value
 
 
 def histogram_of(values: Sequence[float], count: int) -> Histogram:

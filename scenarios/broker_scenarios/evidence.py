@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.measures.broker_metrics import MetricSample
     from broker_scenarios.operations import Value
     from broker_scenarios.playing.run_history import RunHistory
     from broker_scenarios.truth import Truth
@@ -59,6 +60,8 @@ class Evidence:
     """The client.id of each process."""
     watch: InvariantWatch | None = None
     """What the invariants have shown."""
+    metrics: Sequence[MetricSample] = ()
+    """What was read of the brokers' metrics."""
 
 
 def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "") -> RunRecord:
@@ -150,6 +153,8 @@ def _measure_misses(evidence: Evidence) -> Iterator[str]:
         truth=evidence.truth,
         clients=evidence.client_ids,
         read_lags=partial(_read_lags, evidence),
+        operations=() if evidence.operations is None else evidence.operations.operations,
+        metrics=evidence.metrics,
     )
     for expected in expectation.measures:
         value = MEASURES[expected.measure].of(facts, expected.select)

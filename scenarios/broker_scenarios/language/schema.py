@@ -111,8 +111,9 @@ class MeasureKind:
             hint = nearest(name, MEASURES)
             complain((*path, "measure"), f"expected one of {', '.join(MEASURES)}, not {shown(name)}{hint}")
             return
-        keys = {key: _SELECT[key] for key in MEASURES[name].keys}
-        Keys(keys={**_MEASURE, **keys}, required=("measure", "is")).check(value, path, complain)
+        measure = MEASURES[name]
+        keys = {key: _SELECT[key] for key in measure.keys}
+        Keys(keys={**_MEASURE, **keys}, required=("measure", *measure.required, "is")).check(value, path, complain)
 
     def schema(self) -> dict[str, Any]:
         """An object with the measure, what it selects, and what it must be."""
@@ -134,6 +135,9 @@ _SELECT: Final = {
     "broker": Key(Whole(at_least=1, at_most=1_000_000), SELECT_KEYS["broker"], 1),
     "topic": Key(Text(), SELECT_KEYS["topic"], "orders"),
     "partition": Key(Whole(at_least=0, at_most=9_999), SELECT_KEYS["partition"], 0),
+    "call": Key(Text(), SELECT_KEYS["call"], "close"),
+    "error": Key(Text(one_of=_ERROR_NAMES), SELECT_KEYS["error"], "FENCED_MEMBER_EPOCH"),
+    "metric": Key(Text(), SELECT_KEYS["metric"], "ProducerIdCount"),
     "from_ms": Key(Number(at_least=0, at_most=86_400_000), SELECT_KEYS["from_ms"], 500),
 }
 

@@ -1,4 +1,4 @@
-"""The measures that a scenario can expect something of: requests, connections, latencies, shares, memory and epochs.
+"""The measures that a scenario can expect something of: requests, connections, times, shares, memory, epochs, metrics.
 
 Each file has one family. A measure is a function of the journal and the history; it changes nothing in the run.
 """
@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.measures import connections, latencies, memory, producers, requests, shares
+from broker_scenarios.measures import (
+    broker_metrics,
+    calls,
+    connections,
+    groups,
+    latencies,
+    memory,
+    producers,
+    requests,
+    shares,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +28,7 @@ __all__ = ["MEASURES"]
 
 MEASURES: Final[Mapping[str, Measure]] = {
     measure.name: measure
-    for family in (requests, connections, latencies, shares, memory, producers)
+    for family in (requests, connections, latencies, calls, groups, shares, memory, producers, broker_metrics)
     for measure in family.MEASURES
 }
 """Every measure by its name."""

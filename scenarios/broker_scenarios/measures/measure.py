@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from broker_scenarios.history import HistoryEvent
+    from broker_scenarios.measures.broker_metrics import MetricSample
+    from broker_scenarios.playing.run_history import Operation
     from broker_scenarios.truth import Truth
     from broker_sim.control.events import Event
 
@@ -25,6 +27,9 @@ SELECT_KEYS: Final[Mapping[str, str]] = {
     "broker": "the broker that received it",
     "topic": "the topic of the records",
     "partition": "the partition of the records",
+    "call": "the call, such as close, poll or commit",
+    "error": "the error, by its name",
+    "metric": "the name of the metric",
     "from_ms": "from this time of the run on, in milliseconds",
 }
 SECOND_US: Final = 1_000_000
@@ -55,6 +60,10 @@ class RunFacts:
     clients: Mapping[int, str]
     read_lags: Callable[[], Iterable[tuple[str, str, int]]] = tuple
     """Returns the lag of each poll in each of its partitions: client.id, partition (`orders-0`) and microseconds."""
+    operations: Sequence[Operation] = ()
+    """The calls of the clients beside sends."""
+    metrics: Sequence[MetricSample] = ()
+    """What was read of the brokers' metrics."""
     begin_us: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,6 +143,8 @@ class Measure:
     meaning: str
     keys: tuple[str, ...]
     """The keys by which it selects."""
+    required: tuple[str, ...] = ()
+    """Those of them that must be there."""
     of: Callable[[RunFacts, Mapping[str, Any]], float]
 
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from broker_client.consumer_groups import OffsetAndMetadata
     from broker_client.core.consumer.consumer_core import ConsumerCore
+    from broker_client.records import TopicPartition
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.playing.outbox import SentRecord
     from broker_scenarios.playing.run_history import Operation
@@ -94,6 +96,19 @@ class ClientProcess:
             defects=defects_of(self.group.defects, CONSUMER_PARTS),
         )
         self.consumer = options.make_core(self._consumer_client)
+        self.consumer.observe_automatic_commits(self._automatic_commit)
+
+    def _automatic_commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> Callable[[BaseException | None], object]:
+        """Record a commit that the client makes by itself."""
+        assert self.group.consumer is not None, "a consumer commits"
+        history = self._stage.history
+        named = {f"{key.topic}-{key.partition}": one.offset for key, one in offsets.items()}
+        operation = history.invoke(
+            self.number, "commit", [["commit", named]], group=self.group.consumer.get("group.id"), auto=True
+        )
+        return lambda error: history.complete(operation, EventType.OK if error is None else EventType.INFO, None, error)
 
     # Sends
 
@@ -194,6 +209,8 @@ class ClientProcess:
         if self.reactor.is_crashed:
             return
         self.reactor.resume()
+        if self.consumer is not None:
+            self.consumer.observe_automatic_commits(None)
         closing = Deferred.fromCoroutine(self.close(timeout_ms))
         with suppress(ProducerError, DeadlineExceeded):
             await deadline(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.evidence import Evidence
+from broker_scenarios.measures.broker_metrics import MetricSamples
 from broker_scenarios.playing.cast import Cast
 from broker_scenarios.playing.final_polls import poll_finally
 from broker_scenarios.settling import wait_for_due_rules
@@ -35,6 +36,8 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     if scenario.records:
         target.faults.expect(records=scenario.records)
     watch = target.watch(scenario.always)
+    metrics = MetricSamples(scenario.expectation, target.metric, stage.history.now_us)
+    metrics.take()
     cast = Cast(stage, seed)
     target.faults.control_clients(cast)
     for rule in scenario.rules:
@@ -43,6 +46,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     cast.start()
     while (playing := cast.still_playing()) and reactor.seconds() < deadline_s:
         await sleep(reactor, _STEP_MS)
+        metrics.take()
         if progress is not None:
             progress.update(cast.completed)
     if playing:
@@ -73,6 +77,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         rules=reports,
         client_ids=stage.client_ids,
         watch=watch,
+        metrics=metrics.taken,
         facts={
             "seed": str(seed),
             "release": scenario.release,

@@ -67,7 +67,7 @@ class RunHistory:
         operation: Operation,
         outcome: EventType,
         results: list[MicroOperation] | None = None,
-        error: Exception | None = None,
+        error: BaseException | None = None,
         **facts: Any,
     ) -> None:
         """End an operation; a second end has no effect."""
@@ -97,7 +97,7 @@ def _counted(operations: list[Operation]) -> Counter[str]:
     return counted
 
 
-def name_of_error(error: Exception) -> str:
+def name_of_error(error: BaseException) -> str:
     """The name of an error: Kafka's name of its code if it has one of a broker, else the name of its class."""
     code: Mapping[str, object] | ErrorCode | None = getattr(error, "error_code", None)
     if isinstance(code, ErrorCode) and code is not ErrorCode.UNKNOWN_SERVER_ERROR:

@@ -76,6 +76,11 @@ class AttachedTarget:
             **self._proxy.cluster.partition_counts,
         }
 
+    def metric(self, name: str) -> Sequence[tuple[int | None, float]]:
+        """Return nothing: `start_attached` refuses scenarios that need a metric."""
+        del name
+        return ()
+
     def add_rule(self, rule: Rule) -> None:
         """Add a rule of the wire. Raises RuleError for any other."""
         self._proxy.add(rule)
@@ -172,6 +177,9 @@ async def start_attached(
         )
     if scenario.always:
         raise ScenarioError(f"{scenario.name}: always: a proxy does not see the state that {scenario.always[0]} reads")
+    for measure in scenario.expectation.measures:
+        if "metric" in measure.select:
+            raise ScenarioError(f"{scenario.name}: {measure.name}: a running cluster is not asked for its metrics")
     for rule in scenario.rules:
         for gate in (rule.when, rule.until):
             for name in _APPENDED:

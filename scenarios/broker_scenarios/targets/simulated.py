@@ -46,6 +46,10 @@ class SimulatedTarget:
         """The number of partitions of each topic."""
         return self.cluster.partition_counts
 
+    def metric(self, name: str) -> Sequence[tuple[int | None, float]]:
+        """Read it from the brokers that run."""
+        return self.cluster.metrics().values(name)
+
     def add_rule(self, rule: Rule) -> None:
         """Add a rule."""
         self.cluster.faults.add(rule)

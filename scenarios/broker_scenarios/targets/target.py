@@ -35,6 +35,9 @@ class RunTarget(Protocol):
     def partition_counts(self) -> Mapping[str, int]:
         """The number of partitions of each topic."""
 
+    def metric(self, name: str) -> Sequence[tuple[int | None, float]]:
+        """The values of a metric of the brokers now, each with its broker."""
+
     def add_rule(self, rule: Rule) -> None:
         """Add a rule. Raises BrokerSimError for one that needs what the cluster does not have."""
 

@@ -130,6 +130,17 @@ def test_gauges_have_kafka_s_names(cluster: ThreadedCluster, client: Client) -> 
     assert read.get("LeaderCount").mbean == "kafka.server:type=ReplicaManager,name=LeaderCount"
 
 
+@pytest.mark.parametrize(("release", "counts"), [("3.4.1", []), ("3.5.2", [(1, 3)])])
+def test_the_producers_of_each_partition_are_counted(release: str, counts: list[tuple[int, float]]) -> None:
+    with ThreadedCluster(brokers=1, topics=["orders:2:1"], release=release) as cluster:
+        each = Client(cluster)
+        for producer_id, partition in ((7, 0), (7, 1), (8, 0)):
+            records = batch(b"a", producer_id=producer_id, producer_epoch=0, base_sequence=0)
+            each.send(produce("orders", records, partition=partition), 9)
+        each.connection.close()
+        assert cluster.metrics().values("ProducerIdCount") == counts
+
+
 def test_a_dead_broker_shows_in_the_metrics_of_the_others() -> None:
     config = {"broker.session.timeout.ms": "300", "broker.heartbeat.interval.ms": "50"}
     with ThreadedCluster(brokers=3, topics=["orders:3:3"], config=config) as cluster:

@@ -67,6 +67,8 @@ def test_the_next_transaction_joins_the_failed_one(defects: tuple[str, ...], val
     room.run(500)
     room.rule("unknown", **UNKNOWN)
     assert committed(room, producer) == "ProducerError"
+    aborted = result_of(room, producer.transactional.abort_transaction())
+    assert aborted == ("ok" if defects else "TransactionInError")
     try:
         producer.transactional.begin_transaction()
     except ProducerError:

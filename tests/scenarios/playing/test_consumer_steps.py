@@ -142,3 +142,22 @@ clients:
     polls = [(each.results[0][1], each.facts.get("offsets")) for each in played.operations("poll")]
     reached = {"in-0": {"lso": 3, "hw": 4}}
     assert polls[:3] == [({"in-0": [[0, FIRST]]}, None), ({"in-0": [[1, FIRST + 1]]}, reached), ({}, reached)]
+
+
+def test_automatic_commits_are_operations_of_the_history(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        QUICK
+        + SOURCE
+        + """  reader:
+    consumer: {group.id: g, auto.offset.reset: earliest, auto.commit.interval.ms: 500, max.poll.records: 3}
+    script:
+      - {wait: {client: source}}
+      - {subscribe: [in]}
+      - {poll: {records: 3, work_ms: 600}}
+      - {poll: {records: 3, work_ms: 100}}
+""",
+    )
+    assert [(each.type, each.mops, each.facts) for each in played.operations("commit")] == [
+        ("ok", [["commit", {"in-0": 3}]], {"auto": True}),
+    ]

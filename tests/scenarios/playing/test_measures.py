@@ -7,8 +7,9 @@ import pytest
 
 from broker_scenarios.language.yaml_source import ScenarioFileError
 from broker_scenarios.measures import MEASURES
+from broker_scenarios.measures.broker_metrics import MetricSample
 from broker_scenarios.measures.measure import RunFacts, most_in_a_second
-from broker_sim.control.events import BatchAppended
+from broker_sim.control.events import BatchAppended, GroupRequestRefused
 from tests.scenarios.playing.runs import play, scenario_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,11 @@ def facts_of(folder: Path) -> RunFacts:
     evidence = played.evidence
     assert isinstance(evidence.history, list)
     return RunFacts(
-        journal=evidence.truth.journal, history=evidence.history, truth=evidence.truth, clients=evidence.client_ids
+        journal=evidence.truth.journal,
+        history=evidence.history,
+        truth=evidence.truth,
+        clients=evidence.client_ids,
+        operations=played.history.operations,
     )
 
 
@@ -62,6 +67,8 @@ def facts_of(folder: Path) -> RunFacts:
         ("held_request_bytes", {"api": "Produce"}, 200, 700),
         ("refused_batches", {}, 0, 0),
         ("first_ack_ms", {}, 0, 200),
+        ("longest_call_ms", {"call": "flush", "client": "app"}, 0.1, 20),
+        ("longest_call_ms", {"call": "flush", "client": "other"}, 0, 0),
     ],
 )
 def test_a_measure_is_a_number_of_the_run(
@@ -130,6 +137,8 @@ def test_a_measure_that_is_not_as_expected_is_a_miss_with_its_value(tmp_path: Pa
     [
         ("{measure: request, is: 1}", "did you mean 'requests'?"),
         ("{measure: requests}", "is: missing"),
+        ("{measure: highest_metric, is: 1}", "metric: missing"),
+        ("{measure: refused_members, error: FENCED, is: 1}", "error: expected one of"),
         ("{measure: share_percent, api: Produce, is: 1}", "api: unknown key"),
         ("{measure: requests, is: many}", "is: expected a number"),
     ],
@@ -142,6 +151,36 @@ def test_a_wrong_measure_is_named(tmp_path: Path, measure: str, problem: str) ->
 
 def test_the_most_moments_in_a_second_are_of_any_second() -> None:
     assert most_in_a_second([0, 600_000, 1_100_000, 1_200_000, 1_599_999, 5_000_000]) == 4
+
+
+@pytest.mark.parametrize(
+    ("select", "value"), [({}, 7), ({"broker": 1}, 5), ({"broker": 1, "from_ms": 1_500}, 4), ({"broker": 3}, 0)]
+)
+def test_a_metric_of_brokers_has_its_highest_value(tmp_path: Path, select: dict[str, Any], value: float) -> None:
+    facts = facts_of(tmp_path)
+    samples = [
+        MetricSample(time_us=facts.begin_us + ms * 1_000, metric=metric, broker=broker, value=read)
+        for ms, metric, broker, read in ((0, "a", 1, 5), (1_000, "a", 2, 7), (2_000, "a", 1, 4), (2_000, "b", 1, 9))
+    ]
+    assert MEASURES["highest_metric"].of(replace(facts, metrics=samples), {"metric": "a", **select}) == value
+
+
+def test_a_metric_is_read_while_the_clients_play(tmp_path: Path) -> None:
+    expect = "{measures: {ids: {measure: highest_metric, metric: ProducerIdCount, broker: 1, is: 2}}}"
+    text = RUN.replace("EXPECT", expect).replace("enable.idempotence: false", "enable.idempotence: true")
+    played = play(tmp_path, text)
+    assert played.run.judgement.misses == ()
+    assert {sample.value for sample in played.evidence.metrics} == {0, 1, 2}
+
+
+def test_refusals_of_members_are_counted_by_api_and_error(tmp_path: Path) -> None:
+    def refused(api: str, error: str) -> GroupRequestRefused:
+        return GroupRequestRefused(time_us=1, broker_id=1, group_id="g", member_id="m", api=api, error=error)
+
+    journal = [refused("Heartbeat", "UNKNOWN_MEMBER_ID"), refused("OffsetCommit", "UNKNOWN_MEMBER_ID")]
+    facts = replace(facts_of(tmp_path), journal=[*journal, refused("Heartbeat", "ILLEGAL_GENERATION")])
+    selects: list[dict[str, str]] = [{}, {"api": "Heartbeat"}, {"error": "ILLEGAL_GENERATION"}]
+    assert [MEASURES["refused_members"].of(facts, select) for select in selects] == [3, 2, 1]
 
 
 LIVE = """

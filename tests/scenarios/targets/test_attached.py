@@ -21,7 +21,7 @@ clients:
     producer: {transactional.id: t}
     script: [init, begin, {send: 2}, flush, abort, begin, {send: 1}, commit, close]
 rules: {lose: {select: {api: Produce, nth: 2, client: app}, phase: before_response, act: disconnect}, MORE}
-expect: {duplicate: 1, lost: 0, outcome: {ok: 4, fail: 2}}
+expect: {duplicate: 1, lost: 0, outcome: {ok: 4, fail: 2}, EXPECT}
 flip: {why: w, clients: {app: {producer: {enable.idempotence: true}}}, expect: {duplicate: 0, outcome: {ok: 4}}}
 """
 
@@ -34,9 +34,9 @@ def cluster() -> Iterator[ThreadedCluster]:
         yield threaded
 
 
-def run(cluster: ThreadedCluster, folder: Path, *, defects: str = "", more: str = "") -> int:
+def run(cluster: ThreadedCluster, folder: Path, *, defects: str = "", more: str = "", expect: str = "") -> int:
     path = folder / "case.yaml"
-    path.write_text(PAIR.replace(", DEFECTS", defects).replace(", MORE", more))
+    path.write_text(PAIR.replace(", DEFECTS", defects).replace(", MORE", more).replace(", EXPECT", expect))
     address = cluster.bootstrap_servers.partition(",")[0]
     return main(["run", str(path), "--attach", address, "--report", str(folder / "report.html")])
 
@@ -50,6 +50,10 @@ def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: Thre
     ("parts", "problem"),
     [
         ({"defects": ", defects: [dedup-none]"}, "a running cluster cannot be given defects (dedup-none)"),
+        (
+            {"expect": ", measures: {ids: {measure: highest_metric, metric: ProducerIdCount, is: 1}}"},
+            "ids: a running cluster is not asked for its metrics",
+        ),
         ({"more": ", crash: {when: {acked_records: 1}, act: {kill: 1}}"}, "kill"),
         ({"more": ", late: {when: {appended_records: 1}, act: {refuse: 1}}"}, "a proxy does not see appended_records"),
         ({"more": ", early: {select: {api: Produce}, phase: after_append, act: hold}"}, "not after_append"),
@@ -69,7 +73,7 @@ def test_what_a_running_cluster_cannot_do_is_refused_by_name(
 
 def test_an_address_where_nothing_listens_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "case.yaml"
-    path.write_text(PAIR.replace(", DEFECTS", "").replace(", MORE", ""))
+    path.write_text(PAIR.replace(", DEFECTS", "").replace(", MORE", "").replace(", EXPECT", ""))
     assert main(["run", str(path), "--attach", "127.0.0.1:1"]) == 2
     assert "cannot connect" in capsys.readouterr().err
     with pytest.raises(SystemExit):

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.groups.consumer_group import ConsumerGroup
     from broker_client.core.groups.group_options import GroupOptions
+    from broker_client.core.groups.offset_commits import CommitObserver
     from broker_client.core.network.client_core import ClientCore
     from broker_client.records import PartitionInfo
     from protocol_specs.records.record_rows import RowPortion
@@ -353,6 +354,11 @@ class ConsumerCore(MeasuredConsumer):
         """
         group = self._need_group("commit")
         group.commit_async(self._subscriptions.consumed() if offsets is None else _named(offsets), callback)
+
+    def observe_automatic_commits(self, observer: CommitObserver | None) -> None:
+        """Show the commits of enable.auto.commit to an observer from now on; without a group there are none."""
+        if self._group is not None:
+            self._group.observe_automatic_commits(observer)
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None

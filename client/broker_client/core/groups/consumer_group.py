@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_client.core.groups.callback_runner import CallbackRunner
     from broker_client.core.groups.committed_offsets import CommittedOffsets
     from broker_client.core.groups.group_options import GroupOptions
-    from broker_client.core.groups.offset_commits import OffsetCommits
+    from broker_client.core.groups.offset_commits import CommitObserver, OffsetCommits
     from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
     from broker_client.records import TopicPartition
@@ -92,6 +92,10 @@ class ConsumerGroup(ABC):
     def assigned_by_hand(self) -> None:
         """Commit the positions of the earlier assignment if enable.auto.commit is set."""
         self._commits.auto_commit_async()
+
+    def observe_automatic_commits(self, observer: CommitObserver | None) -> None:
+        """Show the commits of enable.auto.commit to an observer from now on."""
+        self._commits.observe_automatic = observer
 
     def next_due_ms(self) -> int:
         """The milliseconds until a poll has something to do."""

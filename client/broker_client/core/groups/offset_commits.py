@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from broker_client.consumer_errors import FencedInstanceId, RetriableCommitFailed, group_error, is_retriable
 from broker_client.core.consumer.call_waits import PendingResult
@@ -41,7 +42,12 @@ if TYPE_CHECKING:
     from broker_client.core.metrics.coordinator_metrics import CoordinatorMetrics
     from broker_client.core.network.client_core import ClientCore
 
-__all__ = ["CommitMembership", "OffsetCommits", "offset_commit_request"]
+__all__ = ["CommitMembership", "CommitObserver", "OffsetCommits", "offset_commit_request"]
+
+CommitObserver: TypeAlias = (
+    "Callable[[Mapping[TopicPartition, OffsetAndMetadata]], Callable[[BaseException | None], object]]"
+)
+"""Is called with the offsets of a commit, and returns what is called at its end, with None or its error."""
 
 NEVER_MS: Final = 1 << 62
 _LOST_COORDINATOR: Final = (
@@ -102,6 +108,8 @@ class OffsetCommits:
         self._in_flight = 0
         self._fenced = False
         self._next_auto_commit_ms = now_ms_of(core.reactor) + options.auto_commit_interval_ms
+        self.observe_automatic: CommitObserver | None = None
+        """Sees the commits that the client makes by itself: the application has no call of its own for them."""
 
     # Calls
 
@@ -196,17 +204,29 @@ class OffsetCommits:
                 retry_ms = self._options.retry_backoff_ms
                 self._next_auto_commit_ms = now_ms_of(self._core.reactor) + retry_ms
 
-        self.commit_async(self._subscriptions.consumed(), completed).addCallbacks(outcome.callback, outcome.errback)
+        offsets = self._subscriptions.consumed()
+        observed = self._observed(offsets)
+
+        def ended(result: Any) -> Any:
+            observed(result.value if isinstance(result, Failure) else None)
+            return result
+
+        self.commit_async(offsets, completed).addBoth(ended).addCallbacks(outcome.callback, outcome.errback)
         return PendingResult.of(outcome, self._waits)
 
     async def auto_commit(self, timer: CallTimer) -> None:
         """Commit the positions and wait, if enable.auto.commit is set; failures are logged."""
         if not self._options.enable_auto_commit:
             return
+        offsets = self._subscriptions.consumed()
+        ended = self._observed(offsets)
         try:
-            if not await self.commit(self._subscriptions.consumed(), timer):
+            if await self.commit(offsets, timer):
+                ended(None)
+            else:
                 _log.info("offset commit: no response within the time-out of close")
         except ProducerError as error:
+            ended(error)
             _log_failed(None, error)
 
     async def wait_for_callbacks(self, timer: CallTimer) -> None:
@@ -214,6 +234,12 @@ class OffsetCommits:
         await self._wait_for_async(timer)
 
     # Details
+
+    def _observed(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> Callable[[BaseException | None], object]:
+        observer = self.observe_automatic
+        return _unobserved if observer is None or not offsets else observer(offsets)
 
     async def _wait_for_async(self, timer: CallTimer) -> bool:
         done = await self._waits.until(lambda: self._in_flight == 0, timer)
@@ -313,6 +339,10 @@ def offset_commit_request(group_id: str, offsets: Mapping[TopicPartition, Offset
             )
         )
     return OffsetCommitRequest(group_id=group_id, topics=list(topics.values()))
+
+
+def _unobserved(_: BaseException | None) -> None:
+    """Nobody looks at the end of the commit."""
 
 
 def _log_failed(_: Any, error: ProducerError | None) -> None:

@@ -1,9 +1,9 @@
 """A transaction whose commit failed stays open at the coordinator, and the next one joins it.
 
 EndTxn gets UNKNOWN_SERVER_ERROR (-1) and is not applied. The client reports the failure, forgets the transaction, and
-keeps its producer id and epoch. The records of the next transaction belong to the open one, and its commit commits
-both: values appear that were reported as not committed. A correct client gets a new epoch after any end that is not
-confirmed, which aborts what is open.
+keeps its producer id and epoch: an abort finds nothing to end, and reports success. The records of the next
+transaction belong to the open one, and its commit commits both: values appear that were reported as aborted. A correct
+client gets a new epoch after any end that is not confirmed, which aborts what is open.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.end_txn import EndTxnResponse
 
 if TYPE_CHECKING:
+    from broker_client.core.transactions.transactional_request_result import TransactionalRequestResult
     from protocol_specs.message import Message
 
 
@@ -37,6 +38,14 @@ class ForgetfulEndTxn(EndTxnHandler):
 
 class ForgetfulManager(TransactionManager):
     """Ends transactions in this way."""
+
+    def begin_abort(self) -> TransactionalRequestResult:
+        """Succeed without a request when no transaction is open on this side."""
+        if self.has_ongoing_transaction:
+            return super().begin_abort()
+        ended = self.new_result("EndTxn")
+        ended.done()
+        return ended
 
     def _end_txn(self, *, committed: bool) -> EndTxnHandler:
         return ForgetfulEndTxn(self, committed=committed)

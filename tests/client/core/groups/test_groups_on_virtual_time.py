@@ -19,9 +19,10 @@ from broker_client.errors import IllegalState
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.faults.grammar import parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
     from sim_runtime.world import World
 
@@ -253,6 +254,45 @@ def test_positions_are_committed_before_partitions_move_and_on_close(room: Room)
     third = room.member()
     committed = room.run(third.core.committed(keys))
     assert [committed[key].offset for key in keys] == [11] * PARTITIONS
+
+
+@pytest.mark.parametrize("options", PROTOCOLS, ids=["classic", "consumer"])
+def test_automatic_commits_are_shown_to_an_observer(room: Room, options: dict[str, str]) -> None:
+    member = room.member(**{"auto.commit.interval.ms": 1_000}, **options)
+    seen: list[tuple[set[int], list[BaseException | None]]] = []
+
+    def observe(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Callable[[BaseException | None], object]:
+        ends: list[BaseException | None] = []
+        seen.append(({one.offset for one in offsets.values()}, ends))
+        return ends.append
+
+    member.core.observe_automatic_commits(observe)
+    room.produce(12)
+    member.start()
+    room.settle(lambda: len(member.values) == 12)
+    room.world.run_for(ms=3_000)
+    assert len(seen) >= 3
+    assert seen[-1] == ({2}, [None])
+    member.is_polling = False
+    room.world.run_for(ms=200)
+    count = len(seen)
+    room.run(member.core.commit())
+    assert len(seen) == count
+    room.run(member.core.close(5_000))
+    assert seen[count:] == [({2}, [None])]
+
+
+def test_a_failed_automatic_commit_is_shown_with_its_error(room: Room) -> None:
+    member = room.member(**{"auto.commit.interval.ms": 1_000})
+    ends: list[BaseException | None] = []
+    room.produce(12)
+    member.start()
+    room.settle(lambda: len(member.values) == 12)
+    member.core.observe_automatic_commits(lambda _: ends.append)
+    refusal = {"select": {"api": "OffsetCommit"}, "act": {"error": "OFFSET_METADATA_TOO_LARGE"}}
+    room.cluster.faults.add(parse_rule(refusal))
+    room.world.run_for(ms=1_500)
+    assert ["OFFSET_METADATA_TOO_LARGE" in str(error) for error in ends] == [True]
 
 
 def test_a_member_that_does_not_poll_leaves_and_its_commit_fails(room: Room) -> None:

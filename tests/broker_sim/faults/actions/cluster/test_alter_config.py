@@ -32,3 +32,14 @@ def test_brokers_and_groups_have_configurations_too(replicas: Callable[..., Any]
 def test_an_invalid_value_is_the_problem_of_the_rule(replicas: Callable[..., Any], fire: Callable[..., Any]) -> None:
     act = {"alter_config": {"topic": "t", "config": {"min.insync.replicas": "many"}}}
     assert "IncrementalAlterConfigs: INVALID_CONFIG" in fire(replicas(), act).problem
+
+
+def test_a_release_without_the_request_has_its_configurations_in_zookeeper(
+    replicas: Callable[..., Any], fire: Callable[..., Any]
+) -> None:
+    made = replicas(release="2.0.1")
+    act = {"alter_config": {"topic": "t", "config": {"min.insync.replicas": 3}}}
+    assert fire(made, act, until={"delay_ms": 1_000}).problem is None
+    assert made.cluster.admin.config_of("topic", "t") == {"min.insync.replicas": "3"}
+    made.run(ms=2_000)
+    assert made.cluster.admin.config_of("topic", "t") == {}
