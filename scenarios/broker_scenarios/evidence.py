@@ -81,6 +81,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         was_compacted=_compaction(evidence),
     )
     add_history(verdict, evidence)
+    verdict.add([(finding, None) for finding in evidence.truth.divergences], ())
     if evidence.watch is not None:
         verdict.add([(finding, None) for finding in evidence.watch.findings], evidence.watch.crashes)
     measurements = measure(verdict.records, view, end_us=verdict.end_us)

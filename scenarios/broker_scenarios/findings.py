@@ -71,6 +71,7 @@ class FindingKind(StrEnum):
     HUNG_TXN = "hung-txn"
     LIVENESS = "liveness"
     REALTIME_LAG = "realtime-lag"
+    REPLICA_DIVERGENCE = "replica-divergence"
     HIGH_WATERMARK_WITHIN_ISR = "high-watermark-within-isr"
     HIGH_WATERMARK_NEVER_BACK = "high-watermark-never-back"
     LOG_START_NEVER_BACK = "log-start-never-back"
@@ -119,6 +120,7 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.HUNG_TXN: "the last stable offset stands while the high watermark grows",
     FindingKind.LIVENESS: "no operation succeeds on a healthy partition after the last fault",
     FindingKind.REALTIME_LAG: "a poll further behind than claimed",
+    FindingKind.REPLICA_DIVERGENCE: "a replica holds other records than its leader below the high watermark",
     FindingKind.HIGH_WATERMARK_WITHIN_ISR: "a member of the ISR lacks a record below the high watermark",
     FindingKind.HIGH_WATERMARK_NEVER_BACK: "the high watermark of a leader decreased in its leader epoch",
     FindingKind.LOG_START_NEVER_BACK: "the log start offset of a leader decreased in its leader epoch",
@@ -131,7 +133,7 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.MARKERS_FOLLOW_DECISIONS: "a marker ends a transaction otherwise than decided",
 }
 
-IN_RUNS: Final = frozenset(list(FindingKind)[list(FindingKind).index(FindingKind.HIGH_WATERMARK_WITHIN_ISR) :])
+IN_RUNS: Final = frozenset(list(FindingKind)[list(FindingKind).index(FindingKind.REPLICA_DIVERGENCE) :])
 """The kinds that need brokers whose state and journal are known: a run has them, a foreign history has not."""
 
 

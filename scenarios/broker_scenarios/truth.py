@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_scenarios.checks.per_partition.diverging_replicas import diverging_replicas
 from broker_scenarios.history import LogRecord, TruncatedRecord
 from broker_scenarios.workloads.values import value_id_of
 from broker_sim.control.events import LogTruncated, TailLost
@@ -18,6 +19,7 @@ from protocol_specs.records.record_set import read_any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from broker_scenarios.findings import Finding
     from broker_sim.cluster import Cluster
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
@@ -39,6 +41,8 @@ class Truth:
     """The records of aborted and open transactions."""
     log_starts: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """The first offset that retention has left, of each partition whose log was read."""
+    divergences: list[Finding] = field(default_factory=list)
+    """The replicas whose records are not those of their leader."""
 
 
 class UncommittedRecord(NamedTuple):
@@ -61,6 +65,7 @@ def read_truth(cluster: Cluster) -> Truth:
     stored: list[LogRecord] = []
     uncommitted: list[UncommittedRecord] = []
     log_starts: dict[tuple[str, int], int] = {}
+    divergences: list[Finding] = []
     for topic, partitions in cluster.partition_counts.items():
         if topic.startswith(_INTERNAL):
             continue
@@ -78,6 +83,7 @@ def read_truth(cluster: Cluster) -> Truth:
                 behind = log.log_end_offset - log.high_watermark
                 caveats.append(f"{name}: {behind} records above the high watermark at the end")
             log_starts[topic, partition] = log.log_start_offset
+            divergences += diverging_replicas(cluster, leader, log)
             committed, others = _read(log, topic, partition)
             stored += committed
             uncommitted += others
@@ -87,6 +93,7 @@ def read_truth(cluster: Cluster) -> Truth:
         stored=stored,
         uncommitted=uncommitted,
         log_starts=log_starts,
+        divergences=divergences,
         truncated=_truncated(cluster.journal),
         journal=cluster.journal.events,
         caveats=tuple(caveats),

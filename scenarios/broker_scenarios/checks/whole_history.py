@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker_scenarios.findings import Cause, Finding, FindingKind
 from broker_scenarios.history import EventType
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_scenarios.checks.calls import Call, Send
     from broker_scenarios.operations import Process, Value
 
-__all__ = ["Limits", "WholeHistory", "forgotten_keys", "is_read"]
+__all__ = ["Limits", "StableOffset", "WholeHistory", "forgotten_keys", "is_read"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,15 @@ class Limits:
     """The partitions that liveness covers; None for all that the history names."""
 
 
+class StableOffset(NamedTuple):
+    """A leader's offsets after its high watermark has moved."""
+
+    key: str
+    at_us: int
+    last_stable_offset: int
+    high_watermark: int
+
+
 @dataclass(slots=True, kw_only=True)
 class WholeHistory:
     """Calls in the order of their invocation, and partitions by their key."""
@@ -43,6 +52,8 @@ class WholeHistory:
     limits: Limits = field(default_factory=Limits)
     message_keys: Mapping[str, str] = field(default_factory=dict)
     """The message key of each value (as text), where it is known."""
+    stable_offsets: Sequence[StableOffset] = ()
+    """The offsets of leaders in the order of their times, where the brokers' journal is known."""
     _by_process: dict[Process, list[Call]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from broker_scenarios.checks.whole_history import StableOffset
 from broker_scenarios.histories.circumstances import Circumstances, circumstances_of
 from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.history import NO_OFFSET, EventType
@@ -20,9 +21,10 @@ from broker_scenarios.operations import (
     Send,
     Subscribe,
 )
+from broker_sim.control.events import HighWatermarkAdvanced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from broker_scenarios.checks.whole_history import WholeHistory
     from broker_scenarios.evidence import Evidence
@@ -45,7 +47,17 @@ def whole_history(evidence: Evidence, circumstances: Circumstances) -> WholeHist
     for op in operations_of(evidence.operations, sends, evidence.truth):
         fold.add(op, f"i={op.index}")
     _add_logs(fold, evidence.truth)
-    return fold.whole(circumstances)
+    whole = fold.whole(circumstances)
+    whole.stable_offsets = list(_stable_offsets(evidence.truth))
+    return whole
+
+
+def _stable_offsets(truth: Truth) -> Iterator[StableOffset]:
+    """Return the offsets of the clients' partitions; a broker of another cluster keeps no journal."""
+    for event in truth.journal:
+        if type(event) is HighWatermarkAdvanced and (event.topic, event.partition) in truth.log_starts:
+            key = f"{event.topic}-{event.partition}"
+            yield StableOffset(key, event.time_us, event.last_stable_offset, event.high_watermark)
 
 
 def operations_of(history: RunHistory, sends: Sequence[HistoryEvent], truth: Truth) -> list[Op]:
