@@ -71,6 +71,7 @@ class FaultEngine:
     def __init__(self, *, cluster: FaultTarget, reactor: IReactorTime, streams: RandomStreams) -> None:
         self.open_phases: frozenset[Phase] = frozenset()
         self._watchers: dict[Callable[[], None], None] = {}
+        self._observers: dict[Phase, list[Callable[[FaultPoint], None]]] = {}
         self.progress = Progress()
         self._cluster = cluster
         self._reactor = reactor
@@ -227,6 +228,9 @@ class FaultEngine:
         for all that hold it. The first rule that decides the outcome does so for all: a later one that would decide
         does not fire on this request.
         """
+        if self._observers:
+            for observer in self._observers.get(phase, ()):
+                observer(point)
         if self.slow_disks:
             return self.slow_disks.intercept(phase, point, self._intercept)
         return self._intercept(phase, point)
@@ -248,6 +252,11 @@ class FaultEngine:
                 is_decided = is_decided or interception.outcome is not Outcome.PROCEED
                 fired.append((state, interception))
         return self._combined(fired) if fired else None
+
+    def observe(self, phase: Phase, observer: Callable[[FaultPoint], None]) -> None:
+        """Call `observer` with each request in a phase, before rules decide on it; it must not change the request."""
+        self._observers.setdefault(phase, []).append(observer)
+        self.changed()
 
     def _combined(self, fired: Sequence[tuple[RuleState, Interception]]) -> Interception:
         """Return one interception that waits for all, and has the first outcome that is decided."""
@@ -274,7 +283,7 @@ class FaultEngine:
     def changed(self) -> None:
         """Compute the open phases again, after a rule or the speed of a disk has changed, and notify the watchers."""
         open_phases = (phase for phase, states in self._by_phase.items() if states)
-        self.open_phases = frozenset(Phase) if self.slow_disks else frozenset(open_phases)
+        self.open_phases = frozenset(Phase) if self.slow_disks else frozenset((*open_phases, *self._observers))
         for watcher in list(self._watchers):
             watcher()
 

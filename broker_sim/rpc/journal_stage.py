@@ -108,6 +108,7 @@ class JournalStage(Stage):
                 queue_us=context.dequeued_us - context.received_us,
                 local_us=local_done_us - context.dequeued_us,
                 remote_us=remote_done_us - local_done_us,
+                throttle_us=max(0, context.throttle_ms) * 1000,
                 response_queue_us=now_us - remote_done_us,
                 total_us=now_us - context.received_us,
             )

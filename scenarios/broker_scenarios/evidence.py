@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker_scenarios.checks.on_the_wire.wire_facts import WireFacts
 from broker_scenarios.checks.over_time.realtime_lag import lags
+from broker_scenarios.checks.wire_check import check_wire
 from broker_scenarios.expectations import judge
 from broker_scenarios.histories.run_operations import circumstances_of_run, whole_history
 from broker_scenarios.histories.run_verdict import add_history
@@ -21,10 +23,12 @@ from broker_scenarios.run_record import RunRecord
 from broker_scenarios.text_forms import plural
 from broker_scenarios.timeline import build_timeline
 from broker_scenarios.verdict import check_run
+from broker_sim.config.release_behaviour import behaviour_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback, Pool, SentBatch
     from broker_scenarios.findings import Finding
     from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.clients import ClientGroup
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from broker_scenarios.operations import Value
     from broker_scenarios.playing.run_history import RunHistory
     from broker_scenarios.truth import Truth
-    from broker_scenarios.verdict import CheckEngine, History
+    from broker_scenarios.verdict import CheckEngine, History, RunVerdict
     from broker_sim.faults.engine import RuleReport
     from broker_sim.topic_spec import TopicSpec
 
@@ -62,6 +66,10 @@ class Evidence:
     """What the invariants have shown."""
     metrics: Sequence[MetricSample] = ()
     """What was read of the brokers' metrics."""
+    wire: Sequence[SentBatch] | None = None
+    """The batches that brokers have received; None if no check needs them."""
+    pools: Sequence[Pool] = ()
+    callbacks: Sequence[CallInCallback] = ()
 
 
 def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "") -> RunRecord:
@@ -82,6 +90,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
     )
     add_history(verdict, evidence)
     verdict.add([(finding, None) for finding in evidence.truth.divergences], ())
+    _add_wire(verdict, evidence)
     if evidence.watch is not None:
         verdict.add([(finding, None) for finding in evidence.watch.findings], evidence.watch.crashes)
     measurements = measure(verdict.records, view, end_us=verdict.end_us)
@@ -103,6 +112,34 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         rules=[_rule_line(rule, scenario.rule_texts.get(rule.name, rule.act)) for rule in evidence.rules],
         reproduce=reproduce,
     )
+
+
+def _add_wire(verdict: RunVerdict, evidence: Evidence) -> None:
+    """Make the checks of requests and of clients' resources that the file names."""
+    scenario = evidence.scenario
+    if not scenario.wire_checks:
+        return
+    if evidence.wire is None or evidence.operations is None or not isinstance(evidence.history, list):
+        verdict.add((), ["the clients ran in other processes: no check on the wire was made"])
+        return
+    facts = WireFacts(
+        batches=evidence.wire,
+        journal=evidence.truth.journal,
+        history=evidence.history,
+        operations=evidence.operations.operations,
+        clients=evidence.client_ids,
+        configs={
+            evidence.client_ids[process]: group.producer or {}
+            for process, group in evidence.groups.items()
+            if process in evidence.client_ids
+        },
+        pools=evidence.pools,
+        callbacks=evidence.callbacks,
+        responds_before_throttling=not behaviour_of(scenario.release).throttles_before_the_response,
+    )
+    result = check_wire(facts, scenario.wire_checks)
+    crashes = [f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes]
+    verdict.add([(finding, None) for finding in result.findings], crashes)
 
 
 def _compaction(evidence: Evidence) -> Callable[[Finding], bool] | None:

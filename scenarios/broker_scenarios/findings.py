@@ -72,6 +72,17 @@ class FindingKind(StrEnum):
     LIVENESS = "liveness"
     REALTIME_LAG = "realtime-lag"
     REPLICA_DIVERGENCE = "replica-divergence"
+    WIRE_BATCH_IDENTITY = "wire-batch-identity"
+    WIRE_SEQ = "wire-seq"
+    WIRE_EPOCH = "wire-epoch"
+    WIRE_IDEMPOTENCE = "wire-idempotence"
+    WIRE_THROTTLE = "wire-throttle"
+    WIRE_RATE = "wire-rate"
+    WIRE_STALE_LEADER = "wire-stale-leader"
+    WIRE_NO_PRODUCE = "wire-no-produce"
+    WIRE_NO_ENDTXN = "wire-no-endtxn"
+    RES_POOL = "res-pool"
+    RES_CALLBACK = "res-callback"
     HIGH_WATERMARK_WITHIN_ISR = "high-watermark-within-isr"
     HIGH_WATERMARK_NEVER_BACK = "high-watermark-never-back"
     LOG_START_NEVER_BACK = "log-start-never-back"
@@ -121,6 +132,17 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.LIVENESS: "no operation succeeds on a healthy partition after the last fault",
     FindingKind.REALTIME_LAG: "a poll further behind than claimed",
     FindingKind.REPLICA_DIVERGENCE: "a replica holds other records than its leader below the high watermark",
+    FindingKind.WIRE_BATCH_IDENTITY: "a batch sent again with other records under its producer id, epoch and sequence",
+    FindingKind.WIRE_SEQ: "a batch whose sequence does not follow the one before",
+    FindingKind.WIRE_EPOCH: "a batch with a producer epoch that its client had left, or knew to be fenced",
+    FindingKind.WIRE_IDEMPOTENCE: "a batch without a producer id, of a producer that is not configured so",
+    FindingKind.WIRE_THROTTLE: "a request sent within the throttle time that a response had stated",
+    FindingKind.WIRE_RATE: "a batch sent again before its back-off has passed",
+    FindingKind.WIRE_STALE_LEADER: "a batch sent to the leader of an earlier epoch, or to a broker that never led",
+    FindingKind.WIRE_NO_PRODUCE: "acknowledged, and in no request that a broker has received",
+    FindingKind.WIRE_NO_ENDTXN: "a commit reported without a request that ends the transaction",
+    FindingKind.RES_POOL: "a producer with more free memory than buffer.memory",
+    FindingKind.RES_CALLBACK: "a call in a delivery callback that never returned",
     FindingKind.HIGH_WATERMARK_WITHIN_ISR: "a member of the ISR lacks a record below the high watermark",
     FindingKind.HIGH_WATERMARK_NEVER_BACK: "the high watermark of a leader decreased in its leader epoch",
     FindingKind.LOG_START_NEVER_BACK: "the log start offset of a leader decreased in its leader epoch",

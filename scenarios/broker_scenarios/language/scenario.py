@@ -12,6 +12,7 @@ from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS
 from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
+from broker_scenarios.checks.wire_check import WIRE_CHECKS
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.client_defects import problems_of
@@ -80,6 +81,11 @@ class Scenario:
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
     """In a flip: why the finding is gone."""
+
+    @property
+    def wire_checks(self) -> tuple[str, ...]:
+        """The checks of requests and of clients' resources that `expect` names: others are not made."""
+        return tuple(name for name in self.expectation.counts if name in WIRE_CHECKS)
 
     @property
     def records(self) -> int:

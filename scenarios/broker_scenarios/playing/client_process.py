@@ -15,6 +15,7 @@ from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_client.transaction_errors import TransactionAborted
+from broker_scenarios.checks.on_the_wire.wire_facts import Pool
 from broker_scenarios.history import EventType
 from broker_scenarios.language.client_defects import defects_of
 from broker_scenarios.sends import NOWHERE, Sends, class_of
@@ -217,6 +218,12 @@ class ClientProcess:
                 self._stage.reactor, closing, 2 * timeout_ms + 1_000, awaited="the end of a client", option="deadline_s"
             )
         self.reactor.crash()
+
+    def note_pool(self) -> None:
+        """Record the memory that the producer has free."""
+        if self.producer is not None:
+            pool, client_id = self.producer.pool, self._stage.client_ids[self.number]
+            self._stage.pools.append(Pool(self.number, client_id, pool.available_bytes, pool.memory_bytes))
 
     async def close(self, timeout_ms: float) -> None:
         """Close in order, within the time-out."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.checks.on_the_wire.wire_facts import WireWatch
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.measures.broker_metrics import MetricSamples
 from broker_scenarios.playing.cast import Cast
@@ -38,6 +39,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     watch = target.watch(scenario.always)
     metrics = MetricSamples(scenario.expectation, target.metric, stage.history.now_us)
     metrics.take()
+    wire = WireWatch(target.faults, target.journal) if scenario.wire_checks else None
     cast = Cast(stage, seed)
     target.faults.control_clients(cast)
     for rule in scenario.rules:
@@ -60,6 +62,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     for player in cast:
         if not player.process.reactor.is_crashed:
             await player.process.finish(_CLOSE_MS)
+        player.process.note_pool()
     problem = await target.settle(within_s=scenario.deadline_s)
     for group in scenario.clients:
         if group.final_polls and problem is None:
@@ -78,6 +81,9 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         client_ids=stage.client_ids,
         watch=watch,
         metrics=metrics.taken,
+        wire=None if wire is None else wire.batches,
+        pools=stage.pools,
+        callbacks=stage.callbacks,
         facts={
             "seed": str(seed),
             "release": scenario.release,

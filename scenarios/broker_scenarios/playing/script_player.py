@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import CancelledError, Deferred
 
 from broker_client.errors import ProducerError
+from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback
 from broker_scenarios.history import EventType
 from broker_scenarios.language import steps
 from broker_scenarios.language.step_forms import STEPS
@@ -119,7 +120,12 @@ class ScriptPlayer:
         def delivered() -> None:
             if called is not None:
                 # The call begins within the callback, and is recorded.
-                Deferred.fromCoroutine(_awaited(_STEPS[type(called)](self, called))).addErrback(self._failed)
+                call = CallInCallback(
+                    client_id=self.client_id, what=str(step.on_delivery), begun_us=self.stage.history.now_us()
+                )
+                self.stage.callbacks.append(call)
+                ended = Deferred.fromCoroutine(_awaited(_STEPS[type(called)](self, called)))
+                ended.addCallbacks(lambda _: setattr(call, "returned", True), self._failed)
             if step.wait:
                 # The script goes on after the callback, not within it.
                 self.process.reactor.callLater(0, _fire_once, reported)

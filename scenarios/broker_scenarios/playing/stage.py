@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from broker_client.core.producer.trace import Trace
+    from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback, Pool
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.playing.run_history import RunHistory
@@ -43,6 +44,10 @@ class Stage:
     """The client group of each process."""
     client_ids: dict[int, str] = field(default_factory=dict)
     """The client.id of each process."""
+    pools: list[Pool] = field(default_factory=list)
+    """The memory of the producers at the end."""
+    callbacks: list[CallInCallback] = field(default_factory=list)
+    """The calls in delivery callbacks."""
     ended: set[str] = field(default_factory=set)
     """The client groups whose scripts and loads are over."""
     _acts: Iterator[int] = field(default_factory=lambda: count(1))

@@ -16,6 +16,7 @@ from broker_client.core.consumer.consumer_core import EARLIEST, LATEST
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
+from broker_scenarios.checks.wire_check import NEEDS_BROKERS
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.history import LogRecord
 from broker_scenarios.truth import Truth, UncommittedRecord
@@ -180,6 +181,9 @@ async def start_attached(
     for measure in scenario.expectation.measures:
         if "metric" in measure.select:
             raise ScenarioError(f"{scenario.name}: {measure.name}: a running cluster is not asked for its metrics")
+    for name in scenario.wire_checks:
+        if name in NEEDS_BROKERS:
+            raise ScenarioError(f"{scenario.name}: expect.{name}: a proxy does not see the results that it compares")
     for rule in scenario.rules:
         for gate in (rule.when, rule.until):
             for name in _APPENDED:
