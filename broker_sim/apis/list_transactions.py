@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.partition_order import immutable_order
 from broker_sim.coordinators.groups.consumer.resolved_regex import InvalidRegex, check_regex, matching_topics
 from broker_sim.coordinators.transactions.transaction_state import TransactionState as State
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import string_hash
 from protocol_specs.messages.list_transactions import ListTransactionsResponse, TransactionState
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ def handle(request: ListTransactionsRequest, context: RequestContext) -> ListTra
     transactions = context.broker.coordinators.transactions
     if transactions.is_loading:
         return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    unknown = [label for label in request.state_filters if State.of_label(label) is None]
+    labels = list(dict.fromkeys(request.state_filters))
+    unknown = [label for label in immutable_order(labels, string_hash) if State.of_label(label) is None]
     now_ms = context.broker.now_ms()
     pattern = request.transactional_id_pattern
     try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.handler_result import when_all
+from broker_sim.apis.handler_result import NoResponse, when_all
 from broker_sim.control.events import TransactionMarkerWritten
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
@@ -28,7 +28,7 @@ from protocol_specs.messages.write_txn_markers import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from protocol_specs.records.batch_peek import MAGIC_V2
+from protocol_specs.records.batch_peek import MAGIC_V2, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol_specs.records.control_records import (
     ControlRecordType,
     EndTransactionMarker,
@@ -36,6 +36,8 @@ from protocol_specs.records.control_records import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import RequestContext
@@ -52,81 +54,139 @@ _NOT_READY: Final = (
 Errors = dict[TopicPartition, ErrorCode]
 
 
-def handle(request: WriteTxnMarkersRequest, context: RequestContext) -> Message | Deferred[Message]:
+class _Unwritten:
+    """The markers of a request that are not written yet, and the errors so far, by producer id.
+
+    The end of the last append sends the response. So none is ever sent if a marker that is not appended anywhere
+    follows it, or if a marker names a partition twice.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.appends = 0
+        self.errors: dict[int, Errors] = {}
+        self.is_complete = False
+        self._late: Deferred[Message | NoResponse] | None = None
+
+    def note(self, producer_id: int, errors: Errors) -> None:
+        """Add errors of a marker."""
+        self.errors.setdefault(producer_id, {}).update(errors)
+
+    def appended(self, errors: Errors, producer_id: int) -> None:
+        """Note the end of a marker's append."""
+        self.note(producer_id, errors)
+        self.count -= 1
+        self.appends -= 1
+        self.is_complete |= not self.count
+        if self._late is not None and not (self.count and self.appends):
+            self._late.callback(self.result())
+
+    def result(self) -> Message | NoResponse:
+        """Return the response if the last append has ended."""
+        return _response(self.errors) if self.is_complete else NoResponse.STAY_MUTED
+
+    def late_result(self) -> Deferred[Message | NoResponse]:
+        """Return the result that the end of an append gives."""
+        self._late = Deferred()
+        return self._late
+
+
+def handle(
+    request: WriteTxnMarkersRequest, context: RequestContext
+) -> Message | NoResponse | Deferred[Message | NoResponse]:
     """Append the markers; the response waits for all of them.
 
     A marker without a producer id or epoch fails the whole request: Kafka cannot make its batch. The new group
     coordinator makes one of its own per partition, which fails alone.
     """
-    results = []
+    unwritten = _Unwritten(len(request.markers))
+    skipped = 0
     for marker in request.markers:
-        if _has_producer(marker):
-            results.append(_write(marker, context))
-        elif _reaches_logs(marker, context):
-            return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        good, errors = _partitions(marker, context)
+        if errors:
+            unwritten.note(marker.producer_id, _journaled(marker, errors, context))
+        if not good:
+            unwritten.count -= 1
+            skipped += 1
+            continue
+        if not _has_producer(marker):
+            if not all(_is_coordinated(partition, context) for partition in good):
+                return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+            written: Errors | Deferred[Errors] = _refused(good, context)
         else:
-            results.append(_refused(marker, context))
-    return when_all(results, lambda errors: _response(errors, request))
+            written = _write(marker, good, context)
+        others = [partition for partition in good if not _is_coordinated(partition, context)]
+        if len(set(others)) < len(others):
+            continue
+        unwritten.appends += 1
+        if isinstance(written, Deferred):
+            written.addCallback(unwritten.appended, marker.producer_id)
+        else:
+            unwritten.appended(written, marker.producer_id)
+    if skipped == len(request.markers):
+        return _response(unwritten.errors)
+    return unwritten.late_result() if unwritten.appends else unwritten.result()
 
 
-def _has_producer(marker: WritableTxnMarker) -> bool:
-    return marker.producer_id >= 0 and marker.producer_epoch >= 0
-
-
-def _reaches_logs(marker: WritableTxnMarker, context: RequestContext) -> bool:
-    """Return True if the request itself appends the marker to a log, without a coordinator."""
-    coordinated = () if uses_old_coordinator(context.broker.config) else (GROUP_METADATA_TOPIC_NAME,)
+def _partitions(marker: WritableTxnMarker, context: RequestContext) -> tuple[list[TopicPartition], Errors]:
+    """Return the partitions of this broker to which a marker is appended, and the errors of the others."""
     hosted = context.broker.replica_manager.partitions
-    return any(
-        TopicPartition(topic.name, index) in hosted
-        for topic in marker.topics
-        if topic.name not in coordinated
-        for index in topic.partition_indexes
-    )
-
-
-def _refused(marker: WritableTxnMarker, context: RequestContext) -> Errors:
-    """Return the errors of a marker without a producer, which reaches coordinators at most."""
-    broker = context.broker
+    good: list[TopicPartition] = []
     errors: Errors = {}
     for topic in marker.topics:
         for index in topic.partition_indexes:
             partition = TopicPartition(topic.name, index)
-            if partition not in broker.replica_manager.partitions:
+            found = hosted.get(partition)
+            if found is None:
                 errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif broker.coordinators.groups.runtime.shard(index) is None:
-                errors[partition] = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            elif found.log.config.magic < MAGIC_V2:
+                errors[partition] = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
             else:
-                errors[partition] = ErrorCode.UNKNOWN_SERVER_ERROR
-    return errors
+                good.append(partition)
+    return good, errors
 
 
-def _write(marker: WritableTxnMarker, context: RequestContext) -> Errors | Deferred[Errors]:
+def _has_producer(marker: WritableTxnMarker) -> bool:
+    return marker.producer_id != NO_PRODUCER_ID and marker.producer_epoch != NO_PRODUCER_EPOCH
+
+
+def _is_coordinated(partition: TopicPartition, context: RequestContext) -> bool:
+    """Return True if the new group coordinator makes the batch."""
+    return partition.topic == GROUP_METADATA_TOPIC_NAME and not uses_old_coordinator(context.broker.config)
+
+
+def _refused(partitions: list[TopicPartition], context: RequestContext) -> Errors:
+    """Return the errors of a marker without a producer that reaches coordinators only."""
+    runtime = context.broker.coordinators.groups.runtime
+    return {
+        each: ErrorCode.UNKNOWN_SERVER_ERROR
+        if runtime.shard(each.partition) is not None
+        else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        for each in partitions
+    }
+
+
+def _write(
+    marker: WritableTxnMarker, partitions: list[TopicPartition], context: RequestContext
+) -> Errors | Deferred[Errors]:
     broker = context.broker
     errors: Errors = {}
     data: dict[TopicPartition, bytes] = {}
     waiting: list[Deferred[None] | None] = []
     batch = _marker_batch(marker, context)
-    for topic in marker.topics:
-        for index in topic.partition_indexes:
-            partition = TopicPartition(topic.name, index)
-            hosted = broker.replica_manager.partitions.get(partition)
-            if hosted is None:
-                errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif hosted.log.config.magic < MAGIC_V2:
-                errors[partition] = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-            elif topic.name == GROUP_METADATA_TOPIC_NAME:
-                ended = broker.coordinators.groups.runtime.end_transaction(
-                    index,
-                    (marker.producer_id, marker.producer_epoch),
-                    batch,
-                    committed=marker.transaction_result,
-                    transaction_version=marker.transaction_version,
-                )
-                noted = (partition, errors)
-                waiting.append(ended.addCallbacks(_note, _note_failure, callbackArgs=noted, errbackArgs=noted))
-            else:
-                data[partition] = batch
+    for partition in partitions:
+        if partition.topic == GROUP_METADATA_TOPIC_NAME:
+            ended = broker.coordinators.groups.runtime.end_transaction(
+                partition.partition,
+                (marker.producer_id, marker.producer_epoch),
+                batch,
+                committed=marker.transaction_result,
+                transaction_version=marker.transaction_version,
+            )
+            noted = (partition, errors)
+            waiting.append(ended.addCallbacks(_note, _note_failure, callbackArgs=noted, errbackArgs=noted))
+        else:
+            data[partition] = batch
     appended = broker.replica_manager.append_markers(
         broker.config.request_timeout_ms, data, transaction_version=marker.transaction_version
     )
@@ -179,16 +239,12 @@ def _journaled(marker: WritableTxnMarker, errors: Errors, context: RequestContex
     return errors
 
 
-def _response(results: list[Errors], request: WriteTxnMarkersRequest) -> Message:
+def _response(errors: Mapping[int, Errors]) -> Message:
     """Return one element per producer id, also for several markers, in the orders of Kafka's hash tables."""
-    by_producer: dict[int, Errors] = {}
-    for marker, errors in zip(request.markers, results, strict=True):
-        if errors:
-            by_producer.setdefault(marker.producer_id, {}).update(errors)
     return WriteTxnMarkersResponse(
         markers=[
-            WritableTxnMarkerResult(producer_id=producer_id, topics=_topics(by_producer[producer_id]))
-            for producer_id in hash_order_of_longs(by_producer)
+            WritableTxnMarkerResult(producer_id=producer_id, topics=_topics(errors[producer_id]))
+            for producer_id in hash_order_of_longs(errors)
         ]
     )
 
@@ -208,12 +264,17 @@ def error_response(
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
 ) -> Message:
-    """Every partition has the error. Mirrors WriteTxnMarkersRequest.getErrorResponse."""
-    errors = [
-        {TopicPartition(topic.name, index): error_code for topic in marker.topics for index in topic.partition_indexes}
-        for marker in request.markers
-    ]
-    return _response(errors, request)
+    """Every partition of a producer's last marker has the error. Mirrors WriteTxnMarkersRequest.getErrorResponse."""
+    return _response(
+        {
+            marker.producer_id: {
+                TopicPartition(topic.name, index): error_code
+                for topic in marker.topics
+                for index in topic.partition_indexes
+            }
+            for marker in request.markers
+        }
+    )
 
 
 HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

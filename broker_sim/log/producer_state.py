@@ -285,9 +285,9 @@ class ProducerStateManager:
         Raises:
             RecordsRefused: one of the epochs is old.
         """
-        entry = self._producers.get(batch.producer_id)
+        entry = self._producers.get(batch.producer_id) or ProducerStateEntry(producer_id=batch.producer_id)
         marker = marker_of_batch(batch.data)
-        if entry is None or marker is None:
+        if marker is None:
             return
         epoch = batch.producer_epoch
         if (

@@ -54,5 +54,7 @@ class GroupDeletion:
             if self._old_coordinator:
                 self._groups.remove(group_id)  # a group without generations has no tombstone that would remove it
         if self._old_coordinator:
-            return CoordinatorResult(records, results, atomic=False, batch_starts=frozenset(batch_starts))
+            return CoordinatorResult(
+                records, results, atomic=False, batch_starts=frozenset(batch_starts), unconditional=True
+            )
         return CoordinatorResult(records, results)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.group import Group
-from broker_sim.coordinators.runtime.snapshot_registry import TimelineTable
+from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry, TimelineTable
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
-    from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
     from protocol_specs.java_hash import ConcurrentKeys
 
 __all__ = ["GroupRegistry", "other_type"]
@@ -22,11 +21,14 @@ G = TypeVar("G", bound=Group)
 class GroupRegistry:
     """All groups, of all types: a group id has one group.
 
-    `of_all_shards` is the order of the old coordinator, which has the groups of all partitions in one map.
+    `of_all_shards` is the order of the old coordinator, which has the groups of all partitions in one map. It keeps
+    a group whose first records are not written.
     """
 
     def __init__(self, snapshots: SnapshotRegistry, *, of_all_shards: ConcurrentKeys | None = None) -> None:
-        self._groups: TimelineTable[str, Group] = TimelineTable(snapshots)
+        self._groups: TimelineTable[str, Group] = TimelineTable(
+            snapshots if of_all_shards is None else SnapshotRegistry()
+        )
         self._of_all_shards = of_all_shards
 
     def get(self, group_id: str) -> Group | None:

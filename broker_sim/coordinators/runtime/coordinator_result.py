@@ -32,3 +32,8 @@ class CoordinatorResult(NamedTuple, Generic[T]):
     """The places in `records` at which another batch starts, if they are not atomic."""
     timeout_ms: int | None = None
     """How long the write waits for its replicas, if not as long as the runtime's writes do."""
+    unconditional: bool = False
+    """The response waits for nothing and the change of state stays, also when the records cannot be written.
+
+    The old coordinator removes so.
+    """

@@ -39,7 +39,8 @@ class CoordinatorRuntime(Generic[S]):
     With `follows_foreign_appends` a shard ignores what clients append to its log; else it loads the log again. With
     `required_acks` -1 an ISR that is too small refuses a write at once; with 1 the records stand in the log, and the
     write fails when its time is up. A record that cannot be replayed fails the shard; with `ends_at_bad_records` the
-    shard has the state before it. With `ignores_later_versions` a value of an unknown version is passed over.
+    shard has the state before it. With `ignores_later_versions` a value of an unknown version is passed over. A shard
+    that begins to load while `may_load` returns False loads for ever.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class CoordinatorRuntime(Generic[S]):
         required_acks: int = 1,
         ends_at_bad_records: bool = False,
         ignores_later_versions: bool = False,
+        may_load: Callable[[], bool] = lambda: True,
     ) -> None:
         self._log = log
         self._value_types = value_types
@@ -61,6 +63,7 @@ class CoordinatorRuntime(Generic[S]):
         self._required_acks = required_acks
         self._ends_at_bad_records = ends_at_bad_records
         self._ignores_later_versions = ignores_later_versions
+        self._may_load = may_load
         self._topic = log.value
         self._host = host
         self._make_shard = make_shard
@@ -174,6 +177,7 @@ class CoordinatorRuntime(Generic[S]):
                 required_acks=self._required_acks,
                 ends_at_bad_records=self._ends_at_bad_records,
                 ignores_later_versions=self._ignores_later_versions,
+                may_load=self._may_load,
             )
         return runner
 

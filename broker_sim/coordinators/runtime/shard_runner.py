@@ -77,6 +77,7 @@ class ShardRunner(Generic[S]):
         required_acks: int,
         ends_at_bad_records: bool,
         ignores_later_versions: bool,
+        may_load: Callable[[], bool],
     ) -> None:
         self.topic_partition = topic_partition
         self.state = ShardState.INITIAL
@@ -93,6 +94,7 @@ class ShardRunner(Generic[S]):
         self._required_acks = required_acks
         self._ends_at_bad_records = ends_at_bad_records
         self._ignores_later_versions = ignores_later_versions
+        self._may_load = may_load
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
         self._pending = PendingWrites(expirations)
@@ -162,6 +164,14 @@ class ShardRunner(Generic[S]):
         partition = self._host.replica_manager.partitions.get(self.topic_partition)
         if partition is None or not partition.is_leader:
             self._fail("this broker does not lead the partition")
+            return
+        if not self._may_load():
+            _log.error(
+                "broker {broker_id}: coordinator partition={partition} never ends to load: the topic has another "
+                "number of partitions than when this broker started",
+                broker_id=self._host.id,
+                partition=self.topic_partition,
+            )
             return
         assert self.shard is not None
         replay = LogReplay(
@@ -310,6 +320,9 @@ class ShardRunner(Generic[S]):
             write.complete(_UNKNOWN)
             return
         write.response = result.response
+        if result.unconditional:
+            write.complete()
+            write = PendingWrite(write.timeout_ms)
         write.on_committed = result.on_committed
         if result.timeout_ms is not None:
             write.timeout_ms = result.timeout_ms
@@ -351,7 +364,7 @@ class ShardRunner(Generic[S]):
         """Replay records and put them into the open batch, or into several if the operation may span batches.
 
         Raises:
-            CoordinatorError: The records are larger than a batch may be, or an earlier batch cannot be appended.
+            CoordinatorError: An earlier batch cannot be appended.
         """
         assert self.shard is not None
         assert self._partition is not None
@@ -361,23 +374,26 @@ class ShardRunner(Generic[S]):
             encoded = [record.encode() for record in group]
             if self._batch is not None and (place in result.batch_starts or not self._batch.fits(encoded, limit)):
                 error = self.flush()
-                if error is not None:
+                if error is not None and not result.unconditional:
                     raise error
             if self._batch is None:
-                batch = OpenBatch(
+                self._batch = OpenBatch(
                     *producer,
                     base_sequence=self.shard.base_sequence(group[0]),
                     magic=self._partition.log.config.magic,
                     codec=settings.codec,
                 )
-                if not batch.fits(encoded, limit):
-                    raise CoordinatorError(ErrorCode.MESSAGE_TOO_LARGE)
-                self._batch = batch
+                if not self._batch.fits(encoded, limit):
+                    # Kafka gives an empty batch up, with what the operation has changed, and takes another for the
+                    # records: whether they are too large is the log's decision.
+                    self._snapshots.revert_to(self.last_written_offset)
             offset = self.last_written_offset + self._batch.records_count
             self._batch.append(encoded, now_ms)
             if result.replay:
                 for index, record in enumerate(group):
                     self.shard.replay(offset + index, *producer, record)
+            if result.unconditional:
+                self._snapshots.settle()
         assert self._batch is not None
         self._batch.writes.append(write)
         self.shard.written()

@@ -90,6 +90,11 @@ class SnapshotRegistry:
                 return
             self._snapshots.pop()
 
+    def settle(self) -> None:
+        """Make the changes since the newest snapshot part of it: they are read at its offset, and never reverted."""
+        if self._snapshots:
+            self._snapshots[-1].replaced = {}
+
     def replaced_since(self, timeline: TimelineDict[K, V], offset: int) -> Iterator[dict[K, V]]:
         """Iterate over the values of a dictionary that were replaced after `offset`, oldest first."""
         for snapshot in self._snapshots:

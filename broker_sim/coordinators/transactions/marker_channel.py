@@ -16,6 +16,7 @@ from broker_sim.coordinators.transactions.transaction_errors import log_error
 from broker_sim.coordinators.transactions.transaction_state import TransactionState
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order_by, topic_partition_hash
 from protocol_specs.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -54,6 +55,8 @@ _RETRIED: Final = frozenset(
 )
 _ABANDONED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
 """Another producer or coordinator has gone on: the transaction is not completed by this one."""
+_WRITTEN: Final = frozenset({ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION})
+"""A log whose format has no markers is not waited for."""
 _log = Logger()
 
 
@@ -109,6 +112,8 @@ class MarkerChannel:
 
     retried: ClassVar[frozenset[ErrorCode]] = _RETRIED
     """The errors after which a marker is sent again."""
+    written: ClassVar[frozenset[ErrorCode]] = _WRITTEN
+    """The errors after which a partition lacks no marker."""
     _ending_type: ClassVar[type[_Ending]] = _Ending
 
     def __init__(self, host: MarkerHost, complete: CompleteEnd) -> None:
@@ -217,10 +222,19 @@ class MarkerChannel:
         for ending, partitions in entries:
             if self._is_current(ending):
                 results = {each: errors[ending.producer_id, each.topic, each.partition] for each in partitions}
-                self._take_results(ending, results)
+                if not self._take_results(ending, results):
+                    return
 
-    def _take_results(self, ending: _Ending, results: dict[TopicPartition, ErrorCode]) -> None:
-        """Keep the partitions that lack their marker, also when the ending is given up: they are described still."""
+    def _take_results(self, ending: _Ending, results: dict[TopicPartition, ErrorCode]) -> bool:
+        """Keep the partitions that lack their marker, also when the ending is given up: they are described still.
+
+        Return False after an error that Kafka does not expect, such as that of a marker above max.message.bytes: what
+        follows it is not looked at, and not sent again before the transaction's partition moves to another coordinator.
+        """
+        known = self.written, self.retried, _ABANDONED
+        if not all(any(error_code in some for some in known) for error_code in results.values()):
+            in_order = hash_order_by(results, lambda partition: topic_partition_hash(*partition))
+            results = {partition: results[partition] for partition in in_order}
         failed: list[TopicPartition] = []
         for partition, error_code in results.items():
             if error_code in self.retried:
@@ -234,12 +248,22 @@ class MarkerChannel:
                     error=error_code.name,
                 )
                 self._endings.pop(ending.metadata.transactional_id, None)
-            else:
-                # Also a log whose format has no markers: it is not waited for.
+            elif error_code in self.written:
                 ending.metadata.partitions.pop(partition, None)
+            else:
+                _log.error(
+                    "broker {broker_id}: {transactional_id} is not completed: "
+                    "its marker for {partition} is refused: {error}",
+                    broker_id=self._host.id,
+                    transactional_id=ending.metadata.transactional_id,
+                    partition=partition,
+                    error=error_code.name,
+                )
+                return False
         if failed and self._is_current(ending):
             self._later(RETRY_BACKOFF_MS, lambda: self._enqueue(ending, failed))
         self._complete_if_written(ending)
+        return True
 
     def _failed(self, broker_id: int, entries: list[tuple[_Ending, list[TopicPartition]]]) -> None:
         def again() -> None:

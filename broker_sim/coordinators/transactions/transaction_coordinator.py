@@ -82,6 +82,7 @@ class TransactionCoordinator:
             required_acks=-1,
             ends_at_bad_records=True,
             ignores_later_versions=host.config.behaviour.later_transaction_records_are_ignored,
+            may_load=self._has_all_partitions,
         )
 
     def _make_shard(self, context: ShardContext) -> TransactionShard:
@@ -90,6 +91,14 @@ class TransactionCoordinator:
 
         shard_type = self._host.config.part_types.of(TransactionShard)
         return shard_type(context, self.markers, record_version=lambda: min(self.version, 1))
+
+    def _has_all_partitions(self) -> bool:
+        """Return True if the topic has as many partitions as this run of the broker spreads ids over.
+
+        Mirrors validateTransactionTopicPartitionCountIsStable, which the loader of a partition calls.
+        """
+        topic = self._host.metadata_cache.image.topics.get(self.topic)
+        return topic is not None and len(topic.partitions) == self._internal_partitions.of(self.topic)
 
     @property
     def version(self) -> int:

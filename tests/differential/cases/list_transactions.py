@@ -30,6 +30,14 @@ def transactions_that_pass_filters(probe: Probe) -> None:
         list_own(probe, version, "ids", producer_id_filters=[opened.producer_id, committed.producer_id])
         list_own(probe, version, "ids and states", producer_id_filters=[opened.producer_id], state_filters=["Empty"])
         list_own(probe, version, "unknown ids", producer_id_filters=[-1, 987_654_321])
+    for states in (
+        ["b", "", "b", ""],
+        list("qwertzuiopa"),
+        ["x", "Ongoing", "x", *"abcde", "Empty", *"fghij"],
+        ["\u00e9", " "],
+    ):
+        for version in range(newest + 1):
+            list_own(probe, version, f"{states}", state_filters=states)
     if newest:
         for duration in (-2, -1, 0, 3_600_000, 10**15):
             list_own(probe, 1, f"{duration} ms", duration_filter=duration)

@@ -8,6 +8,7 @@ from tests.differential.case import case
 from tests.differential.cases.describe_producers import describe
 from tests.differential.cases.group_coordinator import txn_commit
 from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, fetch_offsets, group_of
+from tests.differential.probe import SILENCE_SECONDS
 from tests.differential.requests import produce, read_back
 from tests.differential.transaction_requests import Transactions, markers, read
 from tests.differential.transaction_requests import describe as describe_transactions
@@ -108,6 +109,54 @@ def several_markers(probe: Probe) -> None:
     for partition in (0, 1):
         read_back(probe, topic, partition=partition)
     probe.exchange(describe((topic, (0, 1))), 0)
+
+
+@case()
+def markers_that_get_no_response(probe: Probe) -> None:
+    """The response is sent by the end of the last append, which a marker that is not appended must not follow."""
+    topic = probe.topic(partitions=9)
+    unknown, empty = {"unknown": [0]}, {topic: []}
+    silent = []
+    for number in range(7):
+        good = {topic: [number]}
+        topics, is_silent = (
+            ((unknown, good), False),
+            ((unknown, unknown, empty), False),
+            ((good, unknown, good), False),
+            (({topic: [3, 8, 3, 9]},), True),
+            ((good, unknown), True),
+            ((good, empty), True),
+            (({topic: [6, 6]}, good), True),
+        )[number]
+        request = markers(*((49_000 + place, 0, True, named, 0) for place, named in enumerate(topics)))
+        if is_silent:
+            silent.append(probe.start(request, 1, on=probe.connect(), note=str(number)))
+        else:
+            probe.exchange(request, 1, note=str(number))
+    for parked in silent:
+        probe.finish(parked, seconds=SILENCE_SECONDS / len(silent))
+    for number in range(9):
+        read_back(probe, topic, partition=number)
+
+
+@case()
+def markers_of_negative_producers(probe: Probe) -> None:
+    topic = probe.topic(partitions=3)
+    for producer in ((-2, 0), (-2, 32_767), (50_000, -2), (50_000, 3), (50_000, -2), (-3, -3)):
+        for version in _versions(probe):
+            probe.exchange(markers((*producer, True, {topic: [0]}, 0)), version, note=str(producer))
+    for coordinator_epoch in (-2, -1, -128, 0, -1):
+        entry = (50_002, 0, True, {topic: [2]}, coordinator_epoch)
+        probe.exchange(markers(entry), 1, note=f"coordinator epoch {coordinator_epoch}")
+    for entries in (
+        ((50_001, 0, True, {topic: [0]}, 0), (-1, 0, True, {topic: [1]}, 0)),
+        ((-1, 0, True, {topic: [1, 2]}, 0), (-1, 5, False, {"unknown": [1]}, 0)),
+        ((-1, 0, True, {topic: [1, 2]}, 0), (-1, 5, False, {}, 0), (50_001, 1, True, {}, 0)),
+        ((50_001, 1, True, {}, 0), (-1, 5, False, {}, 0)),
+    ):
+        probe.exchange(markers(*entries), 1, note=str([entry[3] for entry in entries]))
+    probe.exchange(describe((topic, (0, 1, 2))), 0)
+    read_back(probe, topic)
 
 
 @case(settings=OWN_CLUSTER)

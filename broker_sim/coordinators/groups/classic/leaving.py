@@ -70,6 +70,7 @@ class Leaving:
             LeaveGroupResponse(members=results),
             on_committed=rebalance.on_committed,
             replay=rebalance.replay,
+            unconditional=self._old_coordinator,
         )
 
     def _remove(self, group: ClassicGroup, identity: MemberIdentity) -> ErrorCode:

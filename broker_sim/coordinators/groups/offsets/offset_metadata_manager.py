@@ -295,7 +295,7 @@ class OffsetMetadataManager:
                 partition in removed for partition, _ in self._offsets.of_group(group_id)
             ):
                 records += self._end_if_empty(group)
-        return CoordinatorResult(records, results, self._when_committed(events))
+        return CoordinatorResult(records, results, self._when_committed(events), unconditional=self._old_coordinator)
 
     def _to_remove(self, group_id: str, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
         """Return the partitions whose removal needs a record, in the order of the records.
@@ -385,7 +385,14 @@ class OffsetMetadataManager:
             starts.add(len(records))
             records += remove(group, events)
         batch_starts = frozenset(starts) if self._old_coordinator else frozenset[int]()
-        return CoordinatorResult(records, None, self._when_committed(events), atomic=False, batch_starts=batch_starts)
+        return CoordinatorResult(
+            records,
+            None,
+            self._when_committed(events),
+            atomic=False,
+            batch_starts=batch_starts,
+            unconditional=self._old_coordinator,
+        )
 
     def _tombstone(self, group_id: str, partition: TopicPartition) -> CoordinatorRecord:
         return tombstone(group_id, *partition, version=self._version)

@@ -14,6 +14,7 @@ from broker_sim.coordinators.transactions.partition_verifier import PartitionVer
 from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
 from broker_sim.defects import DEFECTS
 from broker_sim.log.replica_log import ReplicaLog
+from protocol_specs.error_codes import ErrorCode
 from tests.broker_sim.coordinators.run_machine import run_machine
 from tests.broker_sim.coordinators.transactions.transaction_machine import TransactionMachine
 from tests.broker_sim.planted_defects import planted
@@ -40,6 +41,7 @@ class FailedMarkersAreNotSentAgain(MarkerChannel):
 
 class RefusedMarkersCountAsWritten(MarkerChannel):
     retried = frozenset()
+    written = frozenset(ErrorCode)
 
 
 class TheLastStableOffsetIsTheHighWatermark(ReplicaLog):
