@@ -18,7 +18,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import UnknownRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 DEFAULT_RELEASE: Final = "4.3.1"
 _STEPS: Final = "steps"
@@ -362,9 +362,15 @@ def behaviour_of(release: str) -> ReleaseBehaviour:
         name = releases.full_name(release)
     except UnknownRelease:
         known = releases.names()
-        msg = f"release {release!r} is not emulated: known are {', '.join(known)}{nearest(release, known)}"
+        msg = f"release {release!r} is not emulated: known are {', '.join(known)}{_nearest_release(release, known)}"
         raise ConfigError(msg) from None
     return ReleaseBehaviour(release=name, **_switches(_numbers(name)))
+
+
+def _nearest_release(release: str, known: Sequence[str]) -> str:
+    """Return the hint for an unknown release: the patch of the same minor that is emulated, else the nearest name."""
+    minor = f"{release.rpartition('.')[0]}."
+    return nearest(release, [name for name in known if name.startswith(minor)]) or nearest(release, known)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The crash of a node by an action: its process ends at once, and the request that triggers it gets no response."""
+"""The crash of a node by an action: its process ends at once, and a request to it that triggers it gets no response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["crash"]
 def crash(firing: Firing, victim: int, end_process: Callable[[int], None]) -> Interception | None:
     """End a node's process in the next loop iteration; with an `until`, start it again there.
 
-    Returns the interception that holds the request of the firing until then, None without a request.
+    Returns the interception that holds the request of the firing until then, None without a request. A request to the
+    victim is lost with it; a request to another node goes on.
     """
     ended: Deferred[None] = Deferred()
 
@@ -29,4 +30,7 @@ def crash(firing: Firing, victim: int, end_process: Callable[[int], None]) -> In
         ended.callback(None)
 
     firing.apply(end, lambda: firing.cluster.restart(victim))
-    return None if firing.point is None else Interception(wait=ended, outcome=Outcome.DISCONNECT)
+    if firing.point is None:
+        return None
+    is_at_victim = firing.point.broker_id == victim
+    return Interception(wait=ended, outcome=Outcome.DISCONNECT if is_at_victim else Outcome.PROCEED)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.checks.on_the_wire.wire_facts import WireFacts
 from broker_scenarios.checks.over_time.realtime_lag import lags
 from broker_scenarios.checks.wire_check import check_wire
 from broker_scenarios.expectations import judge
-from broker_scenarios.histories.run_operations import circumstances_of_run, whole_history
+from broker_scenarios.findings import Finding, FindingKind
+from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE, circumstances_of_run, whole_history
 from broker_scenarios.histories.run_verdict import add_history
+from broker_scenarios.history import EventType
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
 from broker_scenarios.measures import MEASURES
@@ -20,7 +22,7 @@ from broker_scenarios.measures.liveness import not_live
 from broker_scenarios.measures.measure import RunFacts
 from broker_scenarios.promises import ClientPromises, Promises
 from broker_scenarios.run_record import RunRecord
-from broker_scenarios.text_forms import plural
+from broker_scenarios.text_forms import partition_name, plural
 from broker_scenarios.timeline import build_timeline
 from broker_scenarios.verdict import check_run
 from broker_sim.config.release_behaviour import behaviour_of
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback, Pool, SentBatch
-    from broker_scenarios.findings import Finding
+    from broker_scenarios.history import HistoryEvent
     from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
@@ -37,11 +39,13 @@ if TYPE_CHECKING:
     from broker_scenarios.operations import Value
     from broker_scenarios.playing.run_history import RunHistory
     from broker_scenarios.truth import Truth
-    from broker_scenarios.verdict import CheckEngine, History, RunVerdict
+    from broker_scenarios.verdict import CheckEngine, History, Judged, RunVerdict
     from broker_sim.faults.engine import RuleReport
     from broker_sim.topic_spec import TopicSpec
 
 __all__ = ["Evidence", "judged"]
+
+_NOT_LIVE: Final = "acknowledged nothing within {0:g} ms after the last fault"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +91,15 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         caveats=evidence.truth.caveats,
         log_starts=evidence.truth.log_starts,
         was_compacted=_compaction(evidence),
+        uncommitted={record.value_id: record.state for record in evidence.truth.uncommitted},
+        has_other_successes=_has_other_successes(evidence),
     )
     add_history(verdict, evidence)
     verdict.add([(finding, None) for finding in evidence.truth.divergences], ())
     _add_wire(verdict, evidence)
     if evidence.watch is not None:
         verdict.add([(finding, None) for finding in evidence.watch.findings], evidence.watch.crashes)
+    verdict.add([*_not_live_as_claimed(evidence)], ())
     measurements = measure(verdict.records, view, end_us=verdict.end_us)
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(
@@ -161,6 +168,16 @@ def _compaction(evidence: Evidence) -> Callable[[Finding], bool] | None:
     return was_compacted
 
 
+def _has_other_successes(evidence: Evidence) -> bool:
+    """True if a poll returned records, or a transaction that was not empty ended as the application wanted."""
+    operations = () if evidence.operations is None else evidence.operations.operations
+    return any(
+        (each.f == "poll" and each.type is EventType.OK and any(mop[1] for mop in each.results if mop[0] == "poll"))
+        or (each.f == "txn" and each.type is not None and each.error is None and each.mops)
+        for each in operations
+    )
+
+
 def _call_misses(evidence: Evidence) -> Iterator[str]:
     """Return the outcomes of sends, transactions and calls that differ from the expected ones."""
     history, wanted = evidence.operations, evidence.scenario.expectation
@@ -185,21 +202,37 @@ def _measure_misses(evidence: Evidence) -> Iterator[str]:
     if not isinstance(evidence.history, list):
         yield "measures need the history of the run in memory"
         return
-    facts = RunFacts(
+    facts = _facts(evidence, evidence.history)
+    for expected in expectation.measures:
+        value = MEASURES[expected.measure].of(facts, expected.select)
+        if not expected.wanted.holds(round(value)):
+            yield f"{expected.name}: {expected.measure} is {value:,.6g}, expected {expected.wanted}"
+    if expectation.live_within_ms is not None:
+        within_ms = expectation.live_within_ms
+        for place in not_live(facts, within_ms):
+            yield f"{partition_name(*place)} {_NOT_LIVE.format(within_ms)} (live_within_ms)"
+
+
+def _facts(evidence: Evidence, history: Sequence[HistoryEvent]) -> RunFacts:
+    return RunFacts(
         journal=evidence.truth.journal,
-        history=evidence.history,
+        history=history,
         truth=evidence.truth,
         clients=evidence.client_ids,
         read_lags=partial(_read_lags, evidence),
         operations=() if evidence.operations is None else evidence.operations.operations,
         metrics=evidence.metrics,
     )
-    for expected in expectation.measures:
-        value = MEASURES[expected.measure].of(facts, expected.select)
-        if not expected.wanted.holds(round(value)):
-            yield f"{expected.name}: {expected.measure} is {value:,.6g}, expected {expected.wanted}"
-    if expectation.live_within_ms is not None:
-        yield from not_live(facts, expectation.live_within_ms)
+
+
+def _not_live_as_claimed(evidence: Evidence) -> Iterator[Judged]:
+    """Find the partitions that are not available again within the claim liveness.deadline.ms."""
+    within_ms = evidence.scenario.claims.get(LIVENESS_DEADLINE)
+    if within_ms is None or not isinstance(evidence.history, list):
+        return
+    for topic, partition in not_live(_facts(evidence, evidence.history), within_ms):
+        detail = f"{partition_name(topic, partition)} {_NOT_LIVE.format(within_ms)}"
+        yield Finding(kind=FindingKind.LIVENESS, topic=topic, partition=partition, value_id=-1, detail=detail), None
 
 
 def _read_lags(evidence: Evidence) -> Iterator[tuple[str, str, int]]:

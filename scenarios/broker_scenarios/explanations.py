@@ -3,17 +3,19 @@
 If a replica truncated the record, the explanation names the broker, its leader and leader epoch, and the range. If no
 replica truncated it but a new leader was elected after the acknowledgement, the record stayed in the log of a broker
 that did not come back. If the next leader lost it with its power, the explanation names that. Under acks=0 no broker
-confirmed it. Any other loss is unexplained, and no configuration permits that.
+confirmed it. Records of a deleted topic are gone with it. A record that the log holds in a transaction which was not
+committed is not lost from the log, but no consumer with read_committed reads it. Any other loss is unexplained, and no
+configuration permits that.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Cause, Finding, FindingKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.journal_view import Election, JournalView, LostTail, PartitionEvents, Truncation
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Explainer"]
 
 _Cut = tuple[int, int, int, int]
+_UNCOMMITTED_TEXTS: Final = {
+    "open": "the log holds it in a transaction that no marker has ended",
+    "aborted": "the log holds it in an aborted transaction",
+}
 
 
 class Explainer:
@@ -36,24 +42,37 @@ class Explainer:
         start_us: int,
         log_starts: Mapping[tuple[str, int], int] | None = None,
         was_compacted: Callable[[Finding], bool] | None = None,
+        uncommitted: Mapping[Value, str] | None = None,
     ) -> None:
         self._journal = journal
         self._log_starts = log_starts or {}
         self._was_compacted = was_compacted
+        self._uncommitted = uncommitted or {}
         self._acks_of = acks_of
         self._start_us = start_us
+        self._deleted: set[Value] = set()
+        """The values that are lost because their topic was deleted."""
         self._cuts: dict[tuple[str, int, Value], _Cut] = {}
         for each in truncated:
             cut = each.offset, each.broker, each.leader_epoch, each.time_us
             self._cuts.setdefault((each.topic, each.partition, each.value_id), cut)
+
+    def explain_all(self, findings: Sequence[Finding]) -> None:
+        """Explain losses first: a conflict of offsets may follow from one."""
+        for finding in sorted(findings, key=lambda each: each.kind is FindingKind.INCONSISTENT_OFFSETS):
+            self.explain(finding)
 
     def explain(self, finding: Finding) -> None:
         """Set cause and detail of a loss, or of the offset conflict behind it; other findings need no explanation."""
         if finding.kind in (FindingKind.LOST_WRITE, FindingKind.SET_LOSS):
             finding.cause, why = self._loss(finding)
             finding.detail = f"{finding.detail}: {why}"
+            if finding.cause is Cause.TOPIC_DELETED:
+                self._deleted.add(finding.value_id)
         elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and self._follows_loss_of_power(finding):
             finding.cause = Cause.POWER_LOST
+        elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and finding.other_value_id in self._deleted:
+            finding.cause = Cause.TOPIC_DELETED
         elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and finding.cause is Cause.UNEXPLAINED:
             finding.cause, _ = self._loss(finding)
 
@@ -69,6 +88,12 @@ class Explainer:
         return any(each.time_us <= finding.complete_us for each in self._lost_tails(finding))
 
     def _loss(self, finding: Finding) -> tuple[Cause, str]:
+        state = self._uncommitted.get(finding.value_id)
+        if state is not None:
+            return Cause.UNCOMMITTED, _UNCOMMITTED_TEXTS[state]
+        deleted_us = self._deletion_us(finding)
+        if deleted_us is not None:
+            return Cause.TOPIC_DELETED, f"its topic was deleted, {self._clock(deleted_us)}"
         lost = next((each for each in self._lost_tails(finding) if each.time_us >= finding.complete_us), None)
         if lost is not None:
             return Cause.POWER_LOST, self._power_text(lost)
@@ -97,6 +122,13 @@ class Explainer:
             )
             return Cause.LEADER_REPLACED, why
         return Cause.UNEXPLAINED, "no truncation and no election explains it"
+
+    def _deletion_us(self, finding: Finding) -> int | None:
+        """The time of the deletion that took the record along: a leader may acknowledge until it has learnt of it."""
+        if self._journal is None:
+            return None
+        deletions = self._journal.deletions.get(finding.topic, ())
+        return next((at_us for at_us, again_us in deletions if finding.complete_us <= again_us), None)
 
     def _cut_text(self, finding: Finding, offset: int, broker: int, epoch: int, time_us: int) -> str:
         if self._journal is not None:

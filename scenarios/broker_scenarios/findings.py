@@ -179,6 +179,7 @@ class Cause(StrEnum):
     UNCLEAN_ELECTION = "unclean-election"
     RETENTION = "retention"
     COMPACTION = "compaction"
+    TOPIC_DELETED = "topic-deleted"
     SUBSCRIBED = "subscribed"
     """The group gives a subscribed process its partitions, and takes them away."""
     UNCOMMITTED = "uncommitted"

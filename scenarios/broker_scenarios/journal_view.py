@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Election", "IsrChange", "JournalView", "LostTail", "Mark", "PartitionEvents", "Truncation", "Watermark"]
 
+NEVER_US: Final = 2**63 - 1
+"""A time that does not come, in microseconds."""
 _BROKER_CHANGES: Final[dict[type[Event], str]] = {
     journal_events.BrokerKilled: "killed",
     journal_events.PowerLost: "lost its power",
@@ -109,6 +111,8 @@ class JournalView:
     """The explaining events of a whole run."""
 
     partitions: dict[tuple[str, int], PartitionEvents] = field(default_factory=dict)
+    deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """The deletions of each topic: when, and when it was created again (a time without end if never)."""
     marks: list[Mark] = field(default_factory=list)
 
     @classmethod
@@ -133,6 +137,12 @@ class JournalView:
         elif isinstance(event, journal_events.RuleReleased):
             label = f"rule {event.rule}: releases {event.released}"
             self.marks.append(Mark(time_us=event.time_us, sort="release", label=label, broker=event.broker_id))
+        elif isinstance(event, journal_events.TopicDeleted):
+            self.deletions.setdefault(event.topic, []).append((event.time_us, NEVER_US))
+        elif isinstance(event, journal_events.TopicCreated):
+            deletions = self.deletions.get(event.topic)
+            if deletions:
+                deletions[-1] = (deletions[-1][0], event.time_us)
         elif isinstance(event, _PARTITION_EVENTS):
             _add_to_partition(self.partitions.setdefault((event.topic, event.partition), PartitionEvents()), event)
 

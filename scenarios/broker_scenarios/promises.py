@@ -191,6 +191,7 @@ class Promises:
             reasons.append((reason, _ELECTION_CAUSES))
         reasons.append(("retention has deleted it", (Cause.RETENTION,)))
         reasons.append(("compaction has removed it: its key has a later value", (Cause.COMPACTION,)))
+        reasons.append(("its topic was deleted", (Cause.TOPIC_DELETED,)))
         if self.unclean_leader_election:
             reason = "unclean.leader.election.enable=true: a replica outside of the ISR may become leader"
             reasons.append((reason, (*_ELECTION_CAUSES, Cause.UNCLEAN_ELECTION)))

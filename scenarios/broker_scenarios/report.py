@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.findings import FindingKind
 from broker_scenarios.html_page import html_page, write_page
 from broker_scenarios.report_chart import partition_chart
-from broker_scenarios.text_forms import clock, plural
+from broker_scenarios.text_forms import clock, partition_name, plural
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, JudgedKind, Validity
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _why(run: RunRecord) -> str:
 
 
 def _group(group: FindingGroup, start_us: int) -> str:
-    where = f"{group.topic}-{group.partition}" if group.topic else "the cluster"
+    where = partition_name(group.topic, group.partition) or "the cluster"
     offsets = ""
     if group.first_offset >= 0:
         span = f"{group.first_offset:,}"
@@ -211,7 +211,7 @@ def _figures(run: RunRecord) -> str:
     if measured.latency is not None:
         parts.append(f"<p>From send to acknowledgement: {escape(str(measured.latency))}.</p>")
     for pause in measured.pauses[:_PAUSES_MAX]:
-        where = escape(f"{pause.topic}-{pause.partition}")
+        where = escape(partition_name(pause.topic, pause.partition))
         begin = clock(pause.start_us - start_us)
         parts.append(f"<p>{where} acknowledged nothing for {clock(pause.duration_us)}, from {begin} on.</p>")
     if measured.errors:
@@ -234,7 +234,7 @@ def _figures(run: RunRecord) -> str:
 
 
 def _error_row(group: ErrorGroup, start_us: int) -> str:
-    cells = (f"{group.topic}-{group.partition}", group.outcome.value, group.name)
+    cells = (partition_name(group.topic, group.partition), group.outcome.value, group.name)
     times = (clock(group.first_us - start_us), clock(group.last_us - start_us))
     return (
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}{_number_cell(group.count)}"

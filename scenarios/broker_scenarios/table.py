@@ -19,8 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from broker_scenarios.findings import IN_RUNS
-from broker_scenarios.text_forms import clock, plural
+from broker_scenarios.text_forms import clock, partition_name, plural
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, Validity
 
 if TYPE_CHECKING:
@@ -107,10 +106,11 @@ def _notes(run: RunRecord) -> Iterator[Text]:
     if len(lost) > _EXPLAINED_MAX:
         rest = sum(group.count for group in lost[_EXPLAINED_MAX:])
         yield Text(f"{run.name}: {rest:,} more lost in {len(lost) - _EXPLAINED_MAX} further ranges: see the report")
-    for group in [group for group in run.verdict.groups if group.kind in IN_RUNS][:_EXPLAINED_MAX]:
-        yield Text.assemble(
-            (f"{run.name}: ", "bold"), f"{group.count:,} {group.kind.value}, such as {group.examples[0].detail}"
-        )
+    broken = [group for group in run.verdict.groups if not group.why and group.permitted_because is None]
+    for group in broken[:_EXPLAINED_MAX]:
+        where = partition_name(group.topic, group.partition)
+        finding = f"{group.kind.value} {group.count:,}{where and f' in {where}'}: {group.examples[0].detail}"
+        yield Text.assemble((f"{run.name}: ", "bold"), finding)
     for miss in run.judgement.misses:
         yield Text.assemble((f"{run.name}: not as expected: ", "bold red"), miss)
     if run.judgement.misses and run.reproduce:
@@ -123,8 +123,9 @@ def _figures(run: RunRecord) -> Iterator[str]:
         yield f"acknowledgement latency: {measured.latency}"
     for group in measured.errors[:_ERRORS_MAX]:
         yield (
-            f"{group.count:,} {group.outcome.value} in {group.topic}-{group.partition} with {group.name}, "
-            f"{clock(group.first_us - start_us)} to {clock(group.last_us - start_us)}, such as {group.example}"
+            f"{group.count:,} {group.outcome.value} in {partition_name(group.topic, group.partition)} "
+            f"with {group.name}, {clock(group.first_us - start_us)} to {clock(group.last_us - start_us)}, "
+            f"such as {group.example}"
         )
     if len(measured.errors) > _ERRORS_MAX:
         rest = sum(group.count for group in measured.errors[_ERRORS_MAX:])
@@ -134,11 +135,11 @@ def _figures(run: RunRecord) -> Iterator[str]:
         yield f"brokers refused {batches} for {refusal.topic}-{refusal.partition} with {refusal.name}"
     for pause in measured.pauses[:1]:
         yield (
-            f"{pause.topic}-{pause.partition} acknowledged nothing for {clock(pause.duration_us)}, "
+            f"{partition_name(pause.topic, pause.partition)} acknowledged nothing for {clock(pause.duration_us)}, "
             f"from {clock(pause.start_us - start_us)} on"
         )
 
 
 def _loss(group: FindingGroup) -> str:
     excuse = "nothing permits it" if group.permitted_because is None else f"permitted: {group.permitted_because}"
-    return f"{group.count:,} lost in {group.topic}-{group.partition}: {group.why} ({excuse})"
+    return f"{group.count:,} lost in {partition_name(group.topic, group.partition)}: {group.why} ({excuse})"

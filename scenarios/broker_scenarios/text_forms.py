@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["clock", "plural"]
+__all__ = ["clock", "partition_name", "plural"]
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
@@ -13,3 +13,8 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 def clock(time_us: int) -> str:
     """Return a time in seconds: `1.833 s`."""
     return f"{time_us / 1e6:.3f} s"
+
+
+def partition_name(topic: str, partition: int) -> str:
+    """Return `orders-0`; the topic alone for records that never had a partition."""
+    return topic if partition < 0 else f"{topic}-{partition}"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_scenarios.journal_view import JournalView
+    from broker_scenarios.operations import Value
     from broker_scenarios.promises import ClientPromises, Promises
 
 __all__ = [
@@ -192,12 +193,16 @@ def check_run(
     caveats: Sequence[str] = (),
     log_starts: Mapping[tuple[str, int], int] | None = None,
     was_compacted: Callable[[Finding], bool] | None = None,
+    uncommitted: Mapping[Value, str] | None = None,
+    has_other_successes: bool = False,
 ) -> RunVerdict:
     """Judge a run: its history against the logs and the promises.
 
     Without `stored` there is no truth, and the verdict is unknown. `caveats` are further reasons for that verdict (a
     journal that dropped events, a partition without a leader at the end). `log_starts` and `was_compacted` show which
-    records retention and compaction have removed.
+    records retention and compaction have removed. `uncommitted` has the state of each record in the logs that is of an
+    aborted or open transaction. `has_other_successes`: a call beside sends has succeeded, such as a poll, so that a run
+    without an acknowledged record has tested something as well.
     """
     inconclusive = list(caveats)
     if stored is None:
@@ -214,14 +219,14 @@ def check_run(
         start_us=start_us,
         log_starts=log_starts,
         was_compacted=was_compacted,
+        uncommitted=uncommitted,
     )
-    for finding in result.findings:
-        explainer.explain(finding)
+    explainer.explain_all(result.findings)
     crashes = [f"check {each.kind} crashed on {each.topic}-{each.partition}: {each.detail}" for each in result.crashes]
     partitions = _count(result.records)
     counts = _sum(partitions.values())
     judged, groups = _judge(result.findings, promises)
-    if stored is not None and counts.acked == 0:
+    if stored is not None and counts.acked == 0 and not has_other_successes:
         inconclusive.append("no record was acknowledged: nothing was tested")
     inconclusive = [*crashes, *inconclusive]
     validity, reasons = _merge(judged, inconclusive)

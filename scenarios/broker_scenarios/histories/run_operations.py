@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from broker_scenarios.playing.run_history import Operation, RunHistory
     from broker_scenarios.truth import Truth
 
-__all__ = ["circumstances_of_run", "operations_of", "whole_history"]
+__all__ = ["LIVENESS_DEADLINE", "circumstances_of_run", "operations_of", "whole_history"]
 
+LIVENESS_DEADLINE = "liveness.deadline.ms"
 _UNKNOWN = -1
 _FUNCTIONS = frozenset(function.value for function in Function)
 """The calls of a run that the neutral form has; others, such as the begin of a transaction, show in what follows."""
@@ -180,7 +181,8 @@ def circumstances_of_run(evidence: Evidence) -> Circumstances:
         if group.producer is not None and "transactional.id" in group.producer
     ]
     sends = evidence.history if isinstance(evidence.history, list) else []
-    stated = circumstances_of(dict(scenario.claims), "claims")
+    # Liveness is judged with the journal, which knows the faults and how long the run was.
+    stated = circumstances_of({name: it for name, it in scenario.claims.items() if name != LIVENESS_DEADLINE}, "claims")
     return replace(
         stated,
         promises=replace(stated.promises, read_committed=isolations == {"read_committed"}, appends_are_known=True),

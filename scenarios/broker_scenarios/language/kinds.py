@@ -60,7 +60,10 @@ class Text:
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
         """Refuse other types, the empty text, and texts that are not among the choices."""
         if not isinstance(value, str) or not value:
-            complain(path, f"expected {self._expected()}, not {shown(value)}")
+            quotes = (
+                f'; a number is a text in quotes: "{value}"' if type(value) in {int, float} and not self.one_of else ""
+            )
+            complain(path, f"expected {self._expected()}, not {shown(value)}{quotes}")
         elif self.one_of and value not in self.one_of:
             complain(path, f"expected {self._expected()}, not {value!r}{nearest(value, self.one_of)}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import yaml
@@ -14,11 +15,12 @@ from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.checks.wire_check import WIRE_CHECKS
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.expected import expectation_of
-from broker_scenarios.language.schema import FLIP, SCENARIO
+from broker_scenarios.language.schema import FLIP, PARTITIONS_MAX, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
 from broker_scenarios.language.yaml_source import Mistake, ScenarioFileError, Source, read_source
@@ -36,7 +38,7 @@ from broker_sim.faults.rule_checks import check_targets
 from broker_sim.topic_spec import TopicSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from broker_scenarios.expectations import Expectation
@@ -202,8 +204,9 @@ class _Reader:
         broker_config = config_texts(cluster.get("config", {}))
         topics = tuple(self.topic(topic, spec, brokers) for topic, spec in value["topics"].items())
         self.check_cluster(broker_config, topics, release)
-        targets = _Targets.of(brokers, controllers, topics, on_disk=on_disk)
-        clients = self.clients(topics, targets)
+        possible = tuple(_with_acts(topics, value))
+        targets = _Targets.of(brokers, controllers, possible, on_disk=on_disk)
+        clients = self.clients(possible, targets)
         return Scenario(
             name=name,
             path=path,
@@ -220,7 +223,7 @@ class _Reader:
             clients=clients,
             rules=self.rules(value.get("rules", {}), targets),
             rule_texts={rule: _rule_text(text) for rule, text in value.get("rules", {}).items()},
-            expectation=expectation_of(value["expect"]),
+            expectation=self.expectation(clients),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
             claims=value.get("claims", {}),
             always=self.invariants(value.get("always", ()), value["expect"]),
@@ -235,6 +238,22 @@ class _Reader:
             if name in names[:place]:
                 self.complain(("always", place), f"{name!r} is there twice")
         return tuple(names)
+
+    def expectation(self, clients: Iterable[ClientGroup]) -> Expectation:
+        """Refuse what no run of the file can show: findings without their limit, and measures of no client."""
+        expect, claims = self.value["expect"], self.value.get("claims", {})
+        for name, claim in (("realtime-lag", "max.realtime-lag.ms"), ("liveness", LIVENESS_DEADLINE)):
+            if name in expect and claim not in claims:
+                self.complain(
+                    ("expect", name), f"is found by its claim: expected `claims: {{{claim}: 1000}}` or the like"
+                )
+        ids = [group.client_id(number) for group in clients for number in range(group.count)]
+        for name, measure in expect.get("measures", {}).items():
+            pattern = measure.get("client")
+            if pattern is not None and not any(fnmatchcase(client_id, pattern) for client_id in ids):
+                problem = f"no client.id is {pattern!r}{nearest(pattern, ids)}"
+                self.complain(("expect", "measures", name, "client"), problem)
+        return expectation_of(expect)
 
     def topic(self, name: str, spec: Mapping[str, Any], brokers: int) -> TopicSpec:
         if spec["replication_factor"] > brokers:
@@ -285,8 +304,8 @@ class _Reader:
             self.complain((*path, "load"), "is sent by a producer: expected `producer` beside it")
         if consumer is None and spec.get("final_polls"):
             self.complain((*path, "final_polls"), "are made by a consumer: expected `consumer` beside it")
-        if "load" not in spec and "script" not in spec:
-            self.complain(path, "expected a `script` or a `load`")
+        if not {"load", "script"} & spec.keys() and not spec.get("final_polls"):
+            self.complain(path, "expected a `script`, a `load` or `final_polls`")
         halves = [PRODUCER_PARTS] * (producer is not None) + [CONSUMER_PARTS] * (consumer is not None)
         for place, problem in problems_of(spec.get("defects", ()), halves):
             self.complain((*path, "defects", place), problem)
@@ -386,6 +405,36 @@ class _Reader:
             named = [name for name in config if name in text]
             first = min(named, key=lambda name: (text.index(name), -len(name)), default=None)
             self.complain(path if first is None else (*path, first), text)
+
+
+def _with_acts(topics: Iterable[TopicSpec], value: Mapping[str, Any]) -> Iterator[TopicSpec]:
+    """The topics that the file may name: those that an action creates or adds partitions to can have any number."""
+    acts = [*_acts_in(value.get("rules", {})), *_acts_in(value.get("clients", {}))]
+    growing = dict.fromkeys(topic for act in acts for topic in _topics_that_grow(act))
+    for topic in topics:
+        is_growing = growing.pop(topic.name, True) is None
+        yield replace(topic, partitions=PARTITIONS_MAX) if is_growing else topic
+    yield from (TopicSpec(name=name, partitions=PARTITIONS_MAX) for name in growing)
+
+
+def _acts_in(value: object) -> Iterator[Mapping[str, Any]]:
+    """The actions of rules, and of steps at any depth of scripts."""
+    if isinstance(value, dict):
+        act = value.get("act")
+        if isinstance(act, dict):
+            yield act
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _acts_in(item)
+
+
+def _topics_that_grow(act: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("create_topic", "add_partitions"):
+        given = act.get(name)
+        topic = given.get("topic") if isinstance(given, dict) else given
+        if isinstance(topic, str):
+            yield topic
 
 
 def _rule_text(rule: Mapping[str, Any]) -> str:

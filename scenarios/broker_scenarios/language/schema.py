@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from broker_scenarios.language.kinds import Complain
     from broker_scenarios.language.yaml_source import KeyPath
 
-__all__ = ["DISKS", "FLIP", "SCENARIO", "MeasureKind", "json_schema"]
+__all__ = ["DISKS", "FLIP", "PARTITIONS_MAX", "SCENARIO", "MeasureKind", "json_schema"]
 
+PARTITIONS_MAX: Final = 10_000
+"""The most partitions of a topic."""
 DISKS: Final = ("memory", "virtual")
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _ERROR_NAMES: Final = tuple(code.name for code in ErrorCode if code != 0)
@@ -68,7 +70,7 @@ class RuleKind:
 
 _TOPIC: Final = Keys(
     keys={
-        "partitions": Key(Whole(at_least=1, at_most=10_000), "how many partitions", 3),
+        "partitions": Key(Whole(at_least=1, at_most=PARTITIONS_MAX), "how many partitions", 3),
         "replication_factor": Key(Whole(at_least=1, at_most=100), "how many replicas each partition has", 3),
         "config": Key(Config(), "topic configurations under Kafka's names", {"min.insync.replicas": 2}),
     },
@@ -172,7 +174,8 @@ _EXPECT: Final = Keys(
         ),
         "live_within_ms": Key(
             Number(at_least=0, at_most=86_400_000),
-            "within what time after the last fault each partition acknowledges a record, in milliseconds",
+            "within what time after the last fault each partition acknowledges a record, in milliseconds; as "
+            "the claim liveness.deadline.ms it is a finding",
             5_000,
         ),
         **{name: Key(Count(), COUNT_HELP[name], ">= 1") for name in EXPECTABLE},
@@ -185,6 +188,11 @@ _CLAIMS: Final = Keys(
         "exactly-once": Key(Flag(), "whether a group consumes each record once", True),
         "key-order": Key(Flag(), "whether the records of one key are read in the order of their sends", True),
         "max.realtime-lag.ms": Key(_TIME, "how far a poll may lag behind what is known, in milliseconds", 1_000),
+        "liveness.deadline.ms": Key(
+            _TIME,
+            "within what time after the last fault each partition with sends acknowledges a record, in milliseconds",
+            5_000,
+        ),
     }
 )
 

@@ -73,6 +73,8 @@ class ClientProcess:
         )
         self.transaction: Operation | None = None
         """The operation of the open transaction."""
+        self.commit_error: Exception | None = None
+        """What the commit of the open transaction failed with; None as well if no commit was tried."""
         self._in_transaction: list[Callable[[ProducerError | None], None]] = []
         self._open: dict[int, Callable[[ProducerError], None]] = {}
         servers = {"bootstrap.servers": stage.target.bootstrap_servers}
@@ -172,6 +174,17 @@ class ClientProcess:
         """A transaction begins: the operation takes the sends and polls until its end."""
         self.end_transaction(EventType.INFO)
         self.transaction = self._stage.history.invoke(self.number, "txn", [])
+        self.commit_error = None
+
+    def give_up_transaction(self, error: Exception | None = None) -> None:
+        """Neither a commit nor an abort of the open transaction has succeeded, and none will.
+
+        Its writes failed if no commit was tried, or if the coordinator refused it because there was nothing to commit.
+        Otherwise the end is unknown.
+        """
+        tried = self.commit_error
+        certain = tried is None or getattr(tried, "error_code", None) is ErrorCode.INVALID_TXN_STATE
+        self.end_transaction(EventType.FAIL if certain else EventType.INFO, error or tried)
 
     def end_transaction(self, outcome: EventType, error: Exception | None = None) -> None:
         """The open transaction, if there is one, has ended with this outcome."""
@@ -187,7 +200,7 @@ class ClientProcess:
             if outcome is EventType.OK:
                 end(None)
             elif outcome is EventType.FAIL:
-                end(TransactionAborted("the transaction of the record was aborted"))
+                end(TransactionAborted("the transaction of the record was aborted, or its commit never tried"))
             else:
                 end(UnknownEnd("the end of the record's transaction is not known"))
 
@@ -196,6 +209,7 @@ class ClientProcess:
     def exit(self) -> None:
         """End the program: what is buffered never leaves, and nothing is reported any more."""
         self.reactor.crash()
+        self.end_transaction(EventType.INFO)
 
     def crash(self) -> None:
         """Kill the process: what was open has an unknown outcome."""
@@ -207,6 +221,7 @@ class ClientProcess:
 
     async def finish(self, timeout_ms: float) -> None:
         """Close at the end of the run, unless it has crashed; what goes wrong then is part of no script."""
+        self._end_sends(EventType.INFO)  # the transaction stays open; the client has reported these sends
         if self.reactor.is_crashed:
             return
         self.reactor.resume()

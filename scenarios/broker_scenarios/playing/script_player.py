@@ -42,8 +42,6 @@ class ScriptPlayer:
         self.client_id = group.client_id(number)
         self.has_ended = False
         self.outbox = Outbox()
-        self._commit_error: Exception | None = None
-        """What a commit failed with that no abort has followed yet."""
         self._lifetime = 0
         self._changes: Mapping[str, str] = {}
         self._playing: Deferred[None] | None = None
@@ -181,10 +179,11 @@ class ScriptPlayer:
 
         A transaction whose commit failed has an unknown end, until an abort of it succeeds.
         """
-        self._commit_error = await self._end(lambda calls: calls.commit_transaction())
-        if self._commit_error is None:
+        error = await self._end(lambda calls: calls.commit_transaction())
+        if error is None:
             self.process.end_transaction(EventType.OK)
             return True
+        self.process.commit_error = error
         if or_abort:
             await self.abort_transaction()
         return False
@@ -192,8 +191,10 @@ class ScriptPlayer:
     async def abort_transaction(self) -> None:
         """Abort the transaction."""
         error = await self._end(lambda calls: calls.abort_transaction())
-        self.process.end_transaction(EventType.FAIL if error is None else EventType.INFO, error or self._commit_error)
-        self._commit_error = None
+        if error is None:
+            self.process.end_transaction(EventType.FAIL, self.process.commit_error)
+        else:
+            self.process.give_up_transaction(error)
 
     async def _end(self, end: Callable[[Any], Coroutine[Any, Any, None]]) -> Exception | None:
         """End the transaction; returns the error of the call."""
@@ -213,6 +214,7 @@ class ScriptPlayer:
         """Close the client in order."""
         timeout_ms = step.timeout_ms
         await self.call("close", [], self.process.close(timeout_ms), timeout_ms + 30_000)
+        self.process.give_up_transaction()
 
     async def exit(self, _: steps.Exit) -> None:
         """End the program as it is."""

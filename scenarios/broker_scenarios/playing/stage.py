@@ -58,8 +58,8 @@ class Stage:
         return next(self._value_ids)
 
     def partitions_of(self, topic: str) -> int:
-        """How many partitions a topic has now."""
-        return self.target.partition_counts[topic]
+        """How many partitions a topic has now, 0 if there is no such topic."""
+        return self.target.partition_counts.get(topic, 0)
 
     def has_ended(self, group: str) -> bool:
         """Return True if the scripts and loads of a client group are over."""

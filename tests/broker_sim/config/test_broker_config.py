@@ -64,6 +64,12 @@ def test_unknown_release_is_refused_by_name() -> None:
         behaviour_of("2.9")
 
 
+@pytest.mark.parametrize(("written", "meant"), [("1.0.0", "1.0.2"), ("2.4.0", "2.4.1"), ("3.7.9", "3.7.2")])
+def test_the_hint_for_an_unknown_patch_is_of_the_same_minor(written: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"did you mean '{meant}'"):
+        behaviour_of(written)
+
+
 @pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
 def test_rendered_defaults_parse_back_to_themselves(release: str) -> None:
     for definitions in (broker_definitions(release), topic_definitions(release)):

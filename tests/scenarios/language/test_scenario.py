@@ -169,7 +169,7 @@ def test_a_mistake_in_a_script_is_named(tmp_path: Path, script: str, problem: st
     ("client", "problem"),
     [
         ("{script: [close]}", "clients.app: expected `producer`, `consumer` or both"),
-        ("{producer: {}}", "clients.app: expected a `script` or a `load`"),
+        ("{producer: {}}", "clients.app: expected a `script`, a `load` or `final_polls`"),
         ("{consumer: {}, load: {records: 1, rate_per_second: 1}}", "clients.app.load: is sent by a producer"),
         ("{producer: {}, final_polls: true, script: [close]}", "clients.app.final_polls: are made by a consumer"),
         ("{consumer: {group.di: g}, script: [close]}", "clients.app.consumer.group.di"),
@@ -306,3 +306,57 @@ def test_a_position_of_no_partition_is_named(tmp_path: Path) -> None:
     text = FLIPPED.strip().replace("clients:\n  app:", f"clients:\n  {client}\n  app:", 1)
     with pytest.raises(ScenarioFileError, match="'orders' is no partition: expected TOPIC-PARTITION, such as orders-0"):
         load_scenario(written(tmp_path, text))
+
+
+GROWING = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app:
+    producer: {}
+    consumer: {}
+    script:
+      - {repeat: {times: 2, steps: [{act: {create_topic: bills}}]}}
+      - {send: {topic: bills, partition: 4}}
+      - {assign: {orders: [0, 3]}}
+rules:
+  grow: {act: {add_partitions: {topic: orders, count: 3}}}
+  stall: {select: {topic: orders, partition: 3}, phase: before_append, act: {delay_ms: 5}}
+  end: {when: {after: grow}, act: {kill: leader of bills-0}}
+expect: {}
+"""
+
+
+def test_a_file_may_name_what_its_actions_create(tmp_path: Path) -> None:
+    scenario = load_scenario(written(tmp_path, GROWING))
+    assert [topic.name for topic in scenario.topics] == ["orders"]
+    with pytest.raises(ScenarioError, match="topic 'orders' has no partition 3"):
+        load_scenario(written(tmp_path, GROWING.replace("add_partitions: {topic: orders, count: 3}", "kill: 1")))
+    with pytest.raises(ScenarioError, match="no topic is named 'bills'"):
+        load_scenario(written(tmp_path, GROWING.replace("create_topic: bills", "delete_topic: bills")))
+
+
+@pytest.mark.parametrize(
+    ("expect", "problem"),
+    [
+        ("{liveness: 0}", "expect.liveness: is found by its claim: expected `claims: {liveness.deadline.ms: 1000}`"),
+        ("{realtime-lag: 0}", "expect.realtime-lag: is found by its claim: expected `claims: {max.realtime-lag.ms"),
+        ("{measures: {m: {measure: requests, client: producr-0, is: 0}}}", "did you mean 'producer-0'"),
+    ],
+)
+def test_an_expectation_that_nothing_can_show_is_named(tmp_path: Path, expect: str, problem: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(problem)):
+        load_scenario(written(tmp_path, f"{SHORT}expect: {expect}\n"))
+
+
+def test_a_release_written_as_a_number_is_to_be_quoted(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r'expected a text, not 3\.1; a number is a text in quotes: "3\.1"'):
+        load_scenario(written(tmp_path, f"{SHORT}release: 3.1\nexpect: {{}}\n"))
+
+
+SHORT = """title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+load: {records: 1, producers: 1, rate_per_second: 1}
+"""

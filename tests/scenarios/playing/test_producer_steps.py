@@ -170,3 +170,91 @@ def test_an_open_transaction_ends_before_the_crash_of_its_process(
     assert played.run.judgement.misses == ()
     (crash,) = played.operations("crash")
     assert played.operations("txn")[0].completed_us < crash.invoked_us
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        ("close", "fail"),
+        ("abort", "fail"),
+        ("{commit: {or_abort: false}}, close", "info"),
+        ("exit", "info"),
+        ("{wait: 1}", "open"),
+    ],
+)
+def test_a_transaction_that_nothing_ends_failed_unless_a_commit_was_tried(
+    tmp_path: Path, end: str, outcome: str
+) -> None:
+    """An open commit may have happened, without one nothing can have."""
+    script = f"[init, begin, {{send: 1}}, flush, {end}]"
+    act = "{optional: true, select: {api: EndTxn}, phase: before_append, act: {error: INVALID_PRODUCER_EPOCH}}"
+    expect = f"{{verdict: any, transactions: {{{outcome}: 1}}}}"
+    text = one(script, config="{transactional.id: t}", rules=f"{{refuse: {act}}}", expect=expect)
+    played = play(tmp_path, text)
+    assert played.run.judgement.misses == ()
+    assert played.run.verdict.found("unresolved") == 0
+
+
+def test_an_abort_alone_tests_something(tmp_path: Path) -> None:
+    script = "[init, begin, {send: 1}, flush, abort, close]"
+    played = play(tmp_path, one(script, config="{transactional.id: t}", expect="{acked: 0, transactions: {fail: 1}}"))
+    assert played.run.judgement.misses == ()
+
+
+def test_a_deleted_topic_takes_its_records_along(tmp_path: Path) -> None:
+    script = "[{send: {count: 3, wait: true}}, {act: {recreate_topic: orders}}, {send: {count: 5, wait: true}}, close]"
+    played = play(tmp_path, one(script, expect="{lost: '>= 3', inconsistent-offsets: '>= 1'}"))
+    assert played.run.judgement.misses == ()
+    assert {group.cause for group in played.run.verdict.groups} == {"topic-deleted"}
+    assert all(group.permitted_because == "its topic was deleted" for group in played.run.verdict.groups)
+
+
+def test_a_topic_may_be_read_at_the_end_alone(tmp_path: Path) -> None:
+    text = one("[{send: {count: 3, wait: true}}, close]", expect="{unseen: 0}").replace(
+        "rules:", "  reader: {consumer: {}, final_polls: true}\nrules:"
+    )
+    played = play(tmp_path, text)
+    assert played.run.judgement.misses == ()
+    assert next(mop for each in played.operations("poll") for mop in each.results)[1]
+
+
+def test_a_transaction_that_loses_its_marker_hangs_whatever_other_producers_have(tmp_path: Path) -> None:
+    """The limit is the time-out of transactions; the default of producers without one is longer than the run."""
+    text = """
+title: t
+cluster: {brokers: 3, config: {transaction.state.log.num.partitions: 1}, defects: [moved-coordinator-loses-a-marker]}
+topics: {orders: {partitions: 2, replication_factor: 3}}
+clients:
+  app:
+    producer: {transactional.id: t, linger.ms: 0, transaction.timeout.ms: 2000}
+    script:
+      - init
+      - begin
+      - {send: {partition: 0, wait: true}}
+      - {send: {partition: 1, wait: true}}
+      - commit
+      - {wait: 1000}
+      - close
+  other:
+    producer: {linger.ms: 0}
+    script:
+      - {wait: {client: app}}
+      - {send: {partition: 0, count: 15, every_ms: 400}}
+      - {send: {partition: 1, count: 15, every_ms: 400}}
+      - close
+  reader:
+    consumer: {isolation.level: read_committed, auto.offset.reset: earliest}
+    script: [{assign: {orders: all}}, {poll: {records: 99, timeout_ms: 25000}}, close]
+rules:
+  hold:
+    select: {api: WriteTxnMarkers, replica: any}
+    phase: before_parse
+    act: hold
+    until: {after: move, delay_ms: 500}
+  move: {when: {after: hold}, act: {kill: coordinator of transaction t}}
+expect: {verdict: broken, hung-txn: 1, lost-write: 1}
+"""
+    played = play(tmp_path, text, seed=0)
+    assert played.run.judgement.misses == ()
+    (loss,) = [group for group in played.run.verdict.groups if group.kind == "lost-write"]
+    assert (loss.why, loss.permitted_because) == ("the log holds it in a transaction that no marker has ended", None)

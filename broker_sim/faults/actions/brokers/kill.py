@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Kill(Action):
     """Kill a node: its connections are reset, its logs stay; `until` starts it again.
 
-    The request that triggers it gets no response.
+    A request to the node that triggers it gets no response; a request to another node goes on.
     """
 
     on_cluster: ClassVar = True
