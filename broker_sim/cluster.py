@@ -483,7 +483,10 @@ class Cluster:
         """The network around the nodes, for faults."""
         from broker_sim.cluster_wire import ClusterWire
 
-        return ClusterWire(self.links, self.faults.connections, self.controller_ids or [CONTROLLER_ID])
+        controllers = self.controller_ids or [CONTROLLER_ID]
+        if self._zookeeper is not None:
+            controllers.append(self._zookeeper.node_id)
+        return ClusterWire(self.links, self.faults.connections, controllers)
 
     def link(self, source: int, target: int) -> Link:
         """Return the link from one node to another, to hold, cut or slow it. Raises BrokerSimError for no such node."""

@@ -27,7 +27,7 @@ class ClusterWire:
 
     def __init__(self, links: NodeLinks | None, connections: ConnectionFaults, controllers: Sequence[int]) -> None:
         self.controllers = tuple(controllers)
-        """The nodes under which links reach the controllers."""
+        """The nodes under which links reach the controllers; with ZooKeeper they are the brokers and ZooKeeper."""
         self._links = links
         self._connections = connections
 

@@ -72,7 +72,7 @@ class WireTarget(Protocol):
 
     @property
     def controllers(self) -> tuple[int, ...]:
-        """The nodes under which links reach the controllers."""
+        """The nodes under which links reach the controllers; with ZooKeeper they are the brokers and ZooKeeper."""
 
     def begin(self, fault: WireFault) -> Callable[[], None]:
         """Begin a fault; returns the function that ends it."""

@@ -31,7 +31,6 @@ WITHOUT_FAULTS: Final = {
     "idle-close-race": "the connections.max.idle.ms of both sides",
     "lso-head-of-line": "the isolation.level of the reader",
     "old-format": "the topic's message.format.version",
-    "offsets-lost-or-stale": "the release of the broker",
     "pid-explosion": "a producer for each record",
     "producer-id-mapping-expired": "transactional.id.expiration.ms",
     "read-uncommitted-dirty": "the isolation.level of the reader",

@@ -165,6 +165,9 @@ def _add_logs(fold: NeutralFold, truth: Truth) -> None:
     for record in truth.stored:
         analysis = fold.analysis_of(f"{record.topic}-{record.partition}", "logs")
         analysis.add_record(record.value_id, record.offset)
+    for cut in truth.truncated:
+        truncated = fold.analysis_of(f"{cut.topic}-{cut.partition}", "logs").truncated
+        truncated.setdefault(cut.value_id, []).append(cut.offset)
     for other in truth.uncommitted:
         analysis = fold.analysis_of(f"{other.topic}-{other.partition}", "logs")
         analysis.add_record(other.value_id, other.offset, other.state)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["add_history"]
 
 _OF_READS: Final = {
-    kind.value: CHECKS[kind.value] for kind in (FindingKind.UNSEEN, FindingKind.G1A, FindingKind.GHOST_READ)
+    kind.value: CHECKS[kind.value]
+    for kind in (FindingKind.UNSEEN, FindingKind.G1A, FindingKind.GHOST_READ, FindingKind.INCONSISTENT_OFFSETS)
 }
 """The checks of partitions that need polls; the verdict over the records has the others, with their causes."""
 
@@ -40,15 +41,29 @@ def add_history(verdict: RunVerdict, evidence: Evidence) -> None:
         for finding in verdict.findings_of(kind)
         if (allowance := verdict.promises.allowance_for(finding)) is not None
     }
+    known = {_place(finding) for finding in verdict.findings_of(FindingKind.INCONSISTENT_OFFSETS)}
+    stored: set[Value] = {record.value_id for record in evidence.truth.stored}
     found: list[Judged] = []
     for finding in result.findings:
+        if finding.kind is FindingKind.INCONSISTENT_OFFSETS and _place(finding) in known:
+            continue
         explainer.explain(finding)
         allowance = circumstances.promises.allowance_for(finding)
-        found.append((finding, _follows(finding, permitted) if allowance is None else allowance.reason))
+        found.append((finding, _follows(finding, permitted, stored) if allowance is None else allowance.reason))
     verdict.add(found, [f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes])
 
 
-def _follows(finding: Finding, permitted: dict[Value, str]) -> str | None:
-    """The reason of the permitted losses that are all that the finding shows."""
-    reasons = [permitted.get(value) for value in finding.values]
+def _place(finding: Finding) -> tuple[str, int, int]:
+    return finding.topic, finding.partition, finding.offset
+
+
+def _follows(finding: Finding, permitted: dict[Value, str], stored: set[Value]) -> str | None:
+    """The reason of the permitted losses that are all that the finding shows.
+
+    Of the values at one offset, one is stored there now; the others were lost.
+    """
+    values = finding.values
+    if finding.kind is FindingKind.INCONSISTENT_OFFSETS:
+        values = tuple(value for value in values if value not in stored)
+    reasons = [permitted.get(value) for value in values]
     return reasons[0] if reasons and all(reasons) else None

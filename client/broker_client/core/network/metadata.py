@@ -386,15 +386,20 @@ class Metadata:
         recreated = topic_id is not None and topic_id != self.cluster.topic_id(topic.name)
         partitions = []
         for partition in sorted(topic.partitions, key=lambda one: one.partition_index):
-            partitions.append(self._newest_of(topic.name, partition, version, recreated=recreated))
+            newest = self._newest_of(topic.name, partition, version, recreated=recreated)
+            if newest is not None:
+                partitions.append(newest)
             if ErrorCode(partition.error_code).family is ErrorFamily.INVALID_METADATA:
                 self._needs_full_update = True
         return TopicMetadata(name=topic.name, topic_id=topic_id, partitions=tuple(partitions))
 
     def _newest_of(
         self, topic: str, partition: MetadataResponsePartition, version: int, *, recreated: bool
-    ) -> PartitionInfo:
-        """The partition of the response, unless a newer leader epoch is known already."""
+    ) -> PartitionInfo | None:
+        """The partition of the response, or what is known already if that is of a newer leader epoch.
+
+        None after a rebootstrap, which keeps the epochs alone. Mirrors updateLatestMetadata.
+        """
         key = TopicPartition(topic, partition.partition_index)
         epoch = partition.leader_epoch if version >= _RELIABLE_EPOCHS_FROM_VERSION else NO_LEADER_EPOCH
         updated = PartitionInfo(
@@ -412,8 +417,7 @@ class Metadata:
             return updated
         seen = self._last_seen_epochs.get(key)
         if seen is not None and not recreated and epoch < seen:
-            known = self.cluster.partition(key)
-            return known if known is not None else updated
+            return self.cluster.partition(key)
         if seen is None or recreated or epoch > seen:
             self._equivalent_responses = 0
         self._last_seen_epochs[key] = epoch

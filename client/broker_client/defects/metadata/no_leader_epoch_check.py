@@ -23,7 +23,7 @@ class CredulousMetadata(Metadata):
 
     def _newest_of(
         self, topic: str, partition: MetadataResponsePartition, version: int, *, recreated: bool
-    ) -> PartitionInfo:
+    ) -> PartitionInfo | None:
         """Forget the epoch first."""
         self._last_seen_epochs.pop(TopicPartition(topic, partition.partition_index), None)
         return super()._newest_of(topic, partition, version, recreated=recreated)

@@ -18,6 +18,7 @@ from protocol_specs.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from protocol_specs.uuids import ZERO_UUID
 from sim_runtime.backoff import ExponentialBackoff
 
 NOW_MS = 1_000_000
@@ -111,6 +112,15 @@ def test_an_older_leader_epoch_never_replaces_a_newer(metadata: Metadata) -> Non
     assert metadata.cluster.leader_for(TopicPartition("t", 0)) == Node(1, "h1", 9092)
     update(metadata, given_response(("t", [(2, 6)])))
     assert metadata.cluster.leader_epoch_for(TopicPartition("t", 0)) == 6
+
+
+def test_an_older_leader_epoch_is_not_believed_after_a_rebootstrap(metadata: Metadata) -> None:
+    metadata.add("t", NOW_MS)
+    update(metadata, given_response(("t", [(1, 6), (2, 3)]), topic_id=ZERO_UUID))
+    metadata.rebootstrap()
+    update(metadata, given_response(("t", [(2, 5), (2, 3)]), topic_id=ZERO_UUID))
+    assert metadata.cluster.partition(TopicPartition("t", 0)) is None
+    assert metadata.cluster.leader_epoch_for(TopicPartition("t", 1)) == 3
 
 
 def test_a_topic_that_was_made_anew_starts_its_epochs_anew(metadata: Metadata) -> None:
