@@ -151,6 +151,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--spark", action="store_true", help="on TCP, with producers in Spark tasks (needs Java 17)")
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
+    parser.add_argument(
+        "--decisions", type=Path, metavar="FILE", help="replay the draws in this JSON file, in place of the seed's"
+    )
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
     _add_result_files(parser)
     parser.add_argument("--history", type=Path, help="write the histories (Parquet) to this folder")
@@ -191,6 +194,7 @@ def _run(options: argparse.Namespace) -> int:
             attach=options.attach,
             seed=options.seed,
             records=options.records,
+            decisions=options.decisions,
             report=options.report,
             json=options.json,
             junit=options.junit,

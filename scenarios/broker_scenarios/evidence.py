@@ -116,6 +116,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         timeline=build_timeline(verdict, view),
         measurements=measurements,
         facts=evidence.facts,
+        decisions={**scenario.decisions, **{rule.name: rule.decisions for rule in evidence.rules if rule.decisions}},
         rules=[_rule_line(rule, scenario.rule_texts.get(rule.name, rule.act)) for rule in evidence.rules],
         reproduce=reproduce,
     )

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["reproduce_command"]
 
 
-def reproduce_command(path: Path, *, where: str, seed: int, records: int | None) -> str:
-    """Return the command line; `where` is its option of the target, `records` the number given with it."""
+def reproduce_command(path: Path, *, where: str, seed: int, records: int | None, decisions: Path | None = None) -> str:
+    """Return the command line; `where` is its option of the target, the others are given with it."""
     command = ["broker-sim", "run", str(path), *where.split(), "--seed", str(seed)]
-    return shlex.join(command if records is None else [*command, "--records", str(records)])
+    if records is not None:
+        command += ["--records", str(records)]
+    return shlex.join(command if decisions is None else [*command, "--decisions", str(decisions)])

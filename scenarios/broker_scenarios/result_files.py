@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["RunResult", "json_lines", "junit_xml", "run_result", "write_text"]
+__all__ = ["RunResult", "json_lines", "junit_xml", "read_decisions", "run_result", "write_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,27 @@ class RunResult:
 def json_lines(results: Sequence[RunResult]) -> str:
     """Return one JSON object per run, each on a line of its own."""
     return "".join(f"{json.dumps(result.values)}\n" for result in results)
+
+
+def read_decisions(path: Path) -> dict[str, Any]:
+    """Read draws by name: the `decisions` of a result, or a result with them.
+
+    Raises:
+        ScenarioError: the file cannot be read, or has no JSON object.
+    """
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"cannot read {path} (--decisions): {error}") from error
+    if not isinstance(given, dict):
+        raise ScenarioError(f"{path} (--decisions): expected a JSON object of draws by name, not {given!r}")
+    found: dict[str, Any] = given.get("decisions", given)
+    return {name: _replayable(each) if isinstance(each, dict) else each for name, each in found.items()}
+
+
+def _replayable(draws: dict[str, Any]) -> dict[str, Any]:
+    """The draws of a rule: the numbers that a `share` selected are a tuple."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in draws.items()}
 
 
 def junit_xml(results: Sequence[RunResult]) -> str:
@@ -106,6 +127,7 @@ def _values(run: RunRecord) -> dict[str, Any]:
             for each in measured.pauses
         ],
         "rules": list(run.rules),
+        "decisions": dict(run.decisions),
         "facts": dict(run.facts),
         "reproduce": run.reproduce,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_scenarios.expectations import Expectation, Judgement
 from broker_scenarios.measurements import Measurements
@@ -30,6 +30,8 @@ class RunRecord:
     measurements: Measurements = field(default_factory=Measurements)
     facts: Mapping[str, str] = field(default_factory=dict)
     """The parameters of the run: seed, release, brokers, load, digest ..., in the order in which they are shown."""
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+    """What the seed has drawn: values of the file by the path of their key, and the draws of each rule by name."""
     rules: Sequence[str] = ()
     """One line per fault rule: how often it fired."""
     reproduce: str = ""

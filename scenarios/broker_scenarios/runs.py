@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence, judged
 from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import json_lines, junit_xml, run_result, write_text
+from broker_scenarios.result_files import json_lines, junit_xml, read_decisions, run_result, write_text
 from broker_scenarios.table import load_progress, print_table
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class RunOptions:
     junit: Path | None = None
     history_folder: Path | None = None
     trace_folder: Path | None = None
+    decisions: Path | None = None
+    """A file with draws that are replayed, in place of those of the seed."""
     attach: tuple[str, int] | None = None
     """The address of the running cluster of ATTACHED."""
 
@@ -88,9 +90,12 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
 def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
     seed = scenario.seed if options.seed is None else options.seed
     where = options.where.value if options.attach is None else f"--attach {options.attach[0]}:{options.attach[1]}"
-    reproduce = reproduce_command(scenario.path, where=where, seed=seed, records=options.records)
+    reproduce = reproduce_command(
+        scenario.path, where=where, seed=seed, records=options.records, decisions=options.decisions
+    )
     if options.records is not None:
         scenario = scenario.with_records(options.records)
+    scenario = scenario.drawn(seed, None if options.decisions is None else read_decisions(options.decisions))
     if options.where is Where.SPARK:
         from broker_scenarios.spark.run import run_with_spark
 

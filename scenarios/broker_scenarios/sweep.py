@@ -56,9 +56,14 @@ class SeedResult:
 def run_seed(scenario: Scenario, seed: int) -> SeedResult:
     """Run and judge one seed."""
     run = judged(run_virtually(scenario, seed), engine=None)
-    run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=scenario.records or None)
+    run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
     result = run_result(run, name=f"{run.name} seed {seed}")
     return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], result=result)
+
+
+def _records_of(scenario: Scenario) -> int | None:
+    """Return the number of records that a run again must be given; None if the file or the seed has it."""
+    return scenario.records_given if scenario.draws is not None else scenario.records or None
 
 
 def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1) -> Iterator[SeedResult]:

@@ -98,6 +98,9 @@ def _count(name: str, count: int) -> Text:
 
 
 def _notes(run: RunRecord) -> Iterator[Text]:
+    drawn = ", ".join(f"{name} {value}" for name, value in run.decisions.items() if not isinstance(value, dict))
+    if drawn:
+        yield Text.assemble((f"{run.name}: ", "bold"), f"drawn: {drawn}")
     for figure in _figures(run):
         yield Text.assemble((f"{run.name}: ", "bold"), figure)
     lost = [group for group in run.verdict.groups if group.why]

@@ -51,7 +51,7 @@ class VirtualRun:
         trace: Trace | None = None,
         journal_detail: Detail = Detail.FULL,
     ) -> None:
-        self.scenario = scenario
+        self.scenario = scenario = scenario.drawn(seed)
         self.seed = seed
         self.world = World(seed)
         self.cluster = Cluster(

@@ -6,10 +6,11 @@ A mistake names the file, the line, the key, what was expected and the nearest r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from broker_scenarios.language.draws import check_draw, is_draw
 from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "Text",
     "Whole",
     "parse_count",
+    "places_of_draws",
     "shown",
 ]
 
@@ -49,6 +51,14 @@ class Kind(Protocol):
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of such values."""
+
+
+@runtime_checkable
+class Nested(Protocol):
+    """A kind whose values have values in them."""
+
+    def children(self, value: object) -> Iterator[tuple[str | int | None, Kind, object]]:
+        """Return the key, the kind and the value of each; no key for the value itself as another kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,36 +87,50 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """A whole number between two limits."""
+    """A whole number between two limits, or with `draws` a draw of one."""
 
     at_least: int
     at_most: int
+    draws: bool = True
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
         """Refuse values other than whole numbers between the limits."""
+        if self.draws and is_draw(value):
+            check_draw(value, path, complain, self._check)  # type: ignore[arg-type]
+        else:
+            self._check(value, path, complain)
+
+    def _check(self, value: object, path: KeyPath, complain: Complain) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not self.at_least <= value <= self.at_most:
             complain(path, f"expected a whole number from {self.at_least} to {self.at_most}, not {shown(value)}")
 
     def schema(self) -> dict[str, Any]:
         """An integer with its limits."""
-        return {"type": "integer", "minimum": self.at_least, "maximum": self.at_most}
+        return _or_draw({"type": "integer", "minimum": self.at_least, "maximum": self.at_most}, draws=self.draws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number between two limits."""
+    """A number between two limits, or with `draws` a draw of one."""
 
     at_least: float
     at_most: float
+    draws: bool = True
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
         """Refuse values other than numbers between the limits."""
+        if self.draws and is_draw(value):
+            check_draw(value, path, complain, self._check)  # type: ignore[arg-type]
+        else:
+            self._check(value, path, complain)
+
+    def _check(self, value: object, path: KeyPath, complain: Complain) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.at_least <= value <= self.at_most:
             complain(path, f"expected a number from {self.at_least} to {self.at_most}, not {shown(value)}")
 
     def schema(self) -> dict[str, Any]:
         """A number with its limits."""
-        return {"type": "number", "minimum": self.at_least, "maximum": self.at_most}
+        return _or_draw({"type": "number", "minimum": self.at_least, "maximum": self.at_most}, draws=self.draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +143,21 @@ class Config:
             complain(path, f"expected configuration names with values, not {shown(value)}")
             return
         for name, setting in value.items():
-            if not isinstance(setting, str | int | float | bool):
-                complain((*path, name), f"expected a text, a number or a boolean, not {shown(setting)}")
+            if is_draw(setting):
+                check_draw(setting, (*path, name), complain, self._check)
+            else:
+                self._check(setting, (*path, name), complain)
+
+    def _check(self, value: object, path: KeyPath, complain: Complain) -> None:
+        if not isinstance(value, str | int | float | bool):
+            complain(path, f"expected a text, a number or a boolean, not {shown(value)}")
 
     def schema(self) -> dict[str, Any]:
         """An object of scalars."""
-        return {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+        return {
+            "type": "object",
+            "additionalProperties": _or_draw({"type": ["string", "number", "boolean"]}, draws=True),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +215,11 @@ class Named:
                 complain((*path, name), f"{name!r} is no name of {self.what}: expected {self.name.pattern}")
             self.value.check(item, (*path, name), complain)
 
+    def children(self, value: object) -> Iterator[tuple[str | int | None, Kind, object]]:
+        """Return each value with its kind."""
+        if isinstance(value, dict):
+            yield from ((name, self.value, each) for name, each in value.items())
+
     def schema(self) -> dict[str, Any]:
         """An object of such values."""
         names = {"pattern": f"^{self.name.pattern}$"}
@@ -201,6 +239,11 @@ class ListOf:
             return
         for place, item in enumerate(value):
             self.value.check(item, (*path, place), complain)
+
+    def children(self, value: object) -> Iterator[tuple[str | int | None, Kind, object]]:
+        """Return each value with its kind."""
+        if isinstance(value, list):
+            yield from ((place, self.value, each) for place, each in enumerate(value))
 
     def schema(self) -> dict[str, Any]:
         """An array of such values."""
@@ -244,8 +287,18 @@ class Choice:
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
         """Check the value as the first kind that it fits."""
-        kind = next((kind for fits, kind in self.kinds if fits(value)), self.otherwise)
-        kind.check(value, path, complain)
+        self.kind_of(value).check(value, path, complain)
+
+    def kind_of(self, value: object) -> Kind:
+        """Return the kind that the value is checked as; a draw is one of a number, if there is such a kind."""
+        numbers = [kind for _, kind in self.kinds if isinstance(kind, Whole | Number) and kind.draws]
+        if numbers and is_draw(value):
+            return numbers[0]
+        return next((kind for fits, kind in self.kinds if fits(value)), self.otherwise)
+
+    def children(self, value: object) -> Iterator[tuple[str | int | None, Kind, object]]:
+        """Return the value itself with its kind, which has no key of its own."""
+        yield None, self.kind_of(value), value
 
     def schema(self) -> dict[str, Any]:
         """Any of the kinds."""
@@ -286,10 +339,30 @@ class Keys:
             if name not in value:
                 complain((*path, name), f"missing: {self.keys[name].meaning}")
 
+    def children(self, value: object) -> Iterator[tuple[str | int | None, Kind, object]]:
+        """Return each value with its kind."""
+        if isinstance(value, dict):
+            yield from ((name, self.keys[name].kind, each) for name, each in value.items() if name in self.keys)
+
     def schema(self) -> dict[str, Any]:
         """An object with these properties alone; none is required, for a `base` may bring it."""
         properties = {name: key.schema() for name, key in self.keys.items()}
         return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def places_of_draws(kind: Kind, value: object, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Return the paths of the draws in a checked value."""
+    if is_draw(value) and isinstance(kind, Whole | Number):
+        yield path
+    elif isinstance(kind, Config) and isinstance(value, dict):
+        yield from ((*path, name) for name, each in value.items() if is_draw(each))
+    elif isinstance(kind, Nested):
+        for key, inner, each in kind.children(value):
+            yield from places_of_draws(inner, each, path if key is None else (*path, key))
+
+
+def _or_draw(schema: dict[str, Any], *, draws: bool) -> dict[str, Any]:
+    return {"anyOf": [schema, {"$ref": "#/$defs/draw"}]} if draws else schema
 
 
 def shown(value: object) -> str:

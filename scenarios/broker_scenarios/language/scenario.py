@@ -19,7 +19,9 @@ from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
+from broker_scenarios.language.draws import Draws
 from broker_scenarios.language.expected import expectation_of
+from broker_scenarios.language.kinds import places_of_draws
 from broker_scenarios.language.schema import FLIP, PARTITIONS_MAX, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from broker_scenarios.expectations import Expectation
     from broker_scenarios.language.yaml_source import KeyPath
     from broker_sim.faults.rule import Rule
+    from broker_sim.faults.rule_state import Decision
 
 __all__ = ["Scenario", "load_scenario"]
 
@@ -79,6 +82,14 @@ class Scenario:
     """What is claimed beside the configurations, by the names of a promises file."""
     always: tuple[str, ...] = ()
     """The invariants that are checked during the run."""
+    draws: Draws | None = None
+    """What the seed draws; the scenario itself has the first value of each draw. None: nothing, or it is drawn."""
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+    """The values that were drawn, by name."""
+    rule_decisions: Mapping[str, Mapping[str, Decision]] = field(default_factory=dict)
+    """The draws of rules that are replayed, by rule and name."""
+    records_given: int | None = None
+    """The number of records that the command line gives."""
     flip: Scenario | None = None
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
@@ -114,7 +125,29 @@ class Scenario:
         assert only.load is not None, "it was chosen for its load"
         changed = replace(only, load=replace(only.load, records=records))
         flip = None if self.flip is None else self.flip.with_records(records)
-        return replace(self, clients=tuple(changed if each is only else each for each in self.clients), flip=flip)
+        clients = tuple(changed if each is only else each for each in self.clients)
+        return replace(self, clients=clients, records_given=records, flip=flip)
+
+    def drawn(self, seed: int, replayed: Mapping[str, Any] | None = None) -> Scenario:
+        """Return the scenario of a seed. `replayed` has values by the name of the draw, and draws of rules by rule.
+
+        Raises:
+            ScenarioError: a name is neither; with a mistake of the values together, ScenarioFileError.
+        """
+        given = {} if replayed is None else replayed
+        names = [rule.name for rule in self.rules]
+        rules = {name: each for name, each in given.items() if name in names and isinstance(each, dict)}
+        values = {name: each for name, each in given.items() if name not in rules}
+        if self.draws is None:
+            if values and not self.decisions:
+                raise ScenarioError(f"{self.path}: {next(iter(values))!r} is no draw and no rule with draws")
+            return replace(self, rule_decisions=rules) if rules else self
+        self.draws.refuse_unknown(iter(values))
+        source, decisions = self.draws.drawn(seed, values)
+        drawn = _read(source, self.path, self.name)
+        if self.records_given is not None:
+            drawn = drawn.with_records(self.records_given)
+        return replace(drawn, decisions=decisions, rule_decisions=rules, why=self.why)
 
     def sides(self) -> tuple[Scenario, ...]:
         """The scenario, and its flip if it has one."""
@@ -152,6 +185,17 @@ def _checked(source: Source, path: Path, name: str) -> Scenario:
     SCENARIO.check(source.value, (), lambda at, problem: mistakes.append(source.mistake(at, problem)))
     if mistakes:
         raise ScenarioFileError(sorted(mistakes, key=_place))
+    places = tuple(places_of_draws(SCENARIO, source.value))
+    if not places:
+        return _read(source, path, name)
+    draws = Draws(source=source, places=places)
+    first, last = draws.ends()
+    scenario = _read(first, path, name)
+    _read(last, path, name)
+    return replace(scenario, draws=draws)
+
+
+def _read(source: Source, path: Path, name: str) -> Scenario:
     reader = _Reader(source)
     scenario = reader.scenario(path, name)
     if reader.mistakes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_scenarios.expectations import COUNT_HELP, EXPECTABLE
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.clients import CLIENT, LOAD
+from broker_scenarios.language.draws import DRAW_SCHEMA
 from broker_scenarios.language.kinds import (
     Config,
     Count,
@@ -134,16 +135,16 @@ _MEASURE: Final = {
 _SELECT: Final = {
     "api": Key(Text(), SELECT_KEYS["api"], "Produce"),
     "client": Key(Text(), SELECT_KEYS["client"], "app"),
-    "broker": Key(Whole(at_least=1, at_most=1_000_000), SELECT_KEYS["broker"], 1),
+    "broker": Key(Whole(at_least=1, at_most=1_000_000, draws=False), SELECT_KEYS["broker"], 1),
     "topic": Key(Text(), SELECT_KEYS["topic"], "orders"),
-    "partition": Key(Whole(at_least=0, at_most=9_999), SELECT_KEYS["partition"], 0),
+    "partition": Key(Whole(at_least=0, at_most=9_999, draws=False), SELECT_KEYS["partition"], 0),
     "call": Key(Text(), SELECT_KEYS["call"], "close"),
     "error": Key(Text(one_of=_ERROR_NAMES), SELECT_KEYS["error"], "FENCED_MEMBER_EPOCH"),
     "metric": Key(Text(), SELECT_KEYS["metric"], "ProducerIdCount"),
-    "from_ms": Key(Number(at_least=0, at_most=86_400_000), SELECT_KEYS["from_ms"], 500),
+    "from_ms": Key(Number(at_least=0, at_most=86_400_000, draws=False), SELECT_KEYS["from_ms"], 500),
 }
 
-_TIME: Final = Number(at_least=0, at_most=86_400_000)
+_TIME: Final = Number(at_least=0, at_most=86_400_000, draws=False)
 _OUTCOME: Final = CountsByName(names=("ok", "fail", "info", "open", *_ERROR_NAMES))
 _EXPECT: Final = Keys(
     keys={
@@ -173,7 +174,7 @@ _EXPECT: Final = Keys(
             {"metadata storm": {"measure": "requests_in_a_second", "api": "Metadata", "is": "<= 20"}},
         ),
         "live_within_ms": Key(
-            Number(at_least=0, at_most=86_400_000),
+            Number(at_least=0, at_most=86_400_000, draws=False),
             "within what time after the last fault each partition acknowledges a record, in milliseconds; as "
             "the claim liveness.deadline.ms it is a finding",
             5_000,
@@ -252,7 +253,9 @@ SCENARIO: Final = Keys(
         "title": Key(Text(), "what the scenario shows, in a line", "A lost response is a second copy"),
         "claim": Key(Text(), "what is claimed, and why, in a few sentences", "The broker appends the batch ..."),
         "base": Key(Text(), "another scenario file: this file states only the differences", "leader-crash-acks-1.yaml"),
-        "seed": Key(Whole(at_least=0, at_most=2**63 - 1), "the seed of the run when the command line gives none", 7),
+        "seed": Key(
+            Whole(at_least=0, at_most=2**63 - 1, draws=False), "the seed of the run when the command line gives none", 7
+        ),
         **_parts(),
         "flip": Key(
             FLIP,
@@ -273,7 +276,7 @@ def json_schema() -> dict[str, Any]:
         "title": "broker-sim scenario",
         "description": "One claim about a Kafka cluster under faults: topology, load, faults and what must come of it.",
         **described,
-        "$defs": {"script": SCRIPT.definition()},
+        "$defs": {"draw": DRAW_SCHEMA, "script": SCRIPT.definition()},
     }
 
 

@@ -54,7 +54,7 @@ from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from broker_scenarios.language.kinds import Complain, Kind
     from broker_scenarios.language.steps import Script, Step
@@ -102,6 +102,11 @@ class StepKind:
         form = self._form(word, (*path, word), complain)
         if form is not None and not (given is None and form.optional_value):
             form.kind.check(given, (*path, word), complain)
+
+    def children(self, value: object) -> Iterator[tuple[str | int | None, Kind, object]]:
+        """Return the value of the step with its kind."""
+        if isinstance(value, dict):
+            yield from ((word, STEPS[word].kind, given) for word, given in value.items() if word in STEPS)
 
     def schema(self) -> dict[str, Any]:
         """A word, or an object with one step."""
@@ -152,13 +157,13 @@ def parse_script(value: list[Any]) -> Script:
     return tuple(steps)
 
 
-def _is(kind: type) -> Callable[[object], bool]:
+def _is(*kind: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _short(kind: type, short: Kind, keys: Keys) -> Choice:
-    """A value of a simple kind as the short form of a mapping."""
-    return Choice(kinds=((_is(kind), short),), otherwise=keys)
+def _short(short: Kind, keys: Keys) -> Choice:
+    """A number as the short form of a mapping."""
+    return Choice(kinds=((_is(int, float), short),), otherwise=keys)
 
 
 def _keyed(make: Callable[..., Step]) -> Callable[[Any], Step]:
@@ -256,7 +261,6 @@ _POSITION: Final = Choice(
 STEPS: Final[Mapping[str, StepForm]] = {
     "send": StepForm(
         kind=_short(
-            int,
             _HOW_MANY,
             Keys(
                 keys={
@@ -336,7 +340,6 @@ STEPS: Final[Mapping[str, StepForm]] = {
     ),
     "wait": StepForm(
         kind=_short(
-            int,
             _TIME,
             Keys(
                 keys={
@@ -406,7 +409,6 @@ STEPS: Final[Mapping[str, StepForm]] = {
     ),
     "poll": StepForm(
         kind=_short(
-            int,
             _HOW_MANY,
             Keys(
                 keys={

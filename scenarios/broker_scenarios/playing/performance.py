@@ -36,6 +36,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     deadline_s = began_s + scenario.deadline_s
     if scenario.records:
         target.faults.expect(records=scenario.records)
+    target.faults.replay(scenario.rule_decisions)
     watch = target.watch(scenario.always)
     metrics = MetricSamples(scenario.expectation, target.metric, stage.history.now_us)
     metrics.take()
