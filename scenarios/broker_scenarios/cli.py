@@ -88,7 +88,7 @@ class _ShowVersion(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from broker_scenarios.commands import catalog, check, configs, decode, encode, protocol, trace
+    from broker_scenarios.commands import catalog, check, configs, decode, drivers, encode, protocol, trace
     from broker_sim import serve
     from broker_sim.wire_proxy import command as proxy
 
@@ -113,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
     catalog.add(commands)
+    drivers.add(commands)
     check.add(commands)
     trace.add(commands)
     protocol.add(commands)

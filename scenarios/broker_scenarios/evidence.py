@@ -254,7 +254,7 @@ def _promises(evidence: Evidence) -> ClientPromises:
 
     return ClientPromises(
         by_process={
-            process: {topic.name: of(group.producer, topic) for topic in scenario.topics}
+            process: {topic.name: of(group.promised, topic) for topic in scenario.topics}
             for process, group in evidence.groups.items()
             if group.producer is not None
         }

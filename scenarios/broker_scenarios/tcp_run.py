@@ -10,6 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_scenarios.drive import DriveSpec
+from broker_scenarios.drivers.installed import commands_of, refuse_drivers
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
@@ -39,7 +40,12 @@ _GIVEN_UP_AFTER: Final = 4
 
 
 def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: RunTrace | None = None) -> Evidence:
-    """Run a scenario with its clients in the cluster's thread."""
+    """Run a scenario with its clients in the cluster's thread; foreign ones are processes of their own.
+
+    Raises:
+        ScenarioError: a driver is not installed.
+    """
+    commands = commands_of(scenario)
     with _cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s) as threaded:
         cluster = threaded.cluster
         if trace is not None:
@@ -52,8 +58,12 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
             streams=cluster.streams,
             history=RunHistory(f"{scenario.name}-{seed}", cluster.journal.now_us),
             trace=None if trace is None else trace.producers,
+            driver_commands=commands,
         )
-        evidence: Evidence = threaded.call(lambda: perform(stage, seed, time="real", progress=progress))
+        try:
+            evidence: Evidence = threaded.call(lambda: perform(stage, seed, time="real", progress=progress))
+        finally:
+            threaded.call(stage.kill_drivers)
         if trace is not None:
             threaded.call(trace.stop)
     return evidence
@@ -63,8 +73,9 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
     """Run a scenario on a running cluster, through a proxy that applies its rules.
 
     Raises:
-        ScenarioError: the scenario needs what only a simulated cluster has.
+        ScenarioError: the scenario needs what only a simulated cluster has, or a driver that is not installed.
     """
+    commands = commands_of(scenario)
     with ReactorThread("broker-sim-proxy") as thread:
         reactor, streams = thread.reactor, RandomStreams(seed)
 
@@ -77,10 +88,12 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
                 reactor_of=lambda _: reactor,
                 streams=streams,
                 history=RunHistory(f"{scenario.name}-{seed}", target.journal.now_us),
+                driver_commands=commands,
             )
             try:
                 return await perform(stage, seed, time="real", progress=progress)
             finally:
+                stage.kill_drivers()
                 await target.stop()
 
         evidence: Evidence = thread.call(run, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s)
@@ -91,8 +104,9 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
     """Start the cluster, send its one load with `send` under the scenario's rules, heal, settle, and read the logs.
 
     Raises:
-        ScenarioError: the scenario is more than one load.
+        ScenarioError: the scenario is more than one load, or has a driver.
     """
+    refuse_drivers(scenario, "a client of Spark's tasks")
     group = scenario.only_load
     load = group.load
     assert load is not None, "it was chosen for its load"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.drivers.installed import refuse_drivers
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.stage import Stage
@@ -51,6 +52,7 @@ class VirtualRun:
         trace: Trace | None = None,
         journal_detail: Detail = Detail.FULL,
     ) -> None:
+        refuse_drivers(scenario, "virtual time")
         self.scenario = scenario = scenario.drawn(seed)
         self.seed = seed
         self.world = World(seed)

@@ -29,6 +29,7 @@ RUN_BY = {
     "broker-sim check history.jsonl --promises promises.yaml --logs logs.json": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml --local": "tests/tidy/test_scenario_pages.py",
+    "broker-sim run foreign.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim proxy --upstream 127.0.0.1:9092 --rules rules.yaml": "tests/broker_sim/wire_proxy/test_command.py",
     "make demo": "tests/interop/test_demo.py",
     "pytest test_orders.py": "tests/tidy/test_documents.py",

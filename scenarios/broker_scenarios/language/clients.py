@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.language.kinds import Config, Flag, Key, Keys, ListOf, Number, Text, Whole
+from broker_scenarios.drivers.catalogue import DRIVERS
+from broker_scenarios.language.kinds import Choice, Config, Flag, Key, Keys, ListOf, Number, Text, Whole
 from broker_scenarios.language.step_forms import SCRIPT
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_scenarios.drivers.driver import DriverChoice
     from broker_scenarios.language.steps import Script
     from broker_scenarios.workloads.keyed_load import LoadSpec
 
@@ -32,8 +34,16 @@ class ClientGroup:
     script: Script = ()
     load: LoadSpec | None = None
     load_after_ms: float = 0
+    driver: DriverChoice | None = None
+    """The foreign client that takes the place of this project's."""
     defects: tuple[str, ...] = field(default=())
     final_polls: bool = False
+
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The configurations of the producer for what they promise, under Kafka's names."""
+        config = self.producer or {}
+        return config if self.driver is None else self.driver.driver.promises_of(config, self.driver.version)
 
     def client_id(self, number: int) -> str:
         """The client.id of an instance; an only one has the name of the group."""
@@ -67,8 +77,23 @@ LOAD: Final = Keys(
     },
     required=("records", "producers", "rate_per_second"),
 )
+_DRIVER: Final = Choice(
+    kinds=((lambda value: not isinstance(value, dict), Text(one_of=tuple(DRIVERS))),),
+    otherwise=Keys(
+        keys={
+            "name": Key(Text(one_of=tuple(DRIVERS)), "the foreign client", "aiokafka"),
+            "version": Key(Text(), "the version that must run, the installed one when not given", "0.12.0"),
+        },
+        required=("name",),
+    ),
+)
 CLIENT: Final = Keys(
     keys={
+        "driver": Key(
+            _DRIVER,
+            "a foreign client that takes the place of this project's, on real sockets (--local, --attach)",
+            {"name": "aiokafka", "version": "0.12.0"},
+        ),
         "count": Key(Whole(at_least=1, at_most=1_000), "how many such clients there are, 1 when not given", 3),
         "producer": Key(Config(), "its producer's configurations under Kafka's names", {"acks": "all"}),
         "consumer": Key(Config(), "its consumer's configurations under Kafka's names", {"group.id": "g"}),

@@ -14,6 +14,9 @@ from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.checks.wire_check import WIRE_CHECKS
+from broker_scenarios.drivers.catalogue import DRIVERS
+from broker_scenarios.drivers.driver import DriverChoice
+from broker_scenarios.drivers.driver_check import driver_problems
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
@@ -338,10 +341,13 @@ class _Reader:
             self.complain(path, f"{SHORT_FORM!r} is the name of the clients of `load`; expected another")
         producer = config_texts(spec["producer"]) if "producer" in spec else None
         consumer = config_texts(spec["consumer"]) if "consumer" in spec else None
-        if producer is not None:
-            self.check_producer((*path, "producer"), producer)
-        if consumer is not None:
-            self.check_consumer((*path, "consumer"), consumer)
+        driver = _driver_of(spec.get("driver"))
+        for part, config, check in (
+            ("producer", producer, self.check_producer),
+            ("consumer", consumer, self.check_consumer),
+        ):
+            if config is not None and self.sets_nothing_of_the_run((*path, part), config) and driver is None:
+                check((*path, part), config)
         if producer is None and consumer is None:
             self.complain(path, "expected `producer`, `consumer` or both, perhaps without configurations: {}")
         if producer is None and "load" in spec:
@@ -354,7 +360,7 @@ class _Reader:
         for place, problem in problems_of(spec.get("defects", ()), halves):
             self.complain((*path, "defects", place), problem)
         count = spec.get("count", 1)
-        return ClientGroup(
+        group = ClientGroup(
             name=name,
             count=count,
             producer=producer,
@@ -362,9 +368,14 @@ class _Reader:
             script=parse_script(spec.get("script", [])),
             load=self.load({"producers": count, **spec["load"]}, (*path, "load"), topics) if "load" in spec else None,
             load_after_ms=spec.get("load", {}).get("after_ms", 0),
+            driver=driver,
             defects=tuple(spec.get("defects", ())),
             final_polls=spec.get("final_polls", False),
         )
+        if driver is not None:
+            for at, problem in driver_problems(driver.driver, group):
+                self.complain((*path, *at), problem)
+        return group
 
     def load(self, value: Mapping[str, Any], path: KeyPath, topics: tuple[TopicSpec, ...]) -> LoadSpec:
         names = [topic.name for topic in topics]
@@ -479,6 +490,14 @@ def _topics_that_grow(act: Mapping[str, Any]) -> Iterator[str]:
         topic = given.get("topic") if isinstance(given, dict) else given
         if isinstance(topic, str):
             yield topic
+
+
+def _driver_of(value: Any) -> DriverChoice | None:
+    """Return the driver that a client names: `aiokafka`, or `{name: aiokafka, version: "0.12.0"}`."""
+    if value is None:
+        return None
+    named: Mapping[str, str] = value if isinstance(value, dict) else {"name": value}
+    return DriverChoice(DRIVERS[named["name"]], named.get("version"))
 
 
 def _rule_text(rule: Mapping[str, Any]) -> str:

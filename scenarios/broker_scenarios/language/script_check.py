@@ -92,6 +92,8 @@ class ScriptCheck:
         if self.group.producer is None:
             yield "restart configures a producer: expected `producer` beside the script"
             return
+        if self.group.driver is not None:
+            return  # the driver takes other names, and checks them
         try:
             ProducerConfig({**ANYWHERE, **self.group.producer, **step.config})
         except ProducerError as error:

@@ -81,12 +81,12 @@ class Cast:
     def pause_client(self, name: str) -> None:
         """Freeze a client, or all of a group. Raises ScenarioError for an unknown name."""
         for player in self._named(name):
-            player.process.reactor.pause()
+            player.process.pause()
 
     def resume_client(self, name: str) -> None:
         """Let it go on."""
         for player in self._named(name):
-            player.process.reactor.resume()
+            player.process.resume()
 
     def kill_client(self, name: str) -> None:
         """Kill it in the middle of its script or load."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
 from broker_client.consumer_options import consumer_options
+from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.producer.producer_core import ProducerCore
@@ -16,6 +16,7 @@ from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_client.transaction_errors import TransactionAborted
 from broker_scenarios.checks.on_the_wire.wire_facts import Pool
+from broker_scenarios.drivers.foreign_client import ForeignClient
 from broker_scenarios.history import EventType
 from broker_scenarios.language.client_defects import defects_of
 from broker_scenarios.sends import NOWHERE, Sends, class_of
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_client.consumer_groups import OffsetAndMetadata
-    from broker_client.core.consumer.consumer_core import ConsumerCore
     from broker_client.records import TopicPartition
+    from broker_scenarios.drivers.foreign_client import ForeignConsumer, ForeignProducer
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.playing.outbox import SentRecord
     from broker_scenarios.playing.run_history import Operation
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from broker_scenarios.sends import DeliveredRecord
 
 __all__ = ["ClientProcess", "ProcessEnded", "UnknownEnd"]
+
+_DRIVER_CLOSES_MS: Final = 15_000
+"""How much longer than its time-out a foreign client may take to close, in milliseconds, on a busy machine."""
 
 
 class ProcessEnded(ProducerError):
@@ -78,15 +82,32 @@ class ClientProcess:
         self._in_transaction: list[Callable[[ProducerError | None], None]] = []
         self._open: dict[int, Callable[[ProducerError], None]] = {}
         servers = {"bootstrap.servers": stage.target.bootstrap_servers}
-        self.producer: ProducerCore | None = None
+        self.producer: ProducerCore | ForeignProducer | None = None
+        self.consumer: ConsumerCore | ForeignConsumer | None = None
+        self._consumer_client: ClientCore | None = None
+        self._foreign: ForeignClient | None = None
+        if group.driver is not None:
+            self._start_driver(client_id, changes or {})
+            return
         if group.producer is not None:
             config = ProducerConfig({"client.id": client_id, **group.producer, **(changes or {}), **servers})
             defects = defects_of(group.defects, PRODUCER_PARTS)
             self.producer = ProducerCore(config, self.reactor, self.random, trace=stage.trace, defects=defects)
-        self.consumer: ConsumerCore | None = None
-        self._consumer_client: ClientCore | None = None
         if group.consumer is not None:
             self._start_consumer({"client.id": client_id, **group.consumer, **servers})
+
+    def _start_driver(self, client_id: str, changes: Mapping[str, str]) -> None:
+        self._foreign = ForeignClient(
+            self._stage.driver_commands[self.group.name],
+            self.group,
+            self.reactor,
+            client_id=client_id,
+            bootstrap_servers=self._stage.target.bootstrap_servers,
+            changes=changes,
+            on_problem=self._stage.problems.append,
+        )
+        self._stage.driver_processes.append(self._foreign.process)
+        self.producer, self.consumer = self._foreign.producer, self._foreign.consumer
 
     def _start_consumer(self, config: Mapping[str, Any]) -> None:
         options = consumer_options(config)
@@ -98,8 +119,8 @@ class ClientProcess:
             allow_auto_topic_creation=options.allow_auto_create_topics,
             defects=defects_of(self.group.defects, CONSUMER_PARTS),
         )
-        self.consumer = options.make_core(self._consumer_client)
-        self.consumer.observe_automatic_commits(self._automatic_commit)
+        self.consumer = consumer = options.make_core(self._consumer_client)
+        consumer.observe_automatic_commits(self._automatic_commit)
 
     def _automatic_commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
@@ -112,6 +133,11 @@ class ClientProcess:
             self.number, "commit", [["commit", named]], group=self.group.consumer.get("group.id"), auto=True
         )
         return lambda error: history.complete(operation, EventType.OK if error is None else EventType.INFO, None, error)
+
+    def start(self) -> None:
+        """Make the client of a driver, which connects then; one of this project is made with the process."""
+        if self._foreign is not None:
+            self._foreign.start()
 
     # Sends
 
@@ -206,45 +232,71 @@ class ClientProcess:
 
     # The end
 
+    def pause(self) -> None:
+        """Freeze the process, as SIGSTOP does."""
+        self.reactor.pause()
+        if self._foreign is not None:
+            self._foreign.process.pause()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        if self._foreign is not None:
+            self._foreign.process.resume()
+        self.reactor.resume()
+
     def exit(self) -> None:
         """End the program: what is buffered never leaves, and nothing is reported any more."""
+        if self._foreign is not None:
+            self._foreign.process.exit()
         self.reactor.crash()
         self.end_transaction(EventType.INFO)
 
     def crash(self) -> None:
         """Kill the process: what was open has an unknown outcome."""
-        self.reactor.crash()
+        self._kill()
         self.end_transaction(EventType.INFO)
         for end in list(self._open.values()):
             end(ProcessEnded("the process was killed"))
         self._open.clear()
 
+    def _kill(self) -> None:
+        self.reactor.crash()
+        if self._foreign is not None:
+            self._foreign.process.kill()
+
     async def finish(self, timeout_ms: float) -> None:
         """Close at the end of the run, unless it has crashed; what goes wrong then is part of no script."""
-        self._end_sends(EventType.INFO)  # the transaction stays open; the client has reported these sends
-        if self.reactor.is_crashed:
-            return
-        self.reactor.resume()
-        if self.consumer is not None:
-            self.consumer.observe_automatic_commits(None)
-        closing = Deferred.fromCoroutine(self.close(timeout_ms))
-        with suppress(ProducerError, DeadlineExceeded):
-            await deadline(
-                self._stage.reactor, closing, 2 * timeout_ms + 1_000, awaited="the end of a client", option="deadline_s"
-            )
-        self.reactor.crash()
+        if not self.reactor.is_crashed:
+            self._end_sends(EventType.INFO)  # the transaction stays open; the client has reported these sends
+            self.resume()
+            if isinstance(self.consumer, ConsumerCore):
+                self.consumer.observe_automatic_commits(None)
+            closing = Deferred.fromCoroutine(self.close(timeout_ms))
+            limit_ms = 2 * timeout_ms + (1_000 if self._foreign is None else _DRIVER_CLOSES_MS)
+            try:
+                await deadline(
+                    self._stage.reactor, closing, limit_ms, awaited="the end of a client", option="deadline_s"
+                )
+            except ProducerError:
+                pass
+            except DeadlineExceeded:
+                if self._foreign is not None:
+                    self._foreign.hangs()
+        self._kill()
 
     def note_pool(self) -> None:
         """Record the memory that the producer has free."""
-        if self.producer is not None:
+        if isinstance(self.producer, ProducerCore):
             pool, client_id = self.producer.pool, self._stage.client_ids[self.number]
             self._stage.pools.append(Pool(self.number, client_id, pool.available_bytes, pool.memory_bytes))
 
     async def close(self, timeout_ms: float) -> None:
         """Close in order, within the time-out."""
-        if self.producer is not None:
+        if self._foreign is not None:
+            await self._foreign.close(timeout_ms)
+        if isinstance(self.producer, ProducerCore):
             await self.producer.close(int(timeout_ms))
-        if self.consumer is not None and self._consumer_client is not None:
+        if isinstance(self.consumer, ConsumerCore) and self._consumer_client is not None:
             try:
                 await self.consumer.close(int(timeout_ms))
             finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.consumer_groups import OffsetAndMetadata, RebalanceListener
-from broker_client.core.consumer.consumer_core import EARLIEST, LATEST
+from broker_client.core.consumer.consumer_core import EARLIEST, LATEST, ConsumerCore
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
 from broker_scenarios.history import EventType
@@ -15,7 +16,8 @@ from sim_runtime.deadlines import DeadlineExceeded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from broker_client.core.consumer.consumer_core import ConsumerCore, ConsumerRecord
+    from broker_client.core.consumer.consumer_core import ConsumerRecord
+    from broker_scenarios.drivers.foreign_client import ForeignConsumer
     from broker_scenarios.language import steps
     from broker_scenarios.playing.script_player import ScriptPlayer
 
@@ -44,7 +46,7 @@ class ConsumerSteps(RebalanceListener):
         self._moved: dict[str, None] = {}
 
     @property
-    def consumer(self) -> ConsumerCore:
+    def consumer(self) -> ConsumerCore | ForeignConsumer:
         """The consumer of the process that runs now."""
         consumer = self._player.process.consumer
         assert consumer is not None, "the check of scripts requires a consumer"
@@ -188,6 +190,7 @@ class ConsumerSteps(RebalanceListener):
             if (position := consumer.position(key)) is not None
         }
         if step.asynchronous:
+            assert isinstance(consumer, ConsumerCore), "the check of drivers refuses it"
             history = self._player.stage.history
             operation = history.invoke(
                 self._player.process.number, "commit", [["commit", positions]], group=self._player.group_id
@@ -216,7 +219,8 @@ class ConsumerSteps(RebalanceListener):
     async def send_these_offsets(self, offsets: dict[TopicPartition, int], *, by_group_id: bool) -> bool:
         """Send offsets to the transaction; returns whether the call succeeded."""
         producer = self._player.process.producer
-        assert producer is not None, "the check of scripts requires a producer"
+        assert isinstance(producer, ProducerCore), "the check of scripts requires a producer, and that of drivers ours"
+        assert isinstance(self.consumer, ConsumerCore), "and the same of the consumer"
         group = self._player.group_id or "" if by_group_id else self.consumer.group_metadata()
 
         async def send() -> None:

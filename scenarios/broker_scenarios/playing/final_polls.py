@@ -25,7 +25,11 @@ _WITHOUT: Final = ("group.id", "group.instance.id", "group.protocol", "enable.au
 async def poll_finally(stage: Stage, group: ClientGroup, *, within_s: float) -> str | None:
     """Read everything as the group's configurations read it. Returns None, or what was not reached in time."""
     assert group.consumer is not None, "the check of files requires a consumer"
-    config = {name: value for name, value in group.consumer.items() if name not in _WITHOUT}
+    config = {
+        name: value
+        for name, value in group.consumer.items()
+        if (name not in _WITHOUT if group.driver is None else name == "isolation.level")
+    }
     reader = type(group)(name=group.name, consumer=config)
     name = f"{group.name}-final-polls"
     process = ClientProcess(stage, reader, name, name)

@@ -41,6 +41,7 @@ class LoadPlayer:
 
     def start(self) -> None:
         """Start sending."""
+        self.process.start()
         self._start_s = self.process.reactor.seconds() + self.group.load_after_ms / 1000
         self._next()
 

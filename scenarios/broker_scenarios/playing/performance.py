@@ -42,6 +42,8 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     metrics.take()
     wire = WireWatch(target.faults, target.journal) if scenario.wire_checks else None
     cast = Cast(stage, seed)
+    while not all(process.is_ready for process in stage.driver_processes):
+        await sleep(reactor, _STEP_MS)
     target.faults.control_clients(cast)
     for rule in scenario.rules:
         target.add_rule(rule)
@@ -61,8 +63,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     reports = target.faults.reports()
     target.heal()
     for player in cast:
-        if not player.process.reactor.is_crashed:
-            await player.process.finish(_CLOSE_MS)
+        await player.process.finish(_CLOSE_MS)
         player.process.note_pool()
     problem = await target.settle(within_s=scenario.deadline_s)
     for group in scenario.clients:

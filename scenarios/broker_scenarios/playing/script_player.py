@@ -56,6 +56,7 @@ class ScriptPlayer:
     def start(self) -> None:
         """Play the script from its beginning."""
         self.has_ended = False
+        self.process.start()
         self._playing = Deferred.fromCoroutine(self._play())
         self._playing.addErrback(self._failed)
 
@@ -232,6 +233,7 @@ class ScriptPlayer:
         self._changes = {**self._changes, **step.config}
         left = self.outbox.unconfirmed() if step.outbox else []
         self._start_process()
+        self.process.start()
         for record in left:
             self.send_record(record)
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.faults.grammar import parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from broker_client.core.producer.trace import Trace
     from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback, Pool
+    from broker_scenarios.drivers.driver_process import DriverProcess
+    from broker_scenarios.drivers.installed import DriverCommand
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.playing.run_history import RunHistory
@@ -38,6 +40,10 @@ class Stage:
     streams: RandomStreams
     history: RunHistory
     trace: Trace | None = None
+    driver_commands: Mapping[str, DriverCommand] = field(default_factory=dict)
+    """What starts the driver of each client group that has one; virtual time has none."""
+    driver_processes: list[DriverProcess] = field(default_factory=list)
+    """Every process of a driver that was started, also those that have ended."""
     problems: list[str] = field(default_factory=list)
     """The reasons why the run did not go as its scripts state."""
     groups: dict[int, ClientGroup] = field(default_factory=dict)
@@ -64,6 +70,11 @@ class Stage:
     def has_ended(self, group: str) -> bool:
         """Return True if the scripts and loads of a client group are over."""
         return group in self.ended
+
+    def kill_drivers(self) -> None:
+        """End every process of a driver: after the run none is left, also after an error."""
+        for process in self.driver_processes:
+            process.kill()
 
     def act(self, client_id: str, act: object) -> None:
         """Do to the cluster what a rule's act does, now."""

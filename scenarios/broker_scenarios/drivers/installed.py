@@ -1,0 +1,132 @@
+"""Finds the client of a driver, in the wanted version: in this Python's environment, or in one that was made for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from broker_scenarios.drivers.driver import Driver, DriverChoice
+    from broker_scenarios.language.scenario import Scenario
+
+__all__ = [
+    "DriverCommand",
+    "command_of",
+    "commands_of",
+    "driver_folder",
+    "install",
+    "installed_versions",
+    "refuse_drivers",
+]
+
+PROGRAMS: Final = Path(__file__).parent / "programs"
+_INSTALL_SECONDS_MAX: Final = 600
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCommand:
+    """The command line of a driver's process, and its folder."""
+
+    name: str
+    """The driver, with its version if the file names one."""
+    arguments: Sequence[str]
+    folder: Path
+
+
+def driver_folder() -> Path:
+    """Where the drivers with a version of their own are kept: BROKER_SIM_DRIVERS, or a folder of the user's cache."""
+    given = os.environ.get("BROKER_SIM_DRIVERS")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "broker-sim" / "drivers"
+
+
+def commands_of(scenario: Scenario) -> dict[str, DriverCommand]:
+    """The command of each client group with a driver. Raises ScenarioError for one that is not installed."""
+    return {group.name: command_of(group.driver) for group in scenario.clients if group.driver is not None}
+
+
+def refuse_drivers(scenario: Scenario, given: str) -> None:
+    """Refuse a scenario with drivers where the run has something else. Raises ScenarioError."""
+    for group in scenario.clients:
+        if group.driver is not None:
+            raise ScenarioError(
+                f"{scenario.path}: client {group.name!r}: driver {group.driver.driver.name} needs real sockets, "
+                f"not {given}: run with --local"
+            )
+
+
+def command_of(choice: DriverChoice) -> DriverCommand:
+    """The command that starts a driver. Raises ScenarioError, with the command that installs what is missing."""
+    driver = choice.driver
+    assert driver.module is not None, "the other drivers have commands of their own"
+    return DriverCommand(str(choice), (_interpreter_of(choice), "-m", driver.module), PROGRAMS)
+
+
+def install(choice: DriverChoice) -> Path:
+    """Make an environment with the client in this version from PyPI's wheels; returns its folder.
+
+    Raises:
+        ScenarioError: pip finds no such version for this Python.
+    """
+    folder = _environment_of(choice)
+    if not (folder / "whole").exists():
+        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, "--only-binary", ":all:", f"{choice.driver.package}=={choice.version}"])
+        (folder / "whole").touch()
+    return folder
+
+
+def installed_versions(driver: Driver) -> list[str]:
+    """The versions that can run: that of this Python's environment, and those with environments of their own."""
+    here = _installed_here(driver)
+    kept = sorted(
+        whole.parent.name.removeprefix(f"{driver.name}-") for whole in driver_folder().glob(f"{driver.name}-*/whole")
+    )
+    return [*([] if here is None else [here]), *kept]
+
+
+def _interpreter_of(choice: DriverChoice) -> str:
+    driver, wanted = choice.driver, choice.version
+    here = _installed_here(driver)
+    if here is not None and wanted in {None, here}:
+        return sys.executable
+    if wanted is None:
+        raise ScenarioError(f"driver {driver.name} is not installed: pip install {driver.package}")
+    folder = _environment_of(choice)
+    if not (folder / "whole").exists():
+        raise ScenarioError(f"driver {choice} is not installed: broker-sim drivers install {driver.name} {wanted}")
+    return str(folder / "bin" / "python")
+
+
+def _installed_here(driver: Driver) -> str | None:
+    try:
+        return version(driver.package)
+    except PackageNotFoundError:
+        return None
+
+
+def _environment_of(choice: DriverChoice) -> Path:
+    return driver_folder() / f"{choice.driver.name}-{choice.version}"
+
+
+def _run(command: Sequence[str]) -> None:
+    environment: Mapping[str, str] = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        subprocess.run(
+            command, check=True, capture_output=True, text=True, timeout=_INSTALL_SECONDS_MAX, env=environment
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired, FileNotFoundError) as error:
+        lines = str(getattr(error, "stderr", "") or error).strip().splitlines()
+        errors = [line for line in lines if line.lower().startswith("error")] or lines
+        raise ScenarioError(f"{' '.join(command[1:])}: {errors[-1]}") from None
