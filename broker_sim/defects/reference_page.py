@@ -37,6 +37,8 @@ NEED_NO_DEFECT: Final = (
     ("unknown-producer-id", "`release` 0.11 to 2.3", "2.4 (KIP-360)"),
     ("abort-seq-reuse-loss", "`release` below 2.5", "2.5 (KIP-360)"),
     ("last-replica-standing", "`release` below 4.0", "4.0 (KIP-966)"),
+    ("delayed-endtxn", "transactions of version 1", "transactions of version 2 (4.0, KIP-890)"),
+    ("timeout-looks-like-fencing", "a transaction longer than its transaction.timeout.ms", "a commit in time"),
     ("hanging-transaction-late-produce", "`release` below 3.6", "3.6 (KIP-890), unless verification is disabled"),
     ("late-produce-joins-next-txn", "transactions of version 1", "transactions of version 2 (4.0, KIP-890)"),
     ("zombie-consumer-offsets", "offsets sent with the id of the group alone", "its group metadata (KIP-447)"),

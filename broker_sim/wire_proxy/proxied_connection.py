@@ -1,7 +1,8 @@
 """A client's connection through the proxy: frames in, frames out, each request with the rules that fit it.
 
 Requests are passed on in their order, responses too, as Kafka itself orders them per connection: a request that a rule
-holds holds those behind it. Back-pressure passes through, because each side is the producer of the other.
+holds holds those behind it. As a broker serves what has arrived, held requests are passed on when the client has gone.
+Back-pressure passes through, because each side is the producer of the other.
 """
 
 # ruff: noqa: N802
@@ -12,8 +13,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import ClientFactory, Protocol, connectionDone
 from twisted.logger import Logger
+from zope.interface import implementer
 
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.kafka_apis import HANDLERS
@@ -115,9 +118,22 @@ class ClientSide(Protocol):
         """The client has gone."""
         self.disconnected = True
         self._listener.forget(self)
-        if self._upstream is not None:
+        if self._request_waits:
+            self._listener.outlived(self)
+        elif self._upstream is not None:
             self._upstream.transport.loseConnection()
         self._record(ConnectionClosed, reason=reason.getErrorMessage())
+
+    def _close_upstream_when_served(self) -> None:
+        """Close the broker's side of a client that has gone, once the broker has responded to what had arrived."""
+        if self.disconnected and not self._request_waits and not self._pending and self._upstream is not None:
+            self._upstream.transport.loseConnection()
+
+    def abort(self) -> None:
+        """Reset both sides."""
+        self.transport.abortConnection()
+        if self.disconnected and self._upstream is not None:
+            self._upstream.transport.abortConnection()
 
     def close(self, reason: str) -> None:
         """Close both sides."""
@@ -136,12 +152,14 @@ class ClientSide(Protocol):
             return
         self._upstream = upstream
         upstream.feed(self.transport)
-        self.transport.registerProducer(upstream.transport, True)
+        self.transport.registerProducer(_Responses(upstream.transport), True)
         self.transport.resumeProducing()
 
     def upstream_lost(self) -> None:
         """The broker has closed, or does not accept: the client sees the same, after the responses that have come."""
         self._upstream = None
+        if self.disconnected:
+            self._listener.forget(self)
         if self._responses and self._response_waits:
             self._responses.append((None, b""))
         else:
@@ -150,7 +168,7 @@ class ClientSide(Protocol):
     # Requests.
 
     def _serve_requests(self) -> None:
-        while self._requests and not self._request_waits and not self.disconnected:
+        while self._requests and not self._request_waits:
             frame = self._requests.popleft()
             try:
                 exchange = self._proxy.exchange(frame, node_id=self._listener.node_id, connection_id=self.connection_id)
@@ -179,9 +197,9 @@ class ClientSide(Protocol):
 
     def _request_released(self, _: None, exchange: Exchange, interception: Interception) -> None:
         self._request_waits = False
-        if not self.disconnected:
-            self._obey_early(exchange, interception)
-            self._serve_requests()
+        self._obey_early(exchange, interception)
+        self._serve_requests()
+        self._close_upstream_when_served()
 
     def _obey_early(self, exchange: Exchange, interception: Interception | None) -> None:
         if interception is not None:
@@ -222,6 +240,7 @@ class ClientSide(Protocol):
         self._responses.append((exchange, framed(frame)))
         self._take_own_responses()
         self._serve_responses()
+        self._close_upstream_when_served()
 
     def _take_own_responses(self) -> None:
         while self._pending and self._pending[0] is not None and self._pending[0].own_response is not None:
@@ -373,6 +392,25 @@ class _UpstreamSide(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: ARG002
         """The broker has closed."""
         self._client.upstream_lost()
+
+
+@implementer(IPushProducer)
+class _Responses:
+    """The broker's side as the producer of the client's; ClientSide ends it, for held requests outlive the client."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    def pauseProducing(self) -> None:
+        """Read nothing from the broker."""
+        self._transport.pauseProducing()
+
+    def resumeProducing(self) -> None:
+        """Read on."""
+        self._transport.resumeProducing()
+
+    def stopProducing(self) -> None:
+        """Do nothing: the client has gone."""
 
 
 class _UpstreamFactory(ClientFactory):

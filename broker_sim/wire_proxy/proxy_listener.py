@@ -37,6 +37,7 @@ class ProxyListener(ServerFactory):
         self.admission: Admission | None = None
         self.stopped = False
         self._channels: dict[ClientSide, None] = {}
+        self._outlived: dict[ClientSide, None] = {}
 
     @property
     def server(self) -> Self:
@@ -90,12 +91,17 @@ class ProxyListener(ServerFactory):
     def forget(self, channel: ClientSide) -> None:
         """A connection is closed."""
         self._channels.pop(channel, None)
+        self._outlived.pop(channel, None)
+
+    def outlived(self, channel: ClientSide) -> None:
+        """The client of a connection has gone, and requests of it are held."""
+        self._outlived[channel] = None
 
     def stop(self) -> object:
         """Close the socket and reset all connections."""
         self.stopped = True
         if "listening" in self.__dict__:
             self.listening.restore()
-        for channel in list(self._channels):
-            channel.transport.abortConnection()
+        for channel in [*self._channels, *self._outlived]:
+            channel.abort()
         return self.stop_listening()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_sim.control.events import RequestReceived, ResponseSent
+from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.rule import RuleError
 from broker_sim.wire_proxy.wire_proxy import WireProxy
@@ -76,3 +76,43 @@ def test_the_end_resets_connections_and_closes_listeners(network: Any) -> None:
     network.run(1)
     assert client.ended_ms is not None
     assert network.connect_to().ended_ms is not None
+
+
+def served(network: Any) -> list[int]:
+    """The requests for metadata that the brokers have got, by their versions."""
+    requests = [event for event in network.cluster.journal.events if isinstance(event, RequestReceived)]
+    return [event.api_version for event in requests if event.api == "Metadata" and event.client_id == "app"]
+
+
+def test_held_requests_reach_the_broker_when_the_client_has_gone(network: Any) -> None:
+    network.rule("hold", select={"api": "Metadata", "nth": 1}, phase="before_parse", until={"delay_ms": 100})
+    client = network.connect_to()
+    client.send(MetadataRequest(topics=None), 12)
+    client.send(MetadataRequest(topics=None), 11)
+    network.run(10)
+    client.close()
+    network.run(50)
+    assert served(network) == []
+    network.run(100)
+    assert served(network) == [12, 11]
+    assert open_connections(network) == 0
+
+
+def test_the_end_resets_the_connection_of_a_client_that_has_gone(network: Any) -> None:
+    network.rule("hold", select={"api": "Metadata"}, phase="before_parse")
+    client = network.connect_to()
+    client.send(MetadataRequest(topics=None), 12)
+    network.run(10)
+    client.close()
+    network.run(10)
+    assert open_connections(network) == 1
+    network.world.run_until(network.proxy.close())
+    network.run(10)
+    assert open_connections(network) == 0
+
+
+def open_connections(network: Any) -> int:
+    """The connections from the proxy to the brokers."""
+    events = network.cluster.journal.events
+    opened = {event.connection_id for event in events if isinstance(event, ConnectionOpened)}
+    return len(opened - {event.connection_id for event in events if isinstance(event, ConnectionClosed)})
