@@ -1,12 +1,15 @@
-"""Fixtures for tests of Kafka clients: `kafka_cluster`, and factories of clusters for a test, a module or a session.
+"""Fixtures for tests of Kafka clients: clusters for a test, a module or a session, and factories of clusters.
 
 `kafka_cluster` is a cluster of three brokers on TCP, fresh for each test; the marker `kafka_cluster(brokers=...,
-topics=..., config=..., release=...)` gives it another shape. `kafka_cluster_factory(brokers=..., ...)` makes as many
-as a test needs; `kafka_cluster_module_factory` and `kafka_cluster_session_factory` are for fixtures of these scopes.
+topics=..., config=..., release=...)` gives it another shape. `kafka_cluster_module` and `kafka_cluster_session` live
+longer and keep their addresses: after each test that has used one it is reset, and its fault rules are checked.
+`kafka_cluster_factory(brokers=..., ...)` makes as many as a test needs; `kafka_cluster_module_factory` and
+`kafka_cluster_session_factory` are for fixtures of these scopes, which share what they make.
 
-All make ThreadedCluster objects with `quick_failover` and `quick_groups`, close them, and fail a test whose fault
-rules have a problem. The report of a failed test has a section on each cluster that is open; its journal is written to
-a file.
+`--kafka-release`, `--kafka-seed` and `--kafka-journal`, or `kafka_release` and so on in the ini file, hold for all
+clusters that do not state their own. All make ThreadedCluster objects with `quick_failover` and `quick_groups`, close
+them, and fail a test whose fault rules have a problem. The report of a failed test has a section on each cluster that
+is open; its journal is written to a file.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import pytest
 
@@ -28,11 +31,14 @@ __all__ = [
     "ClusterFactory",
     "kafka_cluster",
     "kafka_cluster_factory",
+    "kafka_cluster_module",
     "kafka_cluster_module_factory",
+    "kafka_cluster_session",
     "kafka_cluster_session_factory",
     "pytest_addoption",
     "pytest_configure",
     "pytest_runtest_makereport",
+    "pytest_runtest_teardown",
 ]
 
 MARKER: Final = "kafka_cluster(brokers, topics, config, release): the shape of this test's kafka_cluster"
@@ -52,6 +58,8 @@ class OpenClusters:
 
     def __init__(self) -> None:
         self.clusters: dict[ThreadedCluster, None] = {}
+        self.kept: dict[str, ThreadedCluster] = {}
+        """The clusters that outlive a test, by the names of their fixtures."""
         self.closed_with_problem: list[str] = []
 
     def sections(self, folder: Path, test: str) -> list[str]:
@@ -65,14 +73,41 @@ class OpenClusters:
 OPEN: Final = pytest.StashKey[OpenClusters]()
 
 
+class Option(NamedTuple):
+    """An option of the command line, and of the ini file under its name with underscores."""
+
+    name: str
+    metavar: str
+    help: str
+
+    @property
+    def key(self) -> str:
+        """Its name in the ini file."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+    def value(self, config: pytest.Config) -> str | None:
+        """Return what is given, the command line before the ini file; None without either."""
+        given: str | None = config.getoption(self.name)
+        return given or config.getini(self.key) or None
+
+
+JOURNAL: Final = Option(
+    "--kafka-journal",
+    "DIR",
+    "write the journal of each cluster of a failed test to this directory (default: one for temporary files)",
+)
+RELEASE: Final = Option(
+    "--kafka-release", "RELEASE", "the Kafka release of clusters whose test does not name one, such as 3.7"
+)
+SEED: Final = Option("--kafka-seed", "NUMBER", "the seed of clusters whose test does not name one (default 0)")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare `--kafka-journal-dir`."""
-    parser.getgroup("broker-sim").addoption(
-        "--kafka-journal-dir",
-        metavar="DIR",
-        default=None,
-        help="write the journal of each cluster of a failed test to this directory (default: one for temporary files)",
-    )
+    """Declare the options, for the command line and the ini file."""
+    group = parser.getgroup("broker-sim")
+    for option in (RELEASE, SEED, JOURNAL):
+        group.addoption(option.name, metavar=option.metavar, default=None, help=option.help)
+        parser.addini(option.key, option.help, default=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -116,6 +151,52 @@ def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_factory: Cluster
     return kafka_cluster_factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
 
 
+@pytest.fixture(scope="module")
+def kafka_cluster_module(
+    request: pytest.FixtureRequest, kafka_cluster_module_factory: ClusterFactory
+) -> Iterator[ThreadedCluster]:
+    """Three brokers for the tests of a module, reset after each; `pytestmark` gives another shape."""
+    yield from _kept(request, kafka_cluster_module_factory)
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster_session(
+    request: pytest.FixtureRequest, kafka_cluster_session_factory: ClusterFactory
+) -> Iterator[ThreadedCluster]:
+    """Three brokers for all tests, reset after each that uses them."""
+    yield from _kept(request, kafka_cluster_session_factory)
+
+
+def _kept(request: pytest.FixtureRequest, factory: ClusterFactory) -> Iterator[ThreadedCluster]:
+    """Make a cluster that is reset after each test that has used it."""
+    cluster = factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
+    kept = request.config.stash[OPEN].kept
+    assert request.fixturename is not None
+    kept[request.fixturename] = cluster
+    yield cluster
+    del kept[request.fixturename]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """After the fixtures of a test: check the rules of the kept clusters that it has used, and reset these."""
+    yield
+    used = [
+        cluster
+        for name, cluster in item.config.stash[OPEN].kept.items()
+        if name in getattr(item, "fixturenames", ()) and not cluster.closed
+    ]
+    problems = [problem for cluster in used for problem in _rule_problems(cluster)]
+    for cluster in used:
+        cluster.reset()
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _rule_problems(cluster: ThreadedCluster) -> list[str]:
+    return [f"rule {report.name!r}: {report.problem}" for report in cluster.rule_reports() if report.problem]
+
+
 def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
     # Imported here, so that pytest starts as fast as without this plugin.
     from broker_sim.errors import BrokerSimError
@@ -128,6 +209,10 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
         __tracebackhide__ = True
         shape.setdefault("quick_failover", True)
         shape.setdefault("quick_groups", True)
+        if (release := RELEASE.value(request.config)) is not None:
+            shape.setdefault("release", release)
+        if (seed := SEED.value(request.config)) is not None:
+            shape.setdefault("seed", _seed(seed))
         try:
             cluster = ThreadedCluster(**shape)
         except BrokerSimError as error:
@@ -143,6 +228,13 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
+def _seed(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise pytest.UsageError(f"{SEED.name} {text!r} is not a whole number") from None
+
+
 def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str]:
     """Close a cluster and return the problems of its rules; with any, keep the report on it for the failed test."""
     opened = request.config.stash[OPEN]
@@ -150,7 +242,7 @@ def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str
     if cluster.closed:
         return []
     try:
-        problems = [f"rule {report.name!r}: {report.problem}" for report in cluster.rule_reports() if report.problem]
+        problems = _rule_problems(cluster)
         if problems:
             text = _report(cluster, _journal_folder(request.config), request.node.nodeid, len(opened.clusters) + 1)
             opened.closed_with_problem.append(text)
@@ -174,7 +266,7 @@ def _report(cluster: ThreadedCluster, folder: Path, test: str, number: int) -> s
 
 
 def _journal_folder(config: pytest.Config) -> Path:
-    given = config.getoption("--kafka-journal-dir")
+    given = JOURNAL.value(config)
     return Path(given) if given else Path(tempfile.gettempdir()) / JOURNALS
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
 from broker_sim.cluster import Cluster
 from broker_sim.cluster_input import check_timeout
+from broker_sim.cluster_renewal import renew
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.control.events import RequestReceived
 from broker_sim.control.journal import Detail
@@ -111,7 +112,7 @@ class ThreadedCluster:
         self._thread = ReactorThread("broker-sim-cluster")
         forward_logs()
 
-        def start() -> Cluster:
+        def make(ports: Sequence[int] | None, controller_ports: Sequence[int] | None) -> Cluster:
             cluster = Cluster(
                 reactor=self._thread.reactor,
                 brokers=brokers,
@@ -123,15 +124,22 @@ class ThreadedCluster:
                 release=release,
                 host=host,
                 ports=ports,
+                controller_ports=controller_ports,
                 journal_detail=journal_detail,
                 data_dir=data_dir,
                 disk=disk,
             )
             if quick_groups:
                 cluster.add_offsets_topic()
+            return cluster
+
+        def start() -> Cluster:
+            cluster = make(ports, None)
             cluster.start()
             return cluster
 
+        self._make = make
+        self._keeps_data = data_dir is not None
         try:
             self.cluster: Cluster = self.call(start)
         except BaseException:
@@ -159,6 +167,18 @@ class ThreadedCluster:
         wait = partial(function, self.cluster, *args, timeout_ms=timeout_s * 1000, **options)
         result: T = self._call(wait, timeout_s=timeout_s + self.timeout_s)
         return result
+
+    def reset(self) -> None:
+        """Replace the cluster by a new one of the same shape on the same ports; clients reconnect.
+
+        No record, topic, group, rule or fault of the old one is left; the topics that it had from the start exist.
+
+        Raises:
+            BrokerSimError: the cluster has a `data_dir`.
+        """
+        if self._keeps_data:
+            raise BrokerSimError("a cluster with a data_dir cannot be reset: its data would remain")
+        self.cluster = self.call(renew, self.cluster, self._make)
 
     @property
     def closed(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import DeferredList
 
+from broker_sim.cluster_renewal import renew
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.http_control.operation import UnknownName
 
@@ -95,17 +96,12 @@ class Clusters:
         hosted = self.named(name)
         if hosted.keeps_data:
             raise BrokerSimError(f"cluster {name!r} writes to files (--data-dir, --journal): a reset would mix them up")
-        old = hosted.cluster
-        ports = [broker.port for broker in old.brokers.values()]
-        controller_ports = [port for _, port in old.controller_endpoints.values()] or None
 
-        def replace(_: None) -> HostedCluster:
-            new = hosted.make(ports, controller_ports)
-            new.start()
+        def replace(new: Cluster) -> HostedCluster:
             hosted.cluster = new
             return hosted
 
-        return old.close().addCallback(replace)
+        return renew(hosted.cluster, hosted.make).addCallback(replace)
 
     def close(self, name: str) -> Deferred[None]:
         """Close a cluster and remove it. Raises UnknownName."""

@@ -100,7 +100,7 @@ def test_it(kafka_cluster_factory):
         assert connection.recv(1) == b""
     assert 1 == 2
 """,
-        f"--kafka-journal-dir={tmp_path / 'journals'}",
+        f"--kafka-journal={tmp_path / 'journals'}",
     )
     assert "1 failed" in output, output
     section = output.partition("kafka cluster")[2]
@@ -136,7 +136,7 @@ def test_it(kafka_cluster_factory):
     consumer.close()
     assert 1 == 2
 """,
-        f"--kafka-journal-dir={tmp_path / 'journals'}",
+        f"--kafka-journal={tmp_path / 'journals'}",
     )
     assert "1 failed" in output, output
     groups = output.partition("groups:\n")[2].partition("last 20 requests")[0]
@@ -172,7 +172,7 @@ def test_it(kafka_cluster_factory):
         first.commit_transaction(20)
     assert 1 == 2
 """,
-        f"--kafka-journal-dir={tmp_path / 'journals'}",
+        f"--kafka-journal={tmp_path / 'journals'}",
     )
     assert "1 failed" in output, output
     transactions = output.partition("transactions:\n")[2].partition("last 20 requests")[0]
@@ -195,7 +195,7 @@ def test_a_rule_problem_shows_the_cluster_of_its_test(tmp_path: Path) -> None:
 def test_it(kafka_cluster):
     kafka_cluster.add_rule({"name": "late", "select": {"api": "Produce"}, "act": "hold"})
 """,
-        f"--kafka-journal-dir={tmp_path / 'journals'}",
+        f"--kafka-journal={tmp_path / 'journals'}",
     )
     assert "rule 'late': never fired" in output, output
     assert "late: hold, fired 0 times" in output, output
@@ -267,3 +267,52 @@ def test_the_plugin_imports_nothing_heavy() -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert run.stdout.strip() == "[]"
+
+
+def test_clusters_of_a_module_and_a_session_are_reset_after_each_test(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import pytest
+
+pytestmark = pytest.mark.kafka_cluster(brokers=1, topics=["orders:1:1"])
+addresses = set()
+
+def user_topics(cluster):
+    return [topic.name for topic in cluster.topics() if not topic.name.startswith("__")]
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_of_a_module(kafka_cluster_module, number):
+    assert user_topics(kafka_cluster_module) == ["orders"]
+    kafka_cluster_module.create_topic("more:1:1")
+    kafka_cluster_module.add_rule({"act": {"kill": 1}})
+    kafka_cluster_module.wait_for_rule("rule-1")
+    addresses.add(kafka_cluster_module.bootstrap_servers)
+    assert len(addresses) == 1
+
+def test_of_a_session(kafka_cluster_session):
+    kafka_cluster_session.create_topic("more:1:1")
+
+def test_of_a_session_again(kafka_cluster_session):
+    assert user_topics(kafka_cluster_session) == []
+    kafka_cluster_session.add_rule({"name": "never", "select": {"api": "Produce"}, "act": "hold"})
+
+def test_the_rule_is_gone(kafka_cluster_session):
+    assert kafka_cluster_session.rule_reports() == []
+""",
+    )
+    assert "5 passed, 1 error" in output, output
+    assert "rule 'never': never fired" in output
+
+
+def test_options_and_ini_hold_for_clusters_that_do_not_state_their_own(tmp_path: Path) -> None:
+    text = """
+def test_it(kafka_cluster_factory):
+    assert kafka_cluster_factory(brokers=1).cluster.config.release == "{}"
+    assert kafka_cluster_factory(brokers=1, release="2.8.2").cluster.config.release == "2.8.2"
+"""
+    assert "1 passed" in run_pytest(tmp_path, text.format("3.7.2"), "--kafka-release", "3.7")
+    assert "1 passed" in run_pytest(tmp_path, text.format("3.6.2"), "-o", "kafka_release=3.6", "--kafka-seed", "7")
+    output = run_pytest(tmp_path, text.format(""), "--kafka-release", "9.9")
+    assert "release '9.9' is not emulated" in output
+    assert "--kafka-seed 'x' is not a whole number" in run_pytest(tmp_path, text, "--kafka-seed", "x")
