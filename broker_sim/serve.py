@@ -104,6 +104,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
     )
+    _add_control_arguments(parser)
+    parser.add_argument("--verbose", action="store_true", help="log more than warnings")
+
+
+def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         type=_control_address,
@@ -117,7 +122,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the token that each HTTP request must have; without it --control listens on loopback alone",
     )
-    parser.add_argument("--verbose", action="store_true", help="log more than warnings")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -41,7 +41,7 @@ def stored_records(cluster: Cluster, topic: str, partition: int | None = None) -
     counts = cluster.partition_counts
     if topic not in counts:
         raise BrokerSimError(f"there is no topic {topic!r}{nearest(topic, counts)}")
-    records = []
+    records: list[StoredRecord] = []
     for index in range(counts[topic]) if partition is None else (partition,):
         leader = cluster.leader_of(topic, index)
         log = None if leader is None else cluster.log_of(leader, topic, index)
@@ -49,7 +49,8 @@ def stored_records(cluster: Cluster, topic: str, partition: int | None = None) -
             raise BrokerSimError(f"{topic}-{index} has no leader: its records are on no broker that serves")
         for batch in log.batches():
             if not batch.is_control:
-                records.extend(_records_of(batch, index))
+                # The first batch can have records that are deleted: they are below the log start offset.
+                records.extend(each for each in _records_of(batch, index) if each.offset >= log.log_start_offset)
     return records
 
 

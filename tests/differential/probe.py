@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from tests.differential.nodes import Nodes
 
 RESPONSE_SECONDS = 10.0
+START_SECONDS = 60.0
+"""A real broker starts in five seconds on an idle machine."""
 RETRY_PAUSE_SECONDS = 0.02
 SILENCE_SECONDS = 1.0
 NETWORK_THREADS = 3
@@ -150,7 +152,7 @@ class Probe:
     def connect(self, broker: int = 1, *, listener: str | None = None) -> Connection:
         """A connection of its own to a broker, by a further listener if one is named, closed at the end of the case."""
         address = self.address_of(broker, listener)
-        for _ in attempts(f"broker {broker} to listen"):
+        for _ in attempts(f"broker {broker} to listen", seconds=START_SECONDS):
             with contextlib.suppress(ConnectionRefusedError):
                 connection = Connection(address)
                 break

@@ -33,6 +33,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "coordinators/groups/consumer/test_consumer_group_machine.py": "Hypothesis: members of a consumer group",
     "coordinators/transactions/test_late_requests.py": "the anomalies of transactions v1 (KAFKA-17754, KIP-890)",
     "coordinators/groups/streams/test_streams_machine.py": "Hypothesis: members of a streams group",
+    "http_control/test_how_to.py": "docs/how-to/control-over-http.md",
     "log/files/test_formats.py": "the small files, byte for byte",
     "log/files/test_recovery_machine.py": "Hypothesis: crashes of a log on disk",
     "log/files/test_transactions_machine.py": "Hypothesis: transactions of a log on disk, with crashes",

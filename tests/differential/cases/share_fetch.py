@@ -322,7 +322,7 @@ def released_records_wait_for_the_next_fetch(probe: Probe) -> None:
     topic_id, (member, other) = joined(probe, "m1", "m2", batches=(1, 1, 1))
     for note in ("releases", "accepts", "closes its session"):
         member.fetch({topic_id: {0: []}}, note="all records")
-        waiting = fetch_shared(other.group, "m2", other.session, {topic_id: {0: []}}, max_wait_ms=800)
+        waiting = fetch_shared(other.group, "m2", other.session, {topic_id: {0: []}}, max_wait_ms=3_000)
         parked = probe.start(waiting, 2, on=other.connection, note=f"the first {note}")
         probe.finish(parked, seconds=SILENCE_SECONDS)
         if note == "releases":

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.broker_sim.http_control.sent_records import THREE_BROKERS
+
+if TYPE_CHECKING:
+    from tests.broker_sim.http_control.conftest import Control
+
+
+def test_brokers_are_killed_and_restarted(control: Control) -> None:
+    path = control.new_cluster(**THREE_BROKERS)
+    control.post(f"{path}/brokers/1/kill")
+    assert control.get(f"{path}/brokers/1")["running"] is False
+    assert control.get(path)["brokers_down"] == [1]
+    leader = control.get(f"{path}/wait/leader?topic=orders&other_than=1")["leader"]
+    assert leader in {2, 3}
+    control.post(f"{path}/brokers/1/restart")
+    assert sorted(control.get(f"{path}/wait/isr?topic=orders")["isr"]) == [1, 2, 3]
+    control.post(f"{path}/topics/orders/partitions/0/elect", {"broker": 1})
+    assert control.get(f"{path}/topics/orders/partitions/0")["leader"] == 1
+    control.post(f"{path}/brokers/2/stop")
+    control.post(f"{path}/brokers/2/restart")
+    control.call("GET", f"{path}/wait/quiet")
+    assert "BrokerKilled broker=1" in control.call("GET", f"{path}/report").text
+
+
+def test_several_controllers_fail_one_at_a_time(control: Control) -> None:
+    path = control.new_cluster(brokers=1, controllers=3)
+    killed = control.post(f"{path}/controllers/active/kill")["controller"]
+    control.post(f"{path}/controllers/{killed}/restart")
+    assert control.call("POST", f"{path}/controllers/1/kill").status == 404
