@@ -34,6 +34,7 @@ NO_COORDINATOR_EPOCH: Final = -1
 NO_TRANSACTION: Final = -1
 """The start offset of the transaction of a producer that has none open."""
 EPOCH_BUMPING_TRANSACTIONS: Final = 2
+UNKNOWN_TRANSACTION_VERSION: Final = -1
 """The transaction version whose markers have a newer epoch than the records before them (KIP-890)."""
 LAST_PRODUCER_EPOCH: Final = 2**15 - 1
 
@@ -277,18 +278,20 @@ class ProducerStateManager:
             self._check_transaction(batch, entry)
 
     def check_marker(self, batch: StoredBatch, transaction_version: int) -> None:
-        """Refuse a marker of an old producer epoch (47) or of an old coordinator (52).
+        """Refuse a marker of an old producer epoch (47), of an old coordinator (52) or of an unknown version (-1).
 
         With transaction version 2 the marker has a newer epoch than the transaction. An equal one is a retry if no
         transaction is open; or the producer's epochs are exhausted.
 
         Raises:
-            RecordsRefused: one of the epochs is old.
+            RecordsRefused: one of the epochs is old, or Kafka fails.
         """
         entry = self._producers.get(batch.producer_id) or ProducerStateEntry(producer_id=batch.producer_id)
         marker = marker_of_batch(batch.data)
         if marker is None:
             return
+        if transaction_version == UNKNOWN_TRANSACTION_VERSION:
+            raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"no transaction version: {self._place(batch)}")
         epoch = batch.producer_epoch
         if (
             transaction_version >= EPOCH_BUMPING_TRANSACTIONS

@@ -72,18 +72,18 @@ class ExpirationQueue:
         self._lanes.clear()
 
     def _expire(self, delay_ms: int, lane: _Lane) -> None:
-        lane.timer = None
         operations = lane.operations
         due = self._reactor.seconds() + _TIMER_SLACK_S
-        while operations and (operations[0][1].completed or operations[0][0] <= due):
-            operation = operations.popleft()[1]
-            if not operation.completed:
-                operation.expire()
-        if self._lanes.get(delay_ms) is not lane:
-            return  # an expired operation has stopped the queue
-        if not operations:
-            if lane.timer is None:
-                del self._lanes[delay_ms]
-        elif lane.timer is None:
-            delay_s = max(0.0, operations[0][0] - self._reactor.seconds())
-            lane.timer = self._reactor.callLater(delay_s, self._expire, delay_ms, lane)
+        try:
+            # The lane keeps the timer that has fired: operations that are added meanwhile are behind those in it.
+            while operations and (operations[0][1].completed or operations[0][0] <= due):
+                operation = operations.popleft()[1]
+                if not operation.completed:
+                    operation.expire()
+        finally:
+            if self._lanes.get(delay_ms) is lane:  # an expired operation may have stopped the queue
+                if operations:
+                    delay_s = max(0.0, operations[0][0] - self._reactor.seconds())
+                    lane.timer = self._reactor.callLater(delay_s, self._expire, delay_ms, lane)
+                else:
+                    del self._lanes[delay_ms]

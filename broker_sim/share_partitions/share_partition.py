@@ -95,6 +95,7 @@ class SharePartition:
         persister: SharePersister,
         expirations: ExpirationQueue,
         changed: Callable[[SharePartitionKey], None],
+        lock_expired: Callable[[SharePartitionKey], None],
     ) -> None:
         self.key = key
         self.topic_partition = topic_partition
@@ -116,6 +117,7 @@ class SharePartition:
         self._host = host
         self._persister = persister
         self._changed = changed
+        self._after_lock = lock_expired
 
     @property
     def is_active(self) -> bool:
@@ -356,7 +358,7 @@ class SharePartition:
         if not released:
             return
         self._write(released).addErrback(share_error).addCallback(lambda _: advance_start_offset(self))
-        self._changed(self.key)
+        self._after_lock(self.key)
 
     def _expire_part(self, first: int, last: int, state: InFlightState, released: list[StateBatch]) -> None:
         following = RecordState.ARCHIVED if last < self.start_offset else RecordState.AVAILABLE

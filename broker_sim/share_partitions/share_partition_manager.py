@@ -133,6 +133,8 @@ class SharePartitionManager:
             persister=self.persister,
             expirations=self._expirations,
             changed=self._changed,
+            # At once: a fetch that waits gets the records of the first lock, not those of all that expire together.
+            lock_expired=lambda key: self._check_waiting(TopicIdPartition(key.topic_id, key.partition)),
         )
         if self._watched.get(topic_partition) is not hosted:
             self._watched[topic_partition] = hosted

@@ -51,6 +51,32 @@ def test_many_operations_of_one_delay_share_one_timer() -> None:
     assert len(reactor.getDelayedCalls()) == 1
 
 
+class Following(Operation):
+    """Adds another operation of the same delay when it expires."""
+
+    def __init__(self, reactor: VirtualReactor, queue: ExpirationQueue, delay_ms: int) -> None:
+        super().__init__(reactor)
+        self.following = Operation(reactor)
+        self._add = lambda: queue.add(self.following, delay_ms)
+
+    def expire(self) -> None:
+        super().expire()
+        self._add()
+
+
+def test_an_operation_that_is_added_by_one_that_expires_delays_no_other() -> None:
+    reactor = VirtualReactor()
+    queue = ExpirationQueue(reactor)
+    first, second = Following(reactor, queue, 10), Operation(reactor)
+    start_us = reactor.now_us
+    queue.add(first, 10)
+    reactor.run_for(ms=1)
+    queue.add(second, 10)
+    reactor.run_for(ms=100)
+    expired_us = [each.expired_at_us for each in (first, second, first.following)]
+    assert expired_us == [start_us + 10_000, start_us + 11_000, start_us + 20_000]
+
+
 def test_a_stopped_queue_expires_nothing_and_leaves_no_timer() -> None:
     reactor = VirtualReactor()
     queue = ExpirationQueue(reactor)

@@ -211,6 +211,15 @@ def locks_that_expire(probe: Probe) -> None:
     write_records(probe, SHARE_STATE_TOPIC, member.group)
 
 
+@case(settings=SHORT_LOCKS, releases=ONLY_NEW)
+def locks_that_expire_together(probe: Probe) -> None:
+    """A fetch that waits gets the records of the first lock."""
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(5, 3, 5))
+    member.fetch({topic_id: {0: []}}, batch_size=1, note="a lock for each batch")
+    other.fetch({topic_id: {0: []}}, max_wait_ms=5_000, note="waits for the first lock")
+    other.fetch({}, max_wait_ms=500, note="has the others")
+
+
 @case(settings=SHARE, releases=ONLY_NEW)
 def connections_that_close(probe: Probe) -> None:
     topic_id, (member, other) = joined(probe, "m1", "m2", batches=(3,))

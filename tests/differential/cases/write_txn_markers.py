@@ -188,6 +188,18 @@ def versions_of_the_transaction(probe: Probe) -> None:
     probe.exchange(describe((topic, (0, 1, 2))), 0)
 
 
+@case(settings=OWN_CLUSTER, releases=("4.3.1",))
+def versions_of_transactions_that_do_not_exist(probe: Probe) -> None:
+    topic = probe.topic(partitions=6)
+    group_of(probe)
+    for number, version in enumerate((3, -1, 127, -128, 2, 0)):
+        for topics in ({topic: [number]}, {topic: [number], "unknown": [0]}, {OFFSETS_TOPIC: [0]}):
+            for epoch, coordinator_epoch in ((0, 5), (1, 5), (1, 4), (0, 5)):
+                request = markers((51_000 + number, epoch, True, topics, coordinator_epoch), version=version)
+                probe.exchange(request, 2, note=f"transactions v{version}, {epoch} {coordinator_epoch}")
+    probe.exchange(describe((topic, tuple(range(6)))), 0)
+
+
 @case(settings=NO_DELAY, releases=("4.3.1",))
 def versions_of_transactional_offsets(probe: Probe) -> None:
     topic = probe.topic()
