@@ -569,14 +569,10 @@ class Cluster:
             raise BrokerSimError(msg)
         configs = config_texts(spec.configs, f"configs of topic {spec.name!r}")
         TopicConfig.resolve(configs, self.config)
-        partitions = []
-        for index in range(spec.partitions):
-            replicas = tuple(ids[(index + step) % len(ids)] for step in range(spec.replication_factor))
-            partitions.append(
-                PartitionRegistration(
-                    replicas=replicas, isr=replicas, leader=replicas[0], leader_epoch=0, partition_epoch=0
-                )
-            )
+        partitions = (
+            PartitionRegistration(replicas=each, isr=each, leader=each[0], leader_epoch=0, partition_epoch=0)
+            for each in spec.placed_on(ids)
+        )
         return TopicImage(
             name=spec.name,
             topic_id=self.streams.stream("topic ids").randbytes(UUID_BYTES),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.apis.handler_result import RESULTS, LateResponse
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
@@ -57,7 +57,7 @@ class ClusterAdmin:
     def capabilities(self) -> frozenset[Need]:
         """The parts that actions of fault rules can need."""
         cluster = self._cluster
-        found = {Need.CLUSTER, Need.PROCESS, Need.WIRE}
+        found = {Need.CLUSTER, Need.PROCESS, Need.ADMIN, Need.WIRE}
         if cluster.data is not None:
             found.add(Need.DISK)
             if isinstance(cluster.data.disk, VirtualDisk):
@@ -65,7 +65,7 @@ class ClusterAdmin:
         if isinstance(cluster.reactor, VirtualReactor | HostReactor):
             found.add(Need.VIRTUAL_TIME)
         if all(isinstance(broker.reactor, HostReactor) for broker in cluster.brokers.values()):
-            found.add(Need.VIRTUAL_NETWORK)
+            found.add(Need.PAUSE)
         if cluster.faults.clients is not None:
             found.add(Need.CLIENTS)
         return frozenset(found)
@@ -249,9 +249,9 @@ class ClusterAdmin:
         topics = [delete_records.DeleteRecordsTopic(name=topic, partitions=[wanted])]
         return self._request(delete_records.DeleteRecordsRequest(topics=topics, timeout_ms=TIMEOUT_MS), leader)
 
-    def config_of(self, kind: str, name: str) -> dict[str, str]:
-        """Return the configurations that are set on a `topic`, `broker` or `group` itself."""
-        return dict(self._cluster.controller.committed_image.config_of(RESOURCE_TYPES[kind], name))
+    def config_of(self, kind: str, name: str) -> Deferred[dict[str, str]]:
+        """Fire with the configurations that are set on a `topic`, `broker` or `group` itself."""
+        return succeed(dict(self._cluster.controller.committed_image.config_of(RESOURCE_TYPES[kind], name)))
 
     def alter_config(self, kind: str, name: str, configs: Mapping[str, str | None]) -> Deferred[None]:
         """Set configurations of a `topic`, `broker` (an empty name: all brokers) or `group`; None deletes one."""

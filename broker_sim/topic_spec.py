@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,13 @@ class TopicSpec:
     partitions: int = 1
     replication_factor: int = 1
     configs: Mapping[str, str] = field(default_factory=dict)
+
+    def placed_on(self, broker_ids: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the replicas of each partition, the leader first, on as many brokers as there are replicas or more."""
+        return [
+            tuple(broker_ids[(index + step) % len(broker_ids)] for step in range(self.replication_factor))
+            for index in range(self.partitions)
+        ]
 
     @classmethod
     def parse(cls, text: str) -> Self:

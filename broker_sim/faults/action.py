@@ -31,9 +31,10 @@ class Need(Enum):
     DISK = "disk"
     VIRTUAL_DISK = "virtual_disk"
     VIRTUAL_TIME = "virtual_time"
-    VIRTUAL_NETWORK = "virtual_network"
     WIRE = "wire"
     PROCESS = "process"
+    PAUSE = "pause"
+    ADMIN = "admin"
     CLIENTS = "clients"
 
     @property
@@ -47,9 +48,10 @@ _DESCRIPTIONS: Final = {
     Need.DISK: "logs on a disk: a data directory, or `disk: virtual` in a scenario",
     Need.VIRTUAL_DISK: "logs on a simulated disk: `disk: virtual` in a scenario",
     Need.VIRTUAL_TIME: "virtual time",
-    Need.VIRTUAL_NETWORK: "a simulated network",
     Need.WIRE: "the bytes between clients and brokers",
-    Need.PROCESS: "broker processes that can be killed, paused and started",
+    Need.PROCESS: "broker processes that can be killed and started",
+    Need.PAUSE: "broker processes that can be paused: real ones, or those of a simulated network",
+    Need.ADMIN: "the requests of an administrator",
     Need.CLIENTS: "clients that the run starts and ends",
 }
 

@@ -34,10 +34,10 @@ class AdminTarget(RuleTargets, Protocol):
     def state_partition(self, kind: str, key: str) -> tuple[str, int]:
         """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
 
-    def pause(self, broker_id: int) -> None:
+    def pause(self, broker_id: int) -> object:
         """Stop the process of a broker, as SIGSTOP does."""
 
-    def resume(self, broker_id: int) -> None:
+    def resume(self, broker_id: int) -> object:
         """Continue the process of a paused broker."""
 
     def jump_clock(self, broker_id: int, ms: float) -> None:
@@ -84,8 +84,8 @@ class AdminTarget(RuleTargets, Protocol):
     def delete_records(self, topic: str, partition: int, before_offset: int | None = None) -> Deferred[None]:
         """Delete the records below an offset, None for the high watermark."""
 
-    def config_of(self, kind: str, name: str) -> dict[str, str]:
-        """Return the configurations that are set on a `topic`, `broker` or `group` itself."""
+    def config_of(self, kind: str, name: str) -> Deferred[dict[str, str]]:
+        """Fire with the configurations that are set on a `topic`, `broker` or `group` itself."""
 
     def alter_config(self, kind: str, name: str, configs: Mapping[str, str | None]) -> Deferred[None]:
         """Set configurations of a `topic`, `broker` (an empty name: all brokers) or `group`; None deletes one."""
@@ -124,7 +124,7 @@ class FaultTarget(Protocol):
     def is_running(self, node_id: int) -> bool:
         """Return True if a broker's or controller's process runs."""
 
-    def kill(self, node_id: int) -> None:
+    def kill(self, node_id: int) -> object:
         """Kill a broker or controller: connections reset, timers gone, logs kept."""
 
     def restart(self, node_id: int) -> object:

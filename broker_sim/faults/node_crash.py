@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, maybeDeferred
 
 from broker_sim.faults.interception import Interception, Outcome
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["crash"]
 
 
-def crash(firing: Firing, victim: int, end_process: Callable[[int], None]) -> Interception | None:
+def crash(firing: Firing, victim: int, end_process: Callable[[int], object]) -> Interception | None:
     """End a node's process in the next loop iteration; with an `until`, start it again there.
 
     Returns the interception that holds the request of the firing until then, None without a request. A request to the
@@ -24,10 +24,14 @@ def crash(firing: Firing, victim: int, end_process: Callable[[int], None]) -> In
     """
     ended: Deferred[None] = Deferred()
 
-    def end() -> None:
+    def end() -> Deferred[object]:
         firing.record_victim(victim)
-        end_process(victim)
-        ended.callback(None)
+
+        def done(result: object) -> object:
+            ended.callback(None)
+            return result
+
+        return maybeDeferred(end_process, victim).addBoth(done)
 
     firing.apply(end, lambda: firing.cluster.restart(victim))
     if firing.point is None:

@@ -13,6 +13,7 @@ from protocol_specs.framing import decode_request_header
 from protocol_specs.named_partitions import partitions_in
 
 if TYPE_CHECKING:
+    from broker_sim.wire_proxy.partition_phases import PartitionPhases
     from broker_sim.wire_proxy.proxied_cluster import ProxiedCluster
     from protocol_specs.message import Message
 
@@ -45,15 +46,20 @@ class Exchange:
         self.request: Message | None = None
         self.response_lost = False
         """A rule drops the response and all later ones of the connection."""
+        self.phases: PartitionPhases | None = None
+        """The phases of its handler, None until it has passed `before_parse`."""
         self.own_response: bytes | None = None
         """The response of the proxy itself, in place of the broker's."""
         self._cluster = cluster
 
-    def point(self) -> FaultPoint:
-        """Return the criteria that rules select on."""
+    def point(self, topic: str | None = None, partition: int | None = None) -> FaultPoint:
+        """Return the criteria that rules select on, with a partition in the phases of one."""
         return FaultPoint(
             broker_id=self.node_id,
             api_key=self.api_key,
+            topic=topic,
+            partition=partition,
+            topic_id=None if topic is None else self._cluster.topic_ids.get(topic),
             api_version=self.api_version,
             client_id=self.client_id,
             connection_id=self.connection_id,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import ClientFactory, Protocol, connectionDone
 from twisted.logger import Logger
@@ -23,6 +24,7 @@ from broker_sim.apis.kafka_apis import HANDLERS
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.rpc.edited_messages import edit_request
+from broker_sim.wire_proxy.partition_phases import PartitionPhases
 from protocol_specs.errors import FrameError, MessageDecodeError, ProtocolError
 from protocol_specs.framing import FrameReader, encode_response, framed
 from protocol_specs.fuzzing import mutate_frame
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.interception import Edit, Interception
     from broker_sim.wire_proxy.exchange import Exchange
     from broker_sim.wire_proxy.proxy_listener import ProxyListener
+    from protocol_specs.error_codes import ErrorCode
 
 __all__ = ["ClientSide"]
 
@@ -208,24 +211,55 @@ class ClientSide(Protocol):
                 return
             outcome = interception.outcome
             if outcome is Outcome.ERROR:
-                self._respond_with_error(exchange, interception)
+                self._respond_with_error(exchange, interception.error_code)
                 return
             if outcome is Outcome.DROP_RESPONSE:
                 exchange.response_lost = True
             elif outcome is not Outcome.PROCEED:
                 self.close("a fault rule closes the connection")
                 return
+        exchange.phases = PartitionPhases(self._proxy, exchange)
+        if not exchange.phases.wants_request:
+            self._pass_on(exchange)
+            return
+        self._request_waits = True
+        decided = Deferred.fromCoroutine(exchange.phases.before_append())
+        decided.addCallback(self._decided, exchange).addErrback(self._failed)
+
+    def _decided(self, goes_on: bool, exchange: Exchange) -> None:  # noqa: FBT001 - the result of a Deferred
+        self._request_waits = False
+        if self.disconnected:
+            return
+        phases = exchange.phases
+        assert phases is not None
+        if not goes_on:
+            self.close("a fault rule closes the connection")
+        elif phases.refused_whole is not None:
+            self._respond_with_error(exchange, phases.refused_whole)
+        elif phases.nothing_left:
+            self._respond(exchange, phases.refusal())
+        else:
+            self._pass_on(exchange)
+        # In the next loop iteration: this one may be in the middle of serving requests.
+        self._proxy.reactor.callLater(0, self._serve_requests)
+
+    def _pass_on(self, exchange: Exchange) -> None:
+        assert exchange.phases is not None
+        exchange.phases.passed_on()
         if exchange.has_response:
             self._pending.append(exchange)
         self._send_upstream(exchange.frame)
 
-    def _respond_with_error(self, exchange: Exchange, interception: Interception) -> None:
+    def _respond_with_error(self, exchange: Exchange, error_code: ErrorCode) -> None:
+        self._respond(exchange, _error_response(exchange, error_code) if exchange.has_response else b"")
+
+    def _respond(self, exchange: Exchange, response: bytes) -> None:
         """Respond in place of the broker, after the responses that it owes; for acks=0 there is no response."""
         if not exchange.has_response:
             self.close("an error for a request without a response")
             return
         self._pending.append(exchange)
-        exchange.own_response = _error_response(exchange, interception)
+        exchange.own_response = response
         self._take_own_responses()
 
     def _send_upstream(self, frame: bytes) -> None:
@@ -259,12 +293,35 @@ class ClientSide(Protocol):
                 self._send(None, frame)
                 continue
             frame = self._proxy.with_own_addresses(exchange, frame)
-            interception = self._proxy.intercept(Phase.BEFORE_RESPONSE, exchange)
-            if interception is None or interception.wait is None:
-                self._obey_late(exchange, frame, interception)
-                continue
-            self._response_waits = True
-            interception.wait.addCallback(self._response_released, exchange, frame, interception)
+            if exchange.own_response is None and exchange.phases is not None and exchange.phases.wants_response:
+                self._response_waits = True
+                handled = Deferred.fromCoroutine(exchange.phases.responded(frame))
+                handled.addCallback(self._handled, exchange).addErrback(self._failed)
+            else:
+                self._complete(exchange, frame)
+
+    def _handled(self, frame: bytes | None, exchange: Exchange) -> None:
+        self._response_waits = False
+        if self.disconnected:
+            return
+        if frame is None:
+            self.close("a fault rule closes the connection")
+            return
+        self._complete(exchange, frame)
+        # In the next loop iteration: this one may be in the middle of serving responses.
+        self._proxy.reactor.callLater(0, self._serve_responses)
+
+    def _failed(self, failure: Failure) -> None:
+        _log.failure("proxy: a connection has failed", failure=failure)
+        self.close("an error of the proxy")
+
+    def _complete(self, exchange: Exchange, frame: bytes) -> None:
+        interception = self._proxy.intercept(Phase.BEFORE_RESPONSE, exchange)
+        if interception is None or interception.wait is None:
+            self._obey_late(exchange, frame, interception)
+            return
+        self._response_waits = True
+        interception.wait.addCallback(self._response_released, exchange, frame, interception)
 
     def _response_released(self, _: None, exchange: Exchange, frame: bytes, interception: Interception) -> None:
         self._response_waits = False
@@ -283,7 +340,7 @@ class ClientSide(Protocol):
             if outcome is Outcome.DROP_RESPONSE:
                 self._silent = True
             elif outcome is Outcome.ERROR:
-                frame = _error_response(exchange, interception)
+                frame = _error_response(exchange, interception.error_code)
             for edit in interception.edits:
                 try:
                     frame = mutate_frame(frame, exchange.api_key, Kind.RESPONSE, exchange.api_version, edit.mutations)
@@ -442,12 +499,12 @@ def _edit(exchange: Exchange, edits: Sequence[Edit]) -> bool:
     return True
 
 
-def _error_response(exchange: Exchange, interception: Interception) -> bytes:
+def _error_response(exchange: Exchange, error_code: ErrorCode) -> bytes:
     """Return the frame of the API's response for a request that fails as a whole; empty for none."""
     request = exchange.parsed()
     context: Any = exchange
     handler = HANDLERS.handler_of(exchange.api_key)
-    response = handler.error_response(request, context, interception.error_code)
+    response = handler.error_response(request, context, error_code)
     if isinstance(response, NoResponse):
         return b""
     return encode_response(response, exchange.api_version, correlation_id=exchange.correlation_id)

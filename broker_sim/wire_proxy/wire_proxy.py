@@ -16,8 +16,6 @@ from broker_sim.cluster_wire import ClusterWire
 from broker_sim.control.journal import Detail, Journal
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
-from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import RuleError
 from broker_sim.wire_proxy.addresses import limit_versions, names_brokers, replace_addresses
 from broker_sim.wire_proxy.exchange import Exchange
 from broker_sim.wire_proxy.proxied_cluster import ProxiedCluster
@@ -27,36 +25,46 @@ from protocol_specs.errors import ProtocolError
 from protocol_specs.framing import FrameReader, decode_response, encode_request, encode_response
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
 from protocol_specs.registry import response_type
-from sim_runtime.deadlines import deadline
+from sim_runtime.deadlines import DeadlineExceeded, deadline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.python.failure import Failure
 
     from broker_sim.faults.action_context import FaultTarget
-    from broker_sim.faults.interception import Interception
+    from broker_sim.faults.interception import Interception, Phase
     from broker_sim.faults.rule import Rule
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
 __all__ = ["WireProxy"]
 
-PHASES: Final = (None, Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE)
 METADATA_VERSION: Final = 4
 """Served by every release from 0.11 on."""
 FIRST_METADATA_MS: Final = 10_000
+EPOCHS_VERSION: Final = 7
+"""Has the epochs of leaders; served from 2.1 on."""
+REFRESH_MS: Final = 2_000
 
 
 class WireProxy:
     """`start` it, then clients connect to `bootstrap_servers`."""
 
     def __init__(
-        self, *, reactor: IReactor, streams: RandomStreams, upstream: tuple[str, int], host: str = "127.0.0.1"
+        self,
+        *,
+        reactor: IReactor,
+        streams: RandomStreams,
+        upstream: tuple[str, int],
+        host: str = "127.0.0.1",
+        cluster_of: Callable[[Journal], ProxiedCluster] = ProxiedCluster,
     ) -> None:
         self.reactor = reactor
         self.journal = Journal(lambda: round(reactor.seconds() * 1e6), detail=Detail.FULL)
         self.host = host
         self._upstream = upstream
-        self.cluster = ProxiedCluster(self.journal)
+        self.cluster = cluster_of(self.journal)
         self.faults = FaultEngine(cluster=cast("FaultTarget", self.cluster), reactor=reactor, streams=streams)
         self.cluster.wire = ClusterWire(None, self.faults.connections, ())
         self._listeners: dict[int, ProxyListener] = {}
@@ -75,27 +83,58 @@ class WireProxy:
         return Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> None:
-        requested = _FirstMetadata()
         host, port = self._upstream
-        connector = self.reactor.connectTCP(host, port, requested)
-        try:
-            awaited = f"a Metadata response of {host}:{port}"
-            metadata = await deadline(
-                self.reactor, requested.received, FIRST_METADATA_MS, awaited=awaited, option="FIRST_METADATA_MS"
-            )
-        finally:
-            connector.disconnect()
-        self.cluster.learn(metadata)
+        self.cluster.learn(await self._metadata(self._upstream, METADATA_VERSION, FIRST_METADATA_MS))
         for node_id in self.cluster.broker_ids:
             self._listener(node_id)
         if not self._listeners:
             raise BrokerSimError(f"{host}:{port} names no brokers")
 
+    async def serve(self, brokers: int) -> bool:
+        """Learn the brokers of now; True if there are so many and each responds."""
+        known = list(self.cluster.addresses.values()) or [self._upstream]
+        for address in known:
+            metadata = await self._metadata(address, METADATA_VERSION, REFRESH_MS)
+            self.cluster.learn(metadata)
+            if len(metadata.brokers) < brokers:
+                return False
+        for node_id in self.cluster.broker_ids:
+            self._listener(node_id)
+        return len(known) >= brokers
+
+    async def _metadata(self, address: tuple[str, int], version: int, timeout_ms: float) -> MetadataResponse:
+        """Request the metadata of all topics at an address. Raises BrokerSimError without a response in time."""
+        host, port = address
+        requested = _OneMetadata(version)
+        connector = self.reactor.connectTCP(host, port, requested)
+        try:
+            return await deadline(
+                self.reactor,
+                requested.received,
+                timeout_ms,
+                awaited=f"a Metadata response of {host}:{port}",
+                option="FIRST_METADATA_MS",
+            )
+        except DeadlineExceeded as error:
+            raise BrokerSimError(str(error)) from None
+        finally:
+            connector.disconnect()
+
+    async def refresh(self) -> None:
+        """Learn the leaders and ISRs of now, from the first broker that responds. Raises BrokerSimError without one."""
+        problem = ""
+        for node_id in filter(self.cluster.is_running, self.cluster.broker_ids):
+            try:
+                address = self.cluster.addresses[node_id]
+                self.cluster.learn(await self._metadata(address, EPOCHS_VERSION, REFRESH_MS))
+            except BrokerSimError as error:
+                problem = str(error)
+            else:
+                return
+        raise BrokerSimError(problem or "no broker is running")
+
     def add(self, rule: Rule) -> None:
         """Add a rule. Raises RuleError, also for one that needs more than the wire."""
-        if rule.phase not in PHASES:
-            known = ", ".join(phase.value for phase in PHASES if phase is not None)
-            raise RuleError(("phase",), f"a proxy sees the phases {known}, not {rule.phase.value}")
         self.faults.add(rule)
 
     def close(self) -> Deferred[object]:
@@ -120,11 +159,13 @@ class WireProxy:
             now_us=self.journal.now_us(),
         )
 
-    def intercept(self, phase: Phase, exchange: Exchange) -> Interception | None:
+    def intercept(
+        self, phase: Phase, exchange: Exchange, topic: str | None = None, partition: int | None = None
+    ) -> Interception | None:
         """Return the decision of the rules, None to go on."""
         if phase not in self.faults.open_phases:
             return None
-        return self.faults.intercept(phase, exchange.point())
+        return self.faults.intercept(phase, exchange.point(topic, partition))
 
     def with_own_addresses(self, exchange: Exchange, frame: bytes) -> bytes:
         """Return a response frame with the addresses of the proxy; an invalid one as it is."""
@@ -161,12 +202,13 @@ class WireProxy:
         return found
 
 
-class _FirstMetadata(ClientFactory):
+class _OneMetadata(ClientFactory):
     """Requests the metadata of all topics once."""
 
     noisy = False
 
-    def __init__(self) -> None:
+    def __init__(self, version: int) -> None:
+        self.version = version
         self.received: Deferred[MetadataResponse] = Deferred()
 
     def buildProtocol(self, addr: Any) -> Protocol:  # noqa: ARG002, N802
@@ -175,6 +217,8 @@ class _FirstMetadata(ClientFactory):
 
     def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002, N802
         """The address does not accept."""
+        if self.received.called:
+            return
         self.received.errback(BrokerSimError(f"cannot connect: {reason.getErrorMessage()}"))
 
     def clientConnectionLost(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002, N802
@@ -186,16 +230,20 @@ class _FirstMetadata(ClientFactory):
 class _MetadataExchange(Protocol):
     transport: Any
 
-    def __init__(self, requested: _FirstMetadata) -> None:
+    def __init__(self, requested: _OneMetadata) -> None:
         self._requested = requested
         self._reader = FrameReader(limit_bytes=1 << 30, option="the proxy's limit")
 
     def connectionMade(self) -> None:  # noqa: N802
         """Send the request."""
         request = MetadataRequest(topics=None)
-        self.transport.write(encode_request(request, METADATA_VERSION, correlation_id=0, client_id="broker-sim-proxy"))
+        self.transport.write(
+            encode_request(request, self._requested.version, correlation_id=0, client_id="broker-sim-proxy")
+        )
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Receive the response."""
         for frame in self._reader.receive(data):
-            self._requested.received.callback(decode_response(MetadataResponse, METADATA_VERSION, frame)[1])
+            if not self._requested.received.called:
+                response = decode_response(MetadataResponse, self._requested.version, frame)[1]
+                self._requested.received.callback(response)

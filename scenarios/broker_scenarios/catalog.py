@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["FOLDER", "PairResult", "catalog_page", "find", "load_catalog", "run_pair"]
+__all__ = ["FOLDER", "PairResult", "catalog_page", "find", "load_catalog", "results_json", "run_pair"]
 
 FOLDER: Final = Path("scenarios/catalog")
 
@@ -77,6 +78,28 @@ def run_pair(scenario: Scenario, run: Callable[[Scenario], RunRecord]) -> PairRe
         except ScenarioError as error:
             return PairResult(scenario=scenario, runs=tuple(runs), refused=str(error))
     return PairResult(scenario=scenario, runs=tuple(runs))
+
+
+def results_json(results: Sequence[PairResult], where: str) -> str:
+    """The results on a target as JSON: the totals, and for each anomaly both sides, or why it could not run."""
+    return json.dumps(
+        {
+            "target": where,
+            "pairs": len(results),
+            "shown": sum(result.is_shown for result in results),
+            "refused": sum(bool(result.refused) for result in results),
+            "results": {
+                result.scenario.name: {
+                    "state": result.state.lower(),
+                    "has_finding": [run.judgement.met for run in result.runs[:1]] == [True],
+                    "is_gone_in_flip": [run.judgement.met for run in result.runs[1:]] == [True],
+                    "reasons": result.misses(),
+                }
+                for result in results
+            },
+        },
+        indent=1,
+    )
 
 
 def catalog_page(results: Sequence[PairResult], where: str) -> str:

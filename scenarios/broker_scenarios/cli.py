@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from broker_sim.argument_types import address, positive, seed
+from broker_scenarios.commands import real_cluster
+from broker_sim.argument_types import positive, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,13 +144,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--virtual", action="store_true", help="on virtual time, in one process (the default)")
     where.add_argument("--local", action="store_true", help="on TCP, with producers in threads of this process")
-    where.add_argument(
-        "--attach",
-        type=address,
-        metavar="HOST:PORT",
-        help="on a running cluster, behind a proxy for the rules",
-    )
+    real_cluster.add_targets(where)
     where.add_argument("--spark", action="store_true", help="on TCP, with producers in Spark tasks (needs Java 17)")
+    real_cluster.add_control(parser)
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     parser.add_argument(
@@ -193,6 +190,8 @@ def _run(options: argparse.Namespace) -> int:
         RunOptions(
             where=_where(options),
             attach=options.attach,
+            control=real_cluster.control_of(options),
+            kafka=options.kafka,
             seed=options.seed,
             records=options.records,
             decisions=options.decisions,
@@ -212,6 +211,8 @@ def _where(options: argparse.Namespace) -> Where:
         return Where.SPARK
     if options.local:
         return Where.LOCAL
+    if options.kafka is not None:
+        return Where.KAFKA
     return Where.VIRTUAL if options.attach is None else Where.ATTACHED
 
 

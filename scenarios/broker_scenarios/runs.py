@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
+    from broker_scenarios.targets.started_kafka import KafkaClusters
     from broker_scenarios.tracing.run_trace import RunTrace
 
 __all__ = ["RunOptions", "Where", "run_scenarios"]
@@ -36,6 +38,7 @@ class Where(Enum):
     SPARK = "--spark"
     LOCAL = "--local"
     ATTACHED = "--attach"
+    KAFKA = "--kafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,18 @@ class RunOptions:
     """A file with draws that are replayed, in place of those of the seed."""
     attach: tuple[str, int] | None = None
     """The address of the running cluster of ATTACHED."""
+    control: str | None = None
+    """The command that controls the processes of ATTACHED."""
+    kafka: Path | None = None
+    """The folder of the release of KAFKA."""
+
+    @property
+    def target(self) -> str:
+        """The target as options of the command line."""
+        if self.attach is not None:
+            control = "" if self.control is None else f" --control {quote(self.control)}"
+            return f"--attach {self.attach[0]}:{self.attach[1]}{control}"
+        return self.where.value if self.kafka is None else f"--kafka {quote(str(self.kafka))}"
 
 
 def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
@@ -64,13 +79,14 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
     Raises:
         ScenarioError: an option or a scenario cannot be used.
     """
-    if options.trace_folder is not None and options.where is Where.ATTACHED:
+    if options.trace_folder is not None and options.where in {Where.ATTACHED, Where.KAFKA}:
         raise ScenarioError("--trace records brokers of this process: a running cluster keeps no journal")
     if options.trace_folder is not None and options.where is Where.SPARK:
         raise ScenarioError("--trace records the producers of this process, not those in Spark tasks: use --local")
     if options.history_folder is not None:
         import_module("broker_scenarios.arrow.history_table")  # a missing package is reported before the runs
-    runs = [_run(side, options) for scenario in scenarios for side in scenario.sides()]
+    with _clusters(options.kafka) as clusters:
+        runs = [_run(side, options, clusters) for scenario in scenarios for side in scenario.sides()]
     print_table(runs)
     for run in runs:
         if "digest" in run.facts:
@@ -87,11 +103,18 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
     return 0 if all(run.judgement.met for run in runs) else 1
 
 
-def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
+def _clusters(kafka: Path | None) -> AbstractContextManager[KafkaClusters | None]:
+    if kafka is None:
+        return nullcontext()
+    from broker_scenarios.targets.started_kafka import KafkaClusters, KafkaRelease
+
+    return KafkaClusters(KafkaRelease(kafka))
+
+
+def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None) -> RunRecord:
     seed = scenario.seed if options.seed is None else options.seed
-    where = options.where.value if options.attach is None else f"--attach {options.attach[0]}:{options.attach[1]}"
     reproduce = reproduce_command(
-        scenario.path, where=where, seed=seed, records=options.records, decisions=options.decisions
+        scenario.path, where=options.target, seed=seed, records=options.records, decisions=options.decisions
     )
     if options.records is not None:
         scenario = scenario.with_records(options.records)
@@ -109,9 +132,14 @@ def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
 
             evidence = run_virtually(scenario, seed, progress, trace)
         elif options.attach is not None:
+            from broker_scenarios.targets.upstream import attached_to
             from broker_scenarios.tcp_run import run_attached
 
-            evidence = run_attached(scenario, seed, progress, options.attach)
+            evidence = run_attached(scenario, seed, progress, attached_to(options.attach, options.control))
+        elif clusters is not None:
+            from broker_scenarios.tcp_run import run_on_kafka
+
+            evidence = run_on_kafka(scenario, seed, progress, clusters)
         else:
             from broker_scenarios.tcp_run import run_locally
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_scenarios.drive import DriveSpec
 from broker_scenarios.drivers.installed import commands_of, refuse_drivers
+from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.stage import Stage
 from broker_scenarios.settling import wait_for_due_rules
 from broker_scenarios.targets.attached import start_attached
+from broker_scenarios.targets.attached_checks import problem_of
 from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.random_streams import RandomStreams
@@ -26,10 +28,12 @@ from sim_runtime.virtual_disk import VirtualDisk
 if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
+    from broker_scenarios.targets.started_kafka import KafkaClusters
+    from broker_scenarios.targets.upstream import Upstream
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History
 
-__all__ = ["SendLoad", "run_attached", "run_locally", "run_over_tcp"]
+__all__ = ["SendLoad", "run_attached", "run_locally", "run_on_kafka", "run_over_tcp"]
 
 SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
 """Sends the whole load and returns the history of the producers."""
@@ -69,7 +73,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
     return evidence
 
 
-def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream: tuple[str, int]) -> Evidence:
+def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream: Upstream) -> Evidence:
     """Run a scenario on a running cluster, through a proxy that applies its rules.
 
     Raises:
@@ -96,8 +100,21 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
                 stage.kill_drivers()
                 await target.stop()
 
-        evidence: Evidence = thread.call(run, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s)
+        timeout_s = upstream.patience_s + _GIVEN_UP_AFTER * scenario.deadline_s
+        evidence: Evidence = thread.call(run, timeout_s=timeout_s)
     return evidence
+
+
+def run_on_kafka(scenario: Scenario, seed: int, progress: LoadProgress, clusters: KafkaClusters) -> Evidence:
+    """Run a scenario on a real Kafka that is started with its brokers and configurations.
+
+    Raises:
+        ScenarioError: the scenario needs what only a simulated cluster has, or the Kafka does not start.
+    """
+    problem = problem_of(scenario, clusters.release.version)
+    if problem is not None:
+        raise ScenarioError(f"{scenario.name}: {problem}")
+    return run_attached(scenario, seed, progress, clusters.of(scenario))
 
 
 def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadProgress, *, sender: str) -> Evidence:

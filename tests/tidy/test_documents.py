@@ -31,6 +31,17 @@ RUN_BY = {
     "broker-sim run smallest.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim run foreign.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim proxy --upstream 127.0.0.1:9092 --rules rules.yaml": "tests/broker_sim/wire_proxy/test_command.py",
+    "broker-sim run scenarios/catalog/unclean-election-loss.yaml --kafka /opt/kafka_2.13-4.3.1": (
+        "tests/interop/test_catalog_on_real_kafka.py"
+    ),
+    "broker-sim run scenarios/catalog/lost-ack-duplicate.yaml --attach 127.0.0.1:9092": (
+        "tests/scenarios/targets/test_attached.py"
+    ),
+    "broker-sim run scenarios/catalog/unclean-election-loss.yaml --attach 127.0.0.1:9092 "
+    "--control 'docker {action} kafka-{id}'": "tests/scenarios/targets/test_broker_processes.py",
+    "broker-sim catalog run --kafka /opt/kafka_2.13-4.3.1 --json real.json": (
+        "tests/interop/test_catalog_on_real_kafka.py"
+    ),
     "make demo": "tests/interop/test_demo.py",
     "pytest test_orders.py": "tests/tidy/test_documents.py",
     "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (
@@ -58,7 +69,7 @@ FOLLOWED_BY = {
 }
 # Scenarios on virtual time: this module runs each documented one, with RECORDS records if its command has no number;
 # tests/interop/test_demo.py sends all.
-RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local)).*")
+RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local|kafka|attach)).*")
 RECORDS = 20_000
 # A user waits some seconds for a run of the README, not a minute.
 RECORDS_MAX = 5_000

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker_sim.argument_types import address, seed
+from broker_scenarios.commands import real_cluster
+from broker_sim.argument_types import seed
 
 if TYPE_CHECKING:
     import argparse
+    from contextlib import AbstractContextManager
 
     from broker_scenarios.catalog import PairResult
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
+    from broker_scenarios.targets.catalog_targets import CatalogTarget
 
 __all__ = ["add"]
 
@@ -34,8 +38,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     running.add_argument("names", nargs="*", metavar="NAME", help="the name of an anomaly")
     where = running.add_mutually_exclusive_group()
     where.add_argument("--local", action="store_true", help="on TCP instead of virtual time")
-    where.add_argument("--attach", type=address, metavar="HOST:PORT", help="on a running cluster, behind a proxy")
+    real_cluster.add_targets(where)
+    real_cluster.add_control(running)
     running.add_argument("--seed", type=seed, help="the seed (default: the seed of each file)")
+    running.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
     running.add_argument("--html", type=Path, metavar="FILE", help="write an index with the verdicts to this file")
     running.set_defaults(run=_run)
     for each in (listing, running):
@@ -53,9 +59,10 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from broker_scenarios.catalog import FOLDER, catalog_page, load_catalog, run_pair
+    from broker_scenarios.catalog import FOLDER, catalog_page, load_catalog, results_json, run_pair
     from broker_scenarios.errors import ScenarioError
     from broker_scenarios.html_page import write_page
+    from broker_scenarios.result_files import write_text
     from broker_sim.errors import nearest
 
     pairs = load_catalog(options.folder or FOLDER)
@@ -65,37 +72,43 @@ def _run(options: argparse.Namespace) -> int:
             raise ScenarioError(f"no anomaly is named {name!r}{nearest(name, names)}")
     chosen = [pair for pair in pairs if not options.names or pair.name in options.names]
     results: list[PairResult] = []
-    for pair in chosen:
-        result = run_pair(pair, lambda side: _run_side(side, options))
-        results.append(result)
-        print(f"{result.state}  {pair.name}", flush=True)
-        for miss in result.misses():
-            print(f"        {miss}")
+    with _target(options) as target:
+        for pair in target.in_order(chosen):
+            result = run_pair(pair, lambda side: _judged(side, options, target))
+            results.append(result)
+            print(f"{result.state}  {pair.name}", flush=True)
+            for miss in result.misses():
+                print(f"        {miss}", flush=True)
+    results.sort(key=lambda result: result.scenario.name)
     shown = sum(result.is_shown for result in results)
     refused = sum(bool(result.refused) for result in results)
-    where = "on TCP" if options.local else "on virtual time" if options.attach is None else "on a running cluster"
     beside = f"; {refused} need what this target does not have" if refused else ""
-    print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {where}{beside}")
+    print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {target.name}{beside}")
+    if options.json is not None:
+        write_text(options.json, results_json(results, target.name), "--json")
     if options.html is not None:
-        print(f"index: {write_page(options.html, catalog_page(results, where))}")
+        print(f"index: {write_page(options.html, catalog_page(results, target.name))}")
     return 0 if shown + refused == len(results) else 1
 
 
-def _run_side(side: Scenario, options: argparse.Namespace) -> RunRecord:
+def _judged(side: Scenario, options: argparse.Namespace, target: CatalogTarget) -> RunRecord:
     from broker_scenarios.errors import ScenarioError
     from broker_scenarios.evidence import judged
-    from broker_scenarios.table import load_progress
-    from broker_scenarios.tcp_run import run_attached, run_locally
-    from broker_scenarios.virtual_run import run_virtually
     from broker_sim.errors import BrokerSimError
 
-    number = side.seed if options.seed is None else options.seed
     try:
-        if not options.local and options.attach is None:
-            return judged(run_virtually(side, number), engine=None)
-        with load_progress(side.name, side.records) as progress:
-            if options.attach is not None:
-                return judged(run_attached(side, number, progress, options.attach), engine=None)
-            return judged(run_locally(side, number, progress), engine=None)
+        return judged(target.run(side, side.seed if options.seed is None else options.seed), engine=None)
     except BrokerSimError as error:
         raise ScenarioError(f"{side.name}: {error}") from None
+
+
+def _target(options: argparse.Namespace) -> AbstractContextManager[CatalogTarget]:
+    from broker_scenarios.targets.catalog_targets import AttachedRuns, KafkaRuns, LocalRuns, VirtualRuns
+
+    if options.local:
+        return nullcontext(LocalRuns())
+    if options.kafka is not None:
+        return KafkaRuns(options.kafka)
+    if options.attach is not None:
+        return nullcontext(AttachedRuns(options.attach, real_cluster.control_of(options)))
+    return nullcontext(VirtualRuns())

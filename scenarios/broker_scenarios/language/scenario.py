@@ -93,6 +93,8 @@ class Scenario:
     """The draws of rules that are replayed, by rule and name."""
     records_given: int | None = None
     """The number of records that the command line gives."""
+    only_simulated: str = ""
+    """Why no real cluster shows the finding; empty if one may."""
     flip: Scenario | None = None
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
@@ -274,6 +276,7 @@ class _Reader:
             deadline_s=value.get("deadline_s", _DEADLINE_S),
             claims=value.get("claims", {}),
             always=self.invariants(value.get("always", ()), value["expect"]),
+            only_simulated=value.get("only_simulated", ""),
         )
 
     def invariants(self, names: Sequence[str], expect: Mapping[str, Any]) -> tuple[str, ...]:

@@ -234,6 +234,11 @@ def _parts() -> dict[str, Key]:
             "names the event",
             ["high-watermark-within-isr", "one-leader-per-epoch"],
         ),
+        "only_simulated": Key(
+            Text(),
+            "why no real cluster shows the finding behind a proxy: a run on one is refused with this reason",
+            "the rule holds the broker's own threads",
+        ),
         "claims": Key(_CLAIMS, "what is claimed of the run beside its configurations", {"exactly-once": True}),
         "expect": Key(_EXPECT, "how the run must end", {"verdict": "valid", "lost": 0}),
         "deadline_s": Key(Number(at_least=1, at_most=86_400), "when the run is given up, in seconds", 60),

@@ -1,12 +1,16 @@
 """A running cluster, perhaps a real Kafka, behind a proxy that applies the rules of the wire.
 
-The scenario's topics are created at the start and deleted at the end. Consumers read the logs, committed records apart
-from the others. The configurations of the cluster are those of its owner.
+Rules on brokers control their processes, where they can be controlled; rules on topics, leaders, configurations and
+quotas become requests of an administrator. The scenario's topics are created at the start and deleted at the end.
+Consumers read the logs, committed records apart from the others.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.error import ConnectError
 
 from broker_client.client_options import client_options
 from broker_client.consumer_options import consumer_options
@@ -16,43 +20,58 @@ from broker_client.core.consumer.consumer_core import EARLIEST, LATEST
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
-from broker_scenarios.checks.wire_check import NEEDS_BROKERS
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.history import LogRecord
+from broker_scenarios.targets.attached_checks import config_problem, problem_of, rule_problem
+from broker_scenarios.targets.attached_cluster import AttachedCluster
 from broker_scenarios.truth import Truth, UncommittedRecord
 from broker_scenarios.workloads.values import value_id_of
-from broker_sim.control.events import ProduceCompleted
+from broker_sim.errors import BrokerSimError
 from broker_sim.wire_proxy.wire_proxy import WireProxy
+from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.targets.upstream import Upstream
     from broker_sim.control.journal import Journal
     from broker_sim.faults.engine import FaultEngine
     from broker_sim.faults.rule import Rule
-    from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
+    from sim_runtime.real_reactor import RealReactor
 
 __all__ = ["AttachedTarget", "start_attached"]
 
 _POLL_MS: Final = 200
 _READ_WITHIN_S: Final = 60
-_APPENDED: Final = ("appended_records", "appended_batches")
+_READY_POLL_MS: Final = 100
+_FOLLOW_MS: Final = 100
+_QUIET_POLLS: Final = 3
+"""How often in a row the ends of all logs must be the same: what is on the wire at the end has arrived by then."""
 
 
 class AttachedTarget:
     """The cluster at `upstream`, seen through a proxy. `start_attached` makes one that is ready."""
 
     def __init__(
-        self, scenario: Scenario, proxy: WireProxy, admin: AdminCore, upstream: str, streams: RandomStreams
+        self,
+        scenario: Scenario,
+        proxy: WireProxy,
+        cluster: AttachedCluster,
+        admin: AdminCore,
+        upstream: Upstream,
+        streams: RandomStreams,
     ) -> None:
         self._scenario = scenario
         self._proxy = proxy
+        self._cluster = cluster
         self._admin = admin
         self._upstream = upstream
         self._streams = streams
+        self._healed: Deferred[None] | None = None
+        self._following = Deferred.fromCoroutine(self._follow())
 
     @property
     def bootstrap_servers(self) -> str:
@@ -74,7 +93,7 @@ class AttachedTarget:
         """The number of partitions of each topic, as of the last Metadata response."""
         return {
             **{topic.name: topic.partitions for topic in self._scenario.topics},
-            **self._proxy.cluster.partition_counts,
+            **self._cluster.partition_counts,
         }
 
     def metric(self, name: str) -> Sequence[tuple[int | None, float]]:
@@ -83,17 +102,11 @@ class AttachedTarget:
         return ()
 
     def add_rule(self, rule: Rule) -> None:
-        """Add a rule of the wire. Raises RuleError for any other."""
+        """Add a rule. Raises RuleError for one that needs what this cluster does not have."""
         self._proxy.add(rule)
 
     def acknowledged(self, topic: str, partition: int, offset: int) -> None:
-        """Note the acknowledgement for the gates of rules: the brokers behind the proxy keep no journal."""
-        self.journal.append(
-            ProduceCompleted(
-                time_us=self.journal.now_us(), broker_id=-1, topic=topic, partition=partition, error_code=0,
-                base_offset=offset, required_offset=offset + 1, high_watermark=-1, leader_epoch=-1, isr=(), acks=-1,
-            )
-        )  # fmt: skip
+        """The proxy has noted the response itself."""
 
     def watch(self, invariants: Sequence[str]) -> InvariantWatch | None:
         """Return None: the state of foreign brokers cannot be read, and `start_attached` refuses invariants."""
@@ -101,15 +114,50 @@ class AttachedTarget:
         return None
 
     def heal(self) -> None:
-        """Close the rules."""
+        """Close the rules, continue what is paused and start what is down."""
         self._proxy.faults.end()
+        self._healed = Deferred.fromCoroutine(self._cluster.heal())
 
-    async def settle(self, *, within_s: float) -> str | None:  # noqa: ARG002 - the form of targets
-        """Nothing can be seen of the rest of a foreign cluster."""
-        return None
+    async def settle(self, *, within_s: float) -> str | None:
+        """Wait until every broker serves, all replicas are in sync, and the ends of the logs move no more."""
+        if self._healed is not None:
+            await self._healed
+        reactor = self._proxy.reactor
+        deadline_s = reactor.seconds() + within_s
+        before: object = None
+        quiet = 0
+        while True:
+            pending, ends = await self._pending()
+            quiet = quiet + 1 if not pending and ends == before else 0
+            if quiet >= _QUIET_POLLS:
+                return None
+            before = ends
+            if reactor.seconds() >= deadline_s:
+                return (
+                    f"the cluster was not at rest {within_s:g} s after the load (deadline_s): {pending or 'it grows'}"
+                )
+            await sleep(reactor, _FOLLOW_MS)
+
+    async def _pending(self) -> tuple[str, object]:
+        """Return what is not at rest, and the ends of the logs."""
+        try:
+            if not await self._proxy.serve(len(self._cluster.broker_ids)):
+                return "a broker is missing", None
+            behind = [key for key in self._cluster.out_of_sync() if key.rpartition("-")[0] in self._own_topics()]
+            if behind:
+                return f"{behind[0]} has a replica that is not in sync", None
+            keys = self._keys()
+            if not keys:
+                return "", ()
+            found = await self._admin.list_offsets(dict.fromkeys(keys, int(LATEST)))
+        except (BrokerSimError, ProducerError, ConnectError) as error:
+            return str(error), None
+        return "", tuple((key, each.offset) for key, each in sorted(found.items()))
 
     async def truth(self) -> Truth:
         """Read every partition of the scenario's topics twice: everything, and what is committed."""
+        keys = self._keys()
+        starts = await self._admin.list_offsets(dict.fromkeys(keys, int(EARLIEST))) if keys else {}
         everything = await self._read("read_uncommitted")
         committed = await self._read("read_committed")
         places = {(record.topic, record.partition, record.offset) for record in committed}
@@ -122,23 +170,28 @@ class AttachedTarget:
                 for record in everything
                 if (record.topic, record.partition, record.offset) not in places
             ],
-            log_starts={
-                (topic.name, partition): 0 for topic in self._scenario.topics for partition in range(topic.partitions)
-            },
+            log_starts={(key.topic, key.partition): found.offset for key, found in starts.items()},
         )
 
+    def _own_topics(self) -> set[str]:
+        """The topics of the scenario, and those that its rules have created."""
+        return {topic.name for topic in self._scenario.topics} | self._cluster.admin.created
+
+    def _keys(self) -> list[TopicPartition]:
+        return [
+            TopicPartition(topic, partition)
+            for topic, partitions in self._cluster.partition_counts.items()
+            if topic in self._own_topics()
+            for partition in range(partitions)
+        ]
+
     async def _read(self, isolation_level: str) -> list[LogRecord]:
-        options = consumer_options({"bootstrap.servers": self._upstream, "isolation.level": isolation_level})
+        options = consumer_options({"bootstrap.servers": self._upstream.name, "isolation.level": isolation_level})
         core = ClientCore(
             options.client, self._proxy.reactor, self._streams.stream(f"truth {isolation_level}"), by_subscription=True
         )
         consumer = options.make_core(core)
-        keys = [
-            TopicPartition(topic, partition)
-            for topic, partitions in self.partition_counts.items()
-            if topic in {each.name for each in self._scenario.topics}
-            for partition in range(partitions)
-        ]
+        keys = self._keys()
         consumer.assign(keys)
         for key in keys:
             consumer.seek_to(key, EARLIEST)
@@ -147,7 +200,7 @@ class AttachedTarget:
         deadline_s = self._proxy.reactor.seconds() + _READ_WITHIN_S
         while any((consumer.position(key) or 0) < end for key, end in ends.items()):
             if self._proxy.reactor.seconds() > deadline_s:
-                raise ScenarioError(f"{self._upstream}: its logs could not be read to their end in {_READ_WITHIN_S} s")
+                raise ScenarioError(f"{self._upstream.name}: its logs could not be read in {_READ_WITHIN_S} s")
             found += (
                 LogRecord(record.topic, record.partition, record.offset, value_id_of(record.value))
                 for record in await consumer.poll(_POLL_MS)
@@ -156,59 +209,105 @@ class AttachedTarget:
         core.close()
         return found
 
+    async def _follow(self) -> None:
+        """Learn of leaders and ISRs, for the references and gates of rules."""
+        while True:
+            try:
+                await self._proxy.refresh()
+                if self._cluster.controller_ids:
+                    leader = (await self._admin.describe_metadata_quorum()).leader_id
+                    self._cluster.active = leader if self._cluster.is_running(leader) else None
+            except (BrokerSimError, ProducerError):
+                pass  # no broker responds now
+            await sleep(self._proxy.reactor, _FOLLOW_MS)
+
     async def stop(self) -> None:
-        """Delete the topics and close the proxy."""
+        """Delete the topics, take back what rules have changed, and close the proxy."""
+        self._following.addErrback(lambda failure: failure.trap(CancelledError) and None)
+        self._following.cancel()
         try:
-            await self._admin.delete_topics([topic.name for topic in self._scenario.topics])
+            await self._cluster.admin.restore()
+        except ProducerError as error:
+            raise ScenarioError(f"{self._upstream.name}: what the run has changed stays there: {error}") from None
         finally:
             await self._proxy.close()
 
 
 async def start_attached(
-    scenario: Scenario, reactor: IReactor, streams: RandomStreams, upstream: tuple[str, int]
+    scenario: Scenario, reactor: RealReactor, streams: RandomStreams, upstream: Upstream
 ) -> AttachedTarget:
     """Put a proxy before the cluster and create the topics of the scenario.
 
     Raises:
-        ScenarioError: the scenario needs what only a simulated cluster has, or a topic exists already.
+        ScenarioError: the scenario needs what the cluster does not have, or a topic exists already.
     """
-    if scenario.broker_defects:
-        raise ScenarioError(
-            f"{scenario.name}: a running cluster cannot be given defects ({scenario.broker_defects[0]})"
-        )
-    if scenario.always:
-        raise ScenarioError(f"{scenario.name}: always: a proxy does not see the state that {scenario.always[0]} reads")
-    for measure in scenario.expectation.measures:
-        if "metric" in measure.select:
-            raise ScenarioError(f"{scenario.name}: {measure.name}: a running cluster is not asked for its metrics")
-    for name in scenario.wire_checks:
-        if name in NEEDS_BROKERS:
-            raise ScenarioError(f"{scenario.name}: expect.{name}: a proxy does not see the results that it compares")
-    for rule in scenario.rules:
-        for gate in (rule.when, rule.until):
-            for name in _APPENDED:
-                if gate is not None and getattr(gate, name, None) is not None:
-                    raise ScenarioError(f"{scenario.name}: rule {rule.name!r}: a proxy does not see {name}")
-    address = f"{upstream[0]}:{upstream[1]}"
-    proxy = WireProxy(reactor=reactor, streams=streams, upstream=upstream)
-    await proxy.start()
-    given: dict[str, Any] = {"bootstrap.servers": address}
+    problem = problem_of(scenario, upstream.release)
+    if problem is not None:
+        raise ScenarioError(f"{scenario.name}: {problem}")
+    given: dict[str, Any] = {"bootstrap.servers": upstream.name}
     core = ClientCore(client_options(given, client_id="broker-sim"), reactor, streams.stream("admin"))
     admin = AdminCore(core)
+    processes = None if upstream.processes is None else upstream.processes(reactor)
+    clusters: list[AttachedCluster] = []
+
+    def cluster_of(journal: Journal) -> AttachedCluster:
+        clusters.append(AttachedCluster(journal, reactor, admin, processes))
+        return clusters[0]
+
+    proxy = WireProxy(reactor=reactor, streams=streams, upstream=upstream.address, cluster_of=cluster_of)
+    [cluster] = clusters
+    try:
+        await _prepare(scenario, proxy, cluster, admin, upstream)
+    except BaseException:
+        await proxy.close()
+        raise
+    return AttachedTarget(scenario, proxy, cluster, admin, upstream, streams)
+
+
+async def _prepare(
+    scenario: Scenario, proxy: WireProxy, cluster: AttachedCluster, admin: AdminCore, upstream: Upstream
+) -> None:
+    await _until_served(scenario, proxy, cluster, upstream)
+    problem = None if upstream.has_config else await config_problem(scenario, admin, cluster.broker_ids)
+    if problem is None:
+        await _create_topics(scenario, admin, cluster, upstream)
+        await proxy.refresh()
+        problem = rule_problem(scenario, cluster)
+    if problem is not None:
+        await cluster.admin.restore()
+        raise ScenarioError(f"{scenario.name}: {problem}")
+
+
+async def _until_served(scenario: Scenario, proxy: WireProxy, cluster: AttachedCluster, upstream: Upstream) -> None:
+    """Wait until as many brokers serve as the scenario has."""
+    deadline_s = proxy.reactor.seconds() + upstream.patience_s
+    problem = "it does not respond"
+    while True:
+        try:
+            if await proxy.serve(scenario.brokers):
+                return
+            problem = f"it has {len(cluster.broker_ids)} brokers, {scenario.name} needs {scenario.brokers}"
+        except BrokerSimError as error:
+            problem = str(error)
+        ended = cluster.processes_problem()
+        if ended is not None or proxy.reactor.seconds() > deadline_s:
+            raise ScenarioError(f"{upstream.name}: {ended or problem}")
+        await sleep(proxy.reactor, _READY_POLL_MS)
+
+
+async def _create_topics(scenario: Scenario, admin: AdminCore, cluster: AttachedCluster, upstream: Upstream) -> None:
     topics = [
         NewTopic(
             name=topic.name,
-            partitions=topic.partitions,
-            replication_factor=topic.replication_factor,
+            assignments=dict(enumerate(topic.placed_on(cluster.broker_ids[: scenario.brokers]))),
             configs=topic.configs,
         )
         for topic in scenario.topics
     ]
     try:
         await admin.create_topics(topics)
+        cluster.admin.created.update(topic.name for topic in topics)
         for topic in topics:
             await admin.wait_for_topic(topic.name)
     except ProducerError as error:
-        await proxy.close()
-        raise ScenarioError(f"{address}: the topics of {scenario.name} cannot be created: {error}") from None
-    return AttachedTarget(scenario, proxy, admin, address, streams)
+        raise ScenarioError(f"{upstream.name}: the topics of {scenario.name} cannot be created: {error}") from None

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 PAIR = """
 title: t
-cluster: {brokers: 1, DEFECTS}
+RELEASE
+cluster: {brokers: BROKERS, DEFECTS, CONFIG}
 topics: {orders: {partitions: 1, replication_factor: 1}}
 clients:
-  app: {producer: {enable.idempotence: false, linger.ms: 0}, script: [{send: {count: 3, wait: true}}, close]}
+  app: {producer: {enable.idempotence: false, linger.ms: 0}, script: [SCRIPT {send: {count: 3, wait: true}}, close]}
   service:
     producer: {transactional.id: t}
     script: [init, begin, {send: 2}, flush, abort, begin, {send: 1}, commit, close]
@@ -34,11 +35,26 @@ def cluster() -> Iterator[ThreadedCluster]:
         yield threaded
 
 
-def run(cluster: ThreadedCluster, folder: Path, *, defects: str = "", more: str = "", expect: str = "") -> int:
+def pair(
+    *,
+    defects: str = "",
+    more: str = "",
+    expect: str = "",
+    script: str = "",
+    config: str = "",
+    release: str = "",
+    brokers: int = 1,
+) -> str:
+    text = PAIR.replace(", DEFECTS", defects).replace(", MORE", more).replace("SCRIPT ", script)
+    text = text.replace(", EXPECT", expect).replace(", CONFIG", config)
+    return text.replace("RELEASE", release).replace("BROKERS", str(brokers))
+
+
+def run(cluster: ThreadedCluster, folder: Path, *options: str, **parts: Any) -> int:
     path = folder / "case.yaml"
-    path.write_text(PAIR.replace(", DEFECTS", defects).replace(", MORE", more).replace(", EXPECT", expect))
+    path.write_text(pair(**parts))
     address = cluster.bootstrap_servers.partition(",")[0]
-    return main(["run", str(path), "--attach", address, "--report", str(folder / "report.html")])
+    return main(["run", str(path), "--attach", address, *options, "--report", str(folder / "report.html")])
 
 
 def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: ThreadedCluster, tmp_path: Path) -> None:
@@ -55,14 +71,24 @@ def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: Thre
             "ids: a running cluster is not asked for its metrics",
         ),
         ({"more": ", crash: {when: {acked_records: 1}, act: {kill: 1}}"}, "kill"),
-        ({"more": ", late: {when: {appended_records: 1}, act: {refuse: 1}}"}, "a proxy does not see appended_records"),
-        ({"more": ", early: {select: {api: Produce}, phase: after_append, act: hold}"}, "not after_append"),
+        ({"more": ", slow: {act: {lag_metadata: {broker: 1, ms: 5}}}"}, "lag_metadata needs a simulated cluster"),
+        (
+            {"more": ", late: {select: {replica: any, api: Fetch}, act: hold}"},
+            "does not see the requests between brokers",
+        ),
+        ({"more": ", cut: {act: {hold_link: {from: 1, to: controllers}}}"}, "does not see the links between brokers"),
+        ({"script": "{act: {pause: 1}}, "}, "clients.app: act: pause needs broker processes"),
+        ({"config": ", config: {num.io.threads: 9}"}, "its cluster has num.io.threads=9; broker 1 has 8"),
+        ({"config": ", config: {thread.model: pipelined}"}, "thread.model is a configuration of the simulator"),
+        ({"release": "release: 3.7.2"}, "it is about release 3.7.2"),
+        ({"release": "only_simulated: it is a secret"}, "only a simulated cluster shows it: it is a secret"),
+        ({"brokers": 2}, "it has 1 brokers, case needs 2"),
     ],
 )
 def test_what_a_running_cluster_cannot_do_is_refused_by_name(
     cluster: ThreadedCluster,
     tmp_path: Path,
-    parts: dict[str, str],
+    parts: dict[str, Any],
     problem: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -73,7 +99,7 @@ def test_what_a_running_cluster_cannot_do_is_refused_by_name(
 
 def test_an_address_where_nothing_listens_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "case.yaml"
-    path.write_text(PAIR.replace(", DEFECTS", "").replace(", MORE", "").replace(", EXPECT", ""))
+    path.write_text(pair())
     assert main(["run", str(path), "--attach", "127.0.0.1:1"]) == 2
     assert "cannot connect" in capsys.readouterr().err
     with pytest.raises(SystemExit):

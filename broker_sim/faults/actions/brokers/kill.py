@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import BROKER
 from broker_sim.faults.node_crash import crash
 
@@ -22,6 +22,7 @@ class Kill(Action):
     A request to the node that triggers it gets no response; a request to another node goes on.
     """
 
+    needs: ClassVar = (Need.PROCESS,)
     on_cluster: ClassVar = True
     on_controllers: ClassVar = True
     form: ClassVar = BROKER

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Pause(Action):
     """Stop the process of a broker, as by SIGSTOP: it accepts bytes, its timers stand still; `until` continues it."""
 
-    needs: ClassVar = (Need.CLUSTER, Need.VIRTUAL_NETWORK)
+    needs: ClassVar = (Need.PAUSE,)
     on_cluster: ClassVar = True
     form: ClassVar = BROKER
     broker: BrokerRef

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import BROKER
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class Restart(Action):
     """Start a node again, after a kill if it runs; a broker follows the new leaders and truncates to their logs."""
 
+    needs: ClassVar = (Need.PROCESS,)
     on_cluster: ClassVar = True
     on_controllers: ClassVar = True
     form: ClassVar = BROKER

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Resume(Action):
     """Continue the process of a paused broker: timers that are due fire, what has arrived is served."""
 
-    needs: ClassVar = (Need.CLUSTER, Need.VIRTUAL_NETWORK)
+    needs: ClassVar = (Need.PAUSE,)
     on_cluster: ClassVar = True
     form: ClassVar = BROKER
     broker: BrokerRef

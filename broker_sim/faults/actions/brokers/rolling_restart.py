@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Broker, ListOf
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class RollingRestart(Action):
     """Restart brokers in order, one at a time, each when the one before is in sync again."""
 
+    needs: ClassVar = (Need.PROCESS,)
     on_cluster: ClassVar = True
     form: ClassVar = ListOf(Broker("a broker, in any form of a broker"), "the brokers in their order")
     restarted: tuple[BrokerRef, ...]

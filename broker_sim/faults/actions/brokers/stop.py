@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import BROKER
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class Stop(Action):
     """Shut a broker down in order; `until` starts it again. The request that triggers it goes on."""
 
+    needs: ClassVar = (Need.PROCESS,)
     on_cluster: ClassVar = True
     form: ClassVar = BROKER
     broker: BrokerRef

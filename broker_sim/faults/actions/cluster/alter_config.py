@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Broker, Fields, Settings, Text, Truth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from twisted.internet.defer import Deferred
 
     from broker_sim.faults.action_context import Firing
     from broker_sim.faults.rule import BrokerRef
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 class AlterConfig(Action):
     """Set configurations of a topic, a broker or a group; `until` restores the earlier ones."""
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Fields(
         required=("config",),
@@ -39,9 +42,14 @@ class AlterConfig(Action):
         """Set them in the next loop iteration."""
         kind, name = self._resource(firing)
         admin = firing.cluster.admin
-        earlier = admin.config_of(kind, name)
+        earlier: dict[str, str] = {}
+
+        def alter(found: dict[str, str]) -> Deferred[None]:
+            earlier.update(found)
+            return admin.alter_config(kind, name, self.config)
+
         firing.apply(
-            lambda: admin.alter_config(kind, name, self.config),
+            lambda: admin.config_of(kind, name).addCallback(alter),
             lambda: admin.alter_config(kind, name, {key: earlier.get(key) for key in self.config}),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Fields, Settings, Text, Whole
 from broker_sim.topic_spec import TopicSpec
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class CreateTopic(Action):
     """Create a topic."""
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Fields(
         alone="topic",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Text
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class ForceRebalance(Action):
     A consumer group (KIP-848) gets its next epoch: its members go to it without a change of their partitions.
     """
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Text("the group id", "billing")
     group: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.actions.cluster.move_leader import MoveLeader
 from broker_sim.faults.forms import Broker, Fields, Text
 from broker_sim.faults.rule import RuleError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class MoveCoordinator(Action):
     """Let another broker coordinate a group or transactional id: another replica leads the partition of its state."""
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Fields(
         one_of=(("group", "transaction"),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import PARTITION, Broker, Fields
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class MoveLeader(Action):
     """Elect another in-sync replica of a partition that runs: `to`, or one that the seed draws."""
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Fields(
         alone="partition",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import PARTITION, Broker, Fields, ListOf
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Reassign(Action):
     """Begin to move a partition to other replicas, the preferred one first (KIP-455)."""
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Fields(
         required=("partition", "replicas"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from broker_sim.faults.action import Action
+from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Text
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class RecreateTopic(Action):
     """Delete a topic and create it again: another topic id, no records, the same partitions and configurations."""
 
+    needs: ClassVar = (Need.ADMIN,)
     on_cluster: ClassVar = True
     form: ClassVar = Text("the name of the topic", "orders")
     topic: str

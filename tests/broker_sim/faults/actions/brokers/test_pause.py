@@ -53,5 +53,5 @@ def test_a_paused_broker_can_be_killed(replicas: Callable[..., Any], fire: Calla
 def test_a_cluster_without_a_simulated_network_refuses_it(
     replicas: Callable[..., Any], fire: Callable[..., Any]
 ) -> None:
-    with pytest.raises(RuleError, match="act: pause needs a simulated network"):
+    with pytest.raises(RuleError, match="act: pause needs broker processes that can be paused"):
         fire(replicas(), {"pause": 1})

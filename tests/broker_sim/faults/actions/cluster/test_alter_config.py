@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.broker_sim.faults.actions.set_configs import config_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -12,9 +14,9 @@ def test_a_configuration_changes_and_the_earlier_one_comes_back(
     made = replicas(topic_config={"min.insync.replicas": "1"})
     act = {"alter_config": {"topic": "t", "config": {"min.insync.replicas": 3, "retention.ms": 5000}}}
     assert fire(made, act, until={"delay_ms": 1_000}).problem is None
-    assert made.cluster.admin.config_of("topic", "t") == {"min.insync.replicas": "3", "retention.ms": "5000"}
+    assert config_of(made, "topic", "t") == {"min.insync.replicas": "3", "retention.ms": "5000"}
     made.run(ms=2_000)
-    assert made.cluster.admin.config_of("topic", "t") == {"min.insync.replicas": "1"}
+    assert config_of(made, "topic", "t") == {"min.insync.replicas": "1"}
 
 
 def test_brokers_and_groups_have_configurations_too(replicas: Callable[..., Any], fire: Callable[..., Any]) -> None:
@@ -26,7 +28,7 @@ def test_brokers_and_groups_have_configurations_too(replicas: Callable[..., Any]
     ):
         report = fire(made, {"alter_config": {**resource, "config": config}})
         assert report.problem is None, resource
-        assert made.cluster.admin.config_of(kind, name).items() >= config.items()
+        assert config_of(made, kind, name).items() >= config.items()
 
 
 def test_an_invalid_value_is_the_problem_of_the_rule(replicas: Callable[..., Any], fire: Callable[..., Any]) -> None:

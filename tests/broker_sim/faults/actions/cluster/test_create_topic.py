@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.broker_sim.faults.actions.set_configs import config_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -11,5 +13,5 @@ def test_a_topic_is_made(replicas: Callable[..., Any], fire: Callable[..., Any])
     act = {"topic": "a", "partitions": 2, "replication_factor": 3, "config": {"min.insync.replicas": 2}}
     assert fire(made, {"create_topic": act}).problem is None
     assert made.cluster.partition_counts["a"] == 2
-    assert made.cluster.admin.config_of("topic", "a") == {"min.insync.replicas": "2"}
+    assert config_of(made, "topic", "a") == {"min.insync.replicas": "2"}
     assert fire(made, {"create_topic": "a"}).problem == "topic 'a' exists already"

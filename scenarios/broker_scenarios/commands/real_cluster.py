@@ -1,0 +1,52 @@
+"""The options of commands that run on a real cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from broker_sim.argument_types import address
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_control", "add_targets", "control_of"]
+
+
+def add_targets(where: argparse._MutuallyExclusiveGroup) -> None:
+    """Add `--attach` and `--kafka` to the targets of a command."""
+    where.add_argument(
+        "--attach", type=address, metavar="HOST:PORT", help="on a running cluster, behind a proxy for the rules"
+    )
+    where.add_argument(
+        "--kafka",
+        type=Path,
+        metavar="DIR",
+        help="on a real Kafka: start the brokers of an unpacked release as the file has them (needs Java)",
+    )
+
+
+def add_control(parser: argparse.ArgumentParser) -> None:
+    """Add `--control`."""
+    parser.add_argument(
+        "--control",
+        metavar="COMMAND",
+        help="with --attach: how to kill, stop, start, pause and unpause broker {id}: 'docker {action} kafka-{id}'",
+    )
+
+
+def control_of(options: argparse.Namespace) -> str | None:
+    """Return the command of `--control`. Raises ScenarioError if it cannot be used."""
+    from broker_scenarios.errors import ScenarioError
+
+    command: str | None = options.control
+    if command is None:
+        return None
+    if options.attach is None:
+        raise ScenarioError("--control is for the processes of the cluster of --attach")
+    missing = [part for part in ("{action}", "{id}") if part not in command]
+    if missing:
+        raise ScenarioError(
+            f"--control {command!r}: expected {missing[0]} in it, as in 'docker {{action}} kafka-{{id}}'"
+        )
+    return command

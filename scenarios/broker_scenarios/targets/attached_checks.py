@@ -1,0 +1,114 @@
+"""What a scenario needs that a running cluster does not have: it is named before the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.admin.configs import ConfigResource
+from broker_scenarios.checks.wire_check import NEEDS_BROKERS
+from broker_scenarios.language.steps import Act, Repeat
+from broker_sim.config.per_broker import split_by_broker
+from broker_sim.config.release_behaviour import DEFAULT_RELEASE
+from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.action import Need
+from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.link_action import ALL, CLIENTS, ClientEnd, LinkAction
+from broker_sim.faults.rule_checks import check_parts, check_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_client.core.admin.admin_core import AdminCore
+    from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.language.steps import Script
+    from broker_scenarios.targets.attached_cluster import AttachedCluster
+    from broker_sim.faults.rule import Rule
+
+__all__ = ["config_problem", "problem_of", "rule_problem"]
+
+ABOUT_INTERNAL_TOPICS: Final = ("offsets.topic.", "transaction.state.log.", "share.coordinator.state.topic.")
+"""The sizes of internal topics, which a cluster of another size has otherwise: no finding depends on them."""
+
+
+def problem_of(scenario: Scenario, release: str | None) -> str | None:
+    """Return what no running cluster has, or none of this release; None if there is nothing."""
+    sides = scenario.sides()
+    if scenario.only_simulated:
+        return f"only a simulated cluster shows it: {scenario.only_simulated}"
+    if scenario.broker_defects:
+        return f"a running cluster cannot be given defects ({scenario.broker_defects[0]})"
+    if scenario.always:
+        return f"always: a proxy does not see the state that {scenario.always[0]} reads"
+    for measure in scenario.expectation.measures:
+        if "metric" in measure.select:
+            return f"{measure.name}: a running cluster is not asked for its metrics"
+    for name in scenario.wire_checks:
+        if name in NEEDS_BROKERS:
+            return f"expect.{name}: a proxy does not see the results that it compares"
+    if scenario.on_disk:
+        return f"a running cluster does not have {Need.VIRTUAL_DISK.description}"
+    if len({side.release for side in sides}) > 1:
+        return f"its cause is the release: {' and '.join(side.release for side in sides)}"
+    if scenario.release not in {DEFAULT_RELEASE, release}:
+        return f"it is about release {scenario.release}"
+    own = [name for name in scenario.broker_config if name.rpartition(":")[2] in SIMULATOR_DEFINITIONS]
+    if own:
+        return f"{own[0]} is a configuration of the simulator"
+    return next(filter(None, map(_between_brokers, rules_of(scenario))), None)
+
+
+def _between_brokers(rule: Rule) -> str | None:
+    if rule.select.replica is not None:
+        return f"{rule.name}: a proxy does not see the requests between brokers"
+    act = rule.act
+    if isinstance(act, LinkAction):
+        ends = (*act.sources, *act.targets)
+        if not any(isinstance(end, ClientEnd) or end in {ALL, CLIENTS} for end in ends):
+            return f"{rule.name}: a proxy does not see the links between brokers"
+    return None
+
+
+def rule_problem(scenario: Scenario, cluster: AttachedCluster) -> str | None:
+    """Return what a rule or act of the scenario needs that the cluster does not offer."""
+    for rule in rules_of(scenario):
+        try:
+            check_parts(rule)
+            check_targets(rule, cluster.admin)
+        except BrokerSimError as error:
+            return f"{rule.name}: {error}"
+    return None
+
+
+def rules_of(scenario: Scenario) -> Iterator[Rule]:
+    """Iterate over the rules of a scenario, and over the acts of its scripts as rules."""
+    yield from scenario.rules
+    for group in scenario.clients:
+        for act in _acts(group.script):
+            yield parse_rule({"name": f"clients.{group.name}", "act": act.act})
+
+
+def _acts(script: Script) -> Iterator[Act]:
+    for step in script:
+        if isinstance(step, Repeat):
+            yield from _acts(step.steps)
+        elif isinstance(step, Act):
+            yield step
+
+
+async def config_problem(scenario: Scenario, admin: AdminCore, broker_ids: list[int]) -> str | None:
+    """Return the first configuration of the scenario that the brokers of a foreign cluster have otherwise."""
+    common, own = split_by_broker(scenario.broker_config, scenario.brokers)
+    for place, broker_id in enumerate(broker_ids[: scenario.brokers], 1):
+        wanted = own.get(place, common)
+        if not wanted:
+            continue
+        resource = ConfigResource.broker(broker_id)
+        found = (await admin.describe_configs([resource]))[resource]
+        for name, value in wanted.items():
+            if name.startswith(ABOUT_INTERNAL_TOPICS):
+                continue
+            has = found[name].value if name in found else None
+            if has != value:
+                return f"its cluster has {name}={value}; broker {broker_id} has {has}"
+    return None
