@@ -166,10 +166,20 @@ class Probe:
         self._connection = None
         self.address = self.addresses[broker]
 
-    def topic(self, suffix: str = "t", *, partitions: int = 1, **config: str) -> str:
-        """Create a topic of this case's own (underscores in a config's name mean dots); wait until it has leaders."""
+    def topic(self, suffix: str = "t", *, partitions: int = 1, **config: str | None) -> str:
+        """Create a topic of this case's own (underscores in a config's name mean dots); wait until it has leaders.
+
+        Its records stay whatever their times are: a real broker looks for old ones 30 s after its start and every five
+        minutes, and the times of most cases are old. A value of None leaves a configuration, such as this retention, at
+        its default.
+        """
         name = f"{self.name}-{suffix}"
-        configs = [CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in config.items()]
+        given = {"retention_ms": "-1"} | config
+        configs = [
+            CreatableTopicConfig(name=key.replace("_", "."), value=value)
+            for key, value in given.items()
+            if value is not None
+        ]
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
         created = self.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
         assert isinstance(created, CreateTopicsResponse), created

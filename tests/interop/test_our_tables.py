@@ -23,7 +23,8 @@ ROWS = 5_000
 
 @pytest.fixture(scope="module", params=RELEASES)
 def kafka(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
-    with real_kafka(request.param) as cluster:
+    # The records are old: a broker looks for such 30 s after its start.
+    with real_kafka(request.param, settings={"log.retention.ms": "-1"}) as cluster:
         yield cluster
 
 

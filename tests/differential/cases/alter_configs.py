@@ -67,7 +67,7 @@ def the_same_key_twice(probe: Probe) -> None:
 
 @case()
 def the_same_resource_twice_gets_no_response(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     for version, resources in (
         (0, [(TOPIC, topic), (TOPIC, topic)]),
         (2, [(TOPIC, topic), (TOPIC, f"{probe.name}-none"), (TOPIC, topic)]),

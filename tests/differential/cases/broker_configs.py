@@ -52,7 +52,7 @@ def one_broker_and_all(probe: Probe) -> None:
 
 @case()
 def a_topic_inherits(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     keys = ["max.message.bytes", "retention.ms", "segment.bytes"]
     names = ("message.max.bytes", "log.retention.ms", "log.segment.bytes")
     with unchanged_after(probe, BROKER, "1", *names), unchanged_after(probe, BROKER, "", *names):

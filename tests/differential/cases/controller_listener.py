@@ -402,7 +402,7 @@ def _active(probe: Probe) -> int:
 @case(settings=(("num.io.threads", "6"),))
 def values_of_brokers_that_cannot_be(probe: Probe) -> None:
     """A controller takes them, because it knows the names alone, and shows them with what it makes; brokers do not."""
-    name = probe.topic()
+    name = probe.topic(retention_ms=None)
     for number, (node, key, value, of_topics) in enumerate(
         (
             ("1", "compression.type", "1", "compression.type"),

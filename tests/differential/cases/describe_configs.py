@@ -78,7 +78,7 @@ def synonyms_of_a_topic(probe: Probe) -> None:
 
 @case()
 def documentation_of_a_topic(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     keys = ["retention.ms", "cleanup.policy"]
     for version in (3, 4):
         probe.exchange(describe((TOPIC, topic, keys), documentation=True), version)
@@ -191,7 +191,7 @@ def an_internal_topic(probe: Probe) -> None:
 
 @case()
 def several_resources(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     keys = ["retention.ms"]
     request = describe((TOPIC, topic, keys), (BROKER, "1", ["num.io.threads"]), (TOPIC, f"{probe.name}-none"))
     for version in (1, 4):
@@ -201,7 +201,7 @@ def several_resources(probe: Probe) -> None:
 
 @case()
 def the_same_resource_twice(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     probe.exchange(describe((TOPIC, topic, ["retention.ms"]), (TOPIC, topic, ["segment.ms"])), 4)
     probe.exchange(describe((TOPIC, f"{probe.name}-none"), (TOPIC, f"{probe.name}-none")), 4)
     probe.exchange(describe((BROKER, "1", ["num.io.threads"]), (BROKER, "1", ["num.io.threads"])), 4)
@@ -216,6 +216,7 @@ def nothing(probe: Probe) -> None:
 @case()
 def every_kind_of_override(probe: Probe) -> None:
     topic = probe.topic(
+        retention_ms=None,
         compression_type="lz4",
         preallocate="true",
         min_cleanable_dirty_ratio="0.9",

@@ -118,7 +118,7 @@ def list_offsets_duplicates_and_an_unknown_isolation_level(probe: Probe) -> None
 
 @case()
 def describe_configs_of_an_unknown_type_among_others(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     for unknown in (0, 1, 3, 64, 127, -1, GROUP):
         for known in ((TOPIC, topic), (TOPIC, "a/b"), (BROKER, "x"), (BROKER_LOGGER, "")):
             resources = [(*known, ["retention.ms"]), (unknown, "g", ["no.such"])]

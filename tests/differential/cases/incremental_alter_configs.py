@@ -269,7 +269,7 @@ def topics_that_are_not_there(probe: Probe) -> None:
 
 @case()
 def validate_only(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     for version in all_versions(IncrementalAlterConfigsRequest):
         for change in ((RETENTION, SET, "1000"), (RETENTION, SET, "x"), (POLICY, APPEND, "compact")):
             probe.exchange(incremental((TOPIC, topic, [change]), validate_only=True), version, note=str(change))
@@ -290,7 +290,7 @@ def nothing(probe: Probe) -> None:
 
 @case()
 def several_resources(probe: Probe) -> None:
-    first, second = probe.topic("a"), probe.topic("b")
+    first, second = probe.topic("a", retention_ms=None), probe.topic("b", retention_ms=None)
     none = f"{probe.name}-none"
     good, bad = [(RETENTION, SET, "1000")], [(RETENTION, SET, "x")]
     probe.exchange(incremental((TOPIC, first, good), (TOPIC, none, good), (TOPIC, second, bad), (BROKER, "2", bad)), 1)
@@ -300,7 +300,7 @@ def several_resources(probe: Probe) -> None:
 
 @case()
 def the_same_resource_twice(probe: Probe) -> None:
-    topic, other = probe.topic("a"), probe.topic("b")
+    topic, other = probe.topic("a", retention_ms=None), probe.topic("b", retention_ms=None)
     good = [(RETENTION, SET, "1000")]
     probe.exchange(incremental((TOPIC, topic, good), (TOPIC, topic, good)), 1)
     probe.exchange(incremental((TOPIC, topic, good), (TOPIC, topic, [("segment.ms", SET, "5")]), (TOPIC, topic, [])), 0)

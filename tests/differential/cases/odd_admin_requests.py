@@ -177,7 +177,7 @@ def send_and_describe(probe: Probe, kind: int, name: str, key: str, *values: str
 
 @case()
 def how_odd_values_are_shown(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     send_and_describe(probe, TOPIC, topic, "retention.ms", " +5 ", "-1")
     send_and_describe(probe, TOPIC, topic, "cleanup.policy", " compact , delete ")
     send_and_describe(probe, TOPIC, topic, "min.cleanable.dirty.ratio", "1e-1")
