@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from broker_scenarios.history import HistoryEvent, LogRecord
     from broker_scenarios.operations import Value
 
-__all__ = ["Analysis", "TopicPartition", "by_partition"]
+__all__ = ["NO_END_US", "Analysis", "TopicPartition", "by_partition"]
 
 _NEVER_TOO_LATE: Final = 2**63
+NO_END_US: Final = 2**63
+"""A time after every history, in microseconds."""
 _RANKS: Final = {name: rank for rank, name in enumerate(OUTCOME_OF)}
 TopicPartition: TypeAlias = tuple[str, int]
 
@@ -60,6 +62,8 @@ class Analysis:
     """Value to the first ok poll that returned it."""
     finally_polled: bool = False
     """A final poll covered the partition."""
+    final_poll_us: int = NO_END_US
+    """When the last final poll was invoked: it may miss what was acknowledged later."""
     overdue_us: int = _NEVER_TOO_LATE
     """Sends invoked up to this time have had their delivery timeout."""
     _observed: ObservedLog | None = None

@@ -165,10 +165,16 @@ _ONLY_COUNTED = (
 
 def _not_judged(history: WholeHistory) -> Iterator[str]:
     for key, analysis in sorted(history.analyses.items()):
-        if not analysis.log_known and not analysis.finally_polled:
-            count = sum(1 for _ in unread(analysis))
+        if not analysis.log_known:
+            read_until_us = analysis.final_poll_us if analysis.finally_polled else -1
+            count = sum(1 for send in unread(analysis) if send.complete_us > read_until_us)
             if count:
                 yield f"{key}: {plural(count, 'acknowledged value')} not read, without a log or final polls"
+        still_open = sum(
+            1 for value in analysis.open_values if any(send.acked for send in analysis.sends_of.get(value, ()))
+        )
+        if still_open:
+            yield f"{key}: {plural(still_open, 'acknowledged value')} in a transaction that is open in the log"
         early = sum(1 for send in without_outcome(analysis) if not is_overdue(analysis, send))
         if early:
             yield f"{key}: {plural(early, 'send')} open at the end, before delivery.timeout.ms"

@@ -123,7 +123,8 @@ class NeutralFold:
         for call in self.calls:
             if call.details is not None and call.details.final and call.ok:
                 for key in call.details.assigned or [key for key, _ in call.polls]:
-                    self.analyses[key].finally_polled = True
+                    analysis = self.analyses[key]
+                    analysis.finally_polled, analysis.final_poll_us = True, call.invoked_us
         return WholeHistory(
             calls=self.calls,
             analyses=self.analyses,

@@ -246,8 +246,11 @@ class ListOf:
             yield from ((place, self.value, each) for place, each in enumerate(value))
 
     def schema(self) -> dict[str, Any]:
-        """An array of such values."""
-        return {"type": "array", "minItems": 1, "items": self.value.schema()}
+        """An array of such values. A `base` brings no part of one, so that a mapping has its required keys here."""
+        items = self.value.schema()
+        if isinstance(self.value, Keys) and self.value.required:
+            items["required"] = list(self.value.required)
+        return {"type": "array", "minItems": 1, "items": items}
 
 
 @dataclass(frozen=True, slots=True)

@@ -421,6 +421,9 @@ class _Reader:
             self.complain(("release",), str(error))
             return
         brokers = self.value["cluster"]["brokers"]
+        if defaults.behaviour.zookeeper and self.value["cluster"].get("controllers", 1) > 1:
+            problem = f"release {release} has ZooKeeper, and one of its brokers is the controller: expected none"
+            self.complain(("cluster", "controllers"), problem)
         reported = len(self.mistakes)
         self.attempt(
             ("cluster", "config"), broker_config, lambda config: BrokerConfigs(config, brokers=brokers, release=release)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from twisted.internet.defer import Deferred
+
 from broker_client.core.consumer.consumer_core import EARLIEST, LATEST
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
 from broker_scenarios.history import EventType
 from broker_scenarios.playing.client_process import ClientProcess
 from broker_scenarios.playing.consumer_steps import polled
+from sim_runtime.deadlines import DeadlineExceeded, deadline
 
 if TYPE_CHECKING:
     from broker_scenarios.language.clients import ClientGroup
@@ -51,9 +54,15 @@ async def poll_finally(stage: Stage, group: ClientGroup, *, within_s: float) -> 
         operation = history.invoke(process.number, "poll", [["poll"]], final=True, assigned=names)
         try:
             if ends is None:
-                ends = await consumer.offsets(keys, int(LATEST))
+                ends = await deadline(
+                    stage.reactor,
+                    Deferred.fromCoroutine(consumer.offsets(keys, int(LATEST))),
+                    max(1.0, (deadline_s - process.reactor.seconds()) * 1000),
+                    awaited="the end offsets",
+                    option="deadline_s",
+                )
             records = await consumer.poll(_POLL_MS)
-        except ProducerError as error:
+        except (ProducerError, DeadlineExceeded) as error:
             history.complete(operation, EventType.INFO, [["poll", {}]], error)
             continue
         history.complete(operation, EventType.OK, [["poll", polled(records)]])

@@ -387,3 +387,18 @@ def test_recovered_and_the_class_of_an_abort_are_information() -> None:
     judgement = judge(history)
     assert judgement.validity == "valid"
     assert permitted(judgement) == {"recovered": [1], "abort-class": ["rewound"]}
+
+
+def test_a_final_poll_need_not_return_what_is_acknowledged_later() -> None:
+    book = Book().line(0, EventType.INVOKE, Function.SEND, Send(K, 1))
+    book.finally_poll(9, {K: []})
+    book.line(0, EventType.OK, Function.SEND, Send(K, 1, 0))
+    verdict = judge(book)
+    assert (verdict.validity, verdict.findings) == ("unknown", ())
+    assert verdict.unknown == ("t-0: 1 acknowledged value not read, without a log or final polls",)
+
+
+def test_an_acknowledged_record_in_an_open_transaction_cannot_be_judged() -> None:
+    verdict = judge(Book().send(0, (K, 1, 0)), logs={K: [[0, 1, {"state": "open"}]]})
+    assert (verdict.validity, verdict.findings) == ("unknown", ())
+    assert verdict.unknown == ("t-0: 1 acknowledged value in a transaction that is open in the log",)

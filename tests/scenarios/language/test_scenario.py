@@ -350,6 +350,12 @@ def test_an_expectation_that_nothing_can_show_is_named(tmp_path: Path, expect: s
         load_scenario(written(tmp_path, f"{SHORT}expect: {expect}\n"))
 
 
+def test_controllers_beside_zookeeper_are_refused_with_their_line(tmp_path: Path) -> None:
+    text = SHORT.replace("brokers: 1", "brokers: 3, controllers: 3") + 'release: "2.8.2"\nexpect: {}\n'
+    with pytest.raises(ScenarioError, match=r"case.yaml:2:23: cluster.controllers: release 2\.8\.2 has ZooKeeper"):
+        load_scenario(written(tmp_path, text))
+
+
 def test_a_release_written_as_a_number_is_to_be_quoted(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r'expected a text, not 3\.1; a number is a text in quotes: "3\.1"'):
         load_scenario(written(tmp_path, f"{SHORT}release: 3.1\nexpect: {{}}\n"))

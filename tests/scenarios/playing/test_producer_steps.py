@@ -252,9 +252,14 @@ rules:
     act: hold
     until: {after: move, delay_ms: 500}
   move: {when: {after: hold}, act: {kill: coordinator of transaction t}}
-expect: {verdict: broken, hung-txn: 1, lost-write: 1}
+expect: {verdict: broken, hung-txn: '>= 1', lost-write: 1}
 """
     played = play(tmp_path, text, seed=0)
     assert played.run.judgement.misses == ()
     (loss,) = [group for group in played.run.verdict.groups if group.kind == "lost-write"]
     assert (loss.why, loss.permitted_because) == ("the log holds it in a transaction that no marker has ended", None)
+
+
+def test_a_broker_that_is_killed_as_the_scripts_end_comes_back(tmp_path: Path) -> None:
+    played = play(tmp_path, one("[flush]", rules="{end: {act: {kill: leader of orders-0}}}"))
+    assert played.evidence.truth.caveats == ()

@@ -1,6 +1,7 @@
 """unseen: a record that was acknowledged and that no ok poll returned, although final polls read its partition.
 
-Unlike lost-write it sees a lost suffix without knowing the log; without final polls it sees nothing.
+Unlike lost-write it sees a lost suffix without knowing the log; without final polls it sees nothing. A final poll that
+began before the acknowledgement need not return the record.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def unseen(analysis: Analysis) -> Iterator[Finding]:
     """Find every value that was acknowledged and not polled; one finding per value."""
     if analysis.finally_polled:
         for send in unread(analysis):
+            if send.complete_us > analysis.final_poll_us:
+                continue
             where = f"offset {send.ack_offset}" if send.ack_offset >= 0 else "no offset"
             yield analysis.finding(FindingKind.UNSEEN, send, f"{where}, missing in the final polls")
 
