@@ -399,10 +399,20 @@ class Cluster:
             self.kill_controller(node_id)
         else:
             self.broker(node_id).kill()
+            self._lose_sessions_of_lone_node()
 
     def lose_power(self, broker_id: int) -> None:
         """Kill a broker with its machine: a part of its unflushed data is lost. Requires a `data_dir`."""
         self.broker(broker_id).lose_power()
+        self._lose_sessions_of_lone_node()
+
+    def _lose_sessions_of_lone_node(self) -> None:
+        """End the sessions of brokers if the node that died is broker and controller, the only one of its cluster.
+
+        Kafka's controller keeps sessions in memory: it fences no broker that died with it.
+        """
+        if len(self.brokers) == 1 and self._quorum is None and self._zookeeper is None:
+            self.controller.forget_sessions()
 
     def slow_log_dir(
         self,
@@ -454,9 +464,8 @@ class Cluster:
         if self._quorum is not None and node_id in self._quorum.nodes:
             self.restart_controller(node_id)
             return succeed(None)
-        broker = self.broker(node_id)
-        broker.kill()
-        return broker.start()
+        self.kill(node_id)
+        return self.broker(node_id).start()
 
     def rolling_restart(
         self, broker_ids: Sequence[int] | None = None, *, catch_up_ms_max: float = CATCH_UP_MS_MAX

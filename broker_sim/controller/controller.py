@@ -305,6 +305,10 @@ class Controller:
         """The end of a broker's metadata log, and when it was seen last: now, while its fetch waits."""
         return self._fetches.progress(broker_id, now_ms)
 
+    def forget_sessions(self) -> None:
+        """Lose the sessions of all brokers, which are not fenced then: a run of a controller ends."""
+        self._sessions.stop()
+
     def unregister_broker(self, broker_id: int) -> bool:
         """Unregister a broker, alive or not; False when it is not registered. Mirrors ReplicationControlManager."""
         if broker_id not in self.image.brokers:

@@ -153,6 +153,6 @@ def the_only_broker_in_a_transaction(probe: Probe) -> None:
     _only_broker(probe, cleanly=True)
 
 
-@case(settings=_own(4), pending={"3.7.2": "A crashed controller forgets sessions, so a leader keeps its epoch."})
+@case(settings=_own(4))
 def the_only_broker_that_crashes_in_a_transaction(probe: Probe) -> None:
     _only_broker(probe, cleanly=False)
