@@ -196,8 +196,8 @@ class PartitionPhases:
             self._note_completion(name, index, error_code, UNKNOWN_OFFSET)
             topic = next((each for each in response.responses if self._name_of(each) == name), None)
             if topic is None:
-                asked = self._topics[name]
-                topic = TopicProduceResponse(name=asked.name, topic_id=asked.topic_id, partition_responses=[])
+                requested = self._topics[name]
+                topic = TopicProduceResponse(name=requested.name, topic_id=requested.topic_id, partition_responses=[])
                 response.responses.append(topic)
             topic.partition_responses.append(_refused_batch(index, error_code))
 
@@ -206,8 +206,8 @@ class PartitionPhases:
             refused = PartitionData(partition_index=index, error_code=error_code, high_watermark=-1, records=b"")
             topic = next((each for each in response.responses if self._name_of(each) == name), None)
             if topic is None:
-                asked = self._topics[name]
-                topic = FetchableTopicResponse(topic=asked.topic, topic_id=asked.topic_id, partitions=[])
+                requested = self._topics[name]
+                topic = FetchableTopicResponse(topic=requested.topic, topic_id=requested.topic_id, partitions=[])
                 response.responses.append(topic)
             topic.partitions = [each for each in topic.partitions if each.partition_index != index] + [refused]
 

@@ -42,6 +42,8 @@ RUN_BY = {
     "broker-sim catalog run --kafka /opt/kafka_2.13-4.3.1 --json real.json": (
         "tests/interop/test_catalog_on_real_kafka.py"
     ),
+    "broker-sim catalog run --local --json tcp.json": "tests/scenarios/commands/test_catalog.py",
+    "broker-sim catalog table tcp.json real.json": "tests/scenarios/commands/test_catalog.py",
     "make demo": "tests/interop/test_demo.py",
     "pytest test_orders.py": "tests/tidy/test_documents.py",
     "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (

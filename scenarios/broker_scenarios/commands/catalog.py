@@ -44,6 +44,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     running.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
     running.add_argument("--html", type=Path, metavar="FILE", help="write an index with the verdicts to this file")
     running.set_defaults(run=_run)
+    table = actions.add_parser("table", help="print the results of several targets as one table (Markdown)")
+    table.add_argument("results", nargs="+", type=Path, metavar="FILE", help="a file of `catalog run --json`")
+    table.set_defaults(run=_table)
     for each in (listing, running):
         each.add_argument("--folder", type=Path, help="the folder with the pairs (default: scenarios/catalog)")
 
@@ -56,6 +59,13 @@ def _list(options: argparse.Namespace) -> int:
     for pair in found:
         print(f"{pair.name:{width}}  {pair.title}")
     return 0 if found else 1
+
+
+def _table(options: argparse.Namespace) -> int:
+    from broker_scenarios.catalog_table import read_results, results_table
+
+    print(results_table([read_results(path) for path in options.results]), end="")
+    return 0
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What a scenario needs that a running cluster does not have: it is named before the run."""
+"""The needs of a scenario that a running cluster does not meet: they are named before the run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
         return f"always: a proxy does not see the state that {scenario.always[0]} reads"
     for measure in scenario.expectation.measures:
         if "metric" in measure.select:
-            return f"{measure.name}: a running cluster is not asked for its metrics"
+            return f"{measure.name}: the metrics of a running cluster are not read"
     for name in scenario.wire_checks:
         if name in NEEDS_BROKERS:
             return f"expect.{name}: a proxy does not see the results that it compares"

@@ -65,5 +65,5 @@ def _run(command: str) -> None:
     except subprocess.TimeoutExpired:
         raise ScenarioError(f"--control: {command!r} had not ended after {COMMAND_SECONDS_MAX} s") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-500:]
-        raise ScenarioError(f"--control: {command!r} has failed with exit code {done.returncode}: {said}")
+        output = (done.stderr or done.stdout).strip()[-500:]
+        raise ScenarioError(f"--control: {command!r} has failed with exit code {done.returncode}: {output}")

@@ -104,8 +104,8 @@ def test_requests_without_partitions_have_the_phase_once(network: Any) -> None:
 def test_reads_are_refused_by_partition(network: Any) -> None:
     network.rule({"error": "UNKNOWN_LEADER_EPOCH"}, phase="before_append", select={"api": "Fetch", "partition": 0})
     client, _ = leader_client(network)
-    asked = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_000)]
-    request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic="orders", partitions=asked)])
+    partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_000)]
+    request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic="orders", partitions=partitions)])
     response = network.call(client, request, 11)
     assert [each.error_code for topic in response.responses for each in topic.partitions] == [75]
 

@@ -49,6 +49,25 @@ def test_a_pair_that_does_not_show_its_anomaly_is_named(folder: Path, capsys: py
     assert main(["catalog", "run", "second-copy", "--local", "--folder", str(folder)]) == 0
 
 
+def test_the_results_of_targets_become_one_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [folder / "virtual.json", folder / "tcp.json"]
+    assert main(["catalog", "run", "--folder", str(folder), "--json", str(files[0])]) == 1
+    assert main(["catalog", "run", "second-copy", "--local", "--folder", str(folder), "--json", str(files[1])]) == 0
+    capsys.readouterr()
+    assert main(["catalog", "table", *map(str, files)]) == 0
+    assert capsys.readouterr().out.splitlines()[-7:] == [
+        "- 1 of 2 on virtual time",
+        "- 1 of 1 on TCP",
+        "",
+        "| anomaly | virtual time | TCP |",
+        "|---|---|---|",
+        "| `second-copy` | shown | shown |",
+        "| `wrong` | missed: duplicate 1, expected exactly 7 | not run |",
+    ]
+    assert main(["catalog", "table", str(folder / "wrong.yaml")]) == 2
+    assert "wrong.yaml" in capsys.readouterr().err
+
+
 def test_an_unknown_name_or_folder_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "run", "second-cop", "--folder", str(folder)]) == 2
     assert "did you mean 'second-copy'?" in capsys.readouterr().err

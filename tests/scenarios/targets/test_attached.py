@@ -68,7 +68,7 @@ def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: Thre
         ({"defects": ", defects: [dedup-none]"}, "a running cluster cannot be given defects (dedup-none)"),
         (
             {"expect": ", measures: {ids: {measure: highest_metric, metric: ProducerIdCount, is: 1}}"},
-            "ids: a running cluster is not asked for its metrics",
+            "ids: the metrics of a running cluster are not read",
         ),
         ({"more": ", crash: {when: {acked_records: 1}, act: {kill: 1}}"}, "kill"),
         ({"more": ", slow: {act: {lag_metadata: {broker: 1, ms: 5}}}"}, "lag_metadata needs a simulated cluster"),

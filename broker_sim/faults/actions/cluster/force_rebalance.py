@@ -19,7 +19,7 @@ class ForceRebalance(Action):
     A consumer group (KIP-848) gets its next epoch: its members go to it without a change of their partitions.
     """
 
-    needs: ClassVar = (Need.ADMIN,)
+    needs: ClassVar = (Need.CLUSTER,)
     on_cluster: ClassVar = True
     form: ClassVar = Text("the group id", "billing")
     group: str
