@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +41,10 @@ class HostedCluster:
     cluster: Cluster
     keeps_data: bool = False
     """True for a cluster with a data directory or a journal file, which a reset would mix up."""
+    proxy_names: dict[int, str] = field(default_factory=dict)
+    """The names that clients of Toxiproxy have given to brokers."""
+    toxics: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """The toxics of each broker by name, of which those count whose rules are there."""
 
 
 class Clusters:

@@ -169,7 +169,7 @@ class Probe:
     def topic(self, suffix: str = "t", *, partitions: int = 1, **config: str | None) -> str:
         """Create a topic of this case's own (underscores in a config's name mean dots); wait until it has leaders.
 
-        Its records stay whatever their times are: a real broker looks for old ones 30 s after its start and every five
+        Its records stay, however old they are: a real broker looks for old ones 30 s after its start and every five
         minutes, and the times of most cases are old. A value of None leaves a configuration, such as this retention, at
         its default.
         """

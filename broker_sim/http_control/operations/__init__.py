@@ -13,6 +13,7 @@ from broker_sim.http_control.operations import (
     rules,
     server,
     topics,
+    toxiproxy,
     waits,
 )
 
@@ -31,4 +32,5 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *rules.OPERATIONS,
     *waits.OPERATIONS,
     *journal.OPERATIONS,
+    *toxiproxy.OPERATIONS,
 )

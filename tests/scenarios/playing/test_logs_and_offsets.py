@@ -1,4 +1,4 @@
-"""What the logs and the offsets of the brokers show of a run, beside what its clients have seen."""
+"""The logs and the committed offsets of the brokers, beside the view of the clients of a run."""
 
 from __future__ import annotations
 

@@ -342,7 +342,7 @@ def offset_commit_request(group_id: str, offsets: Mapping[TopicPartition, Offset
 
 
 def _unobserved(_: BaseException | None) -> None:
-    """Nobody looks at the end of the commit."""
+    """Do nothing: no caller awaits the end of the commit."""
 
 
 def _log_failed(_: Any, error: ProducerError | None) -> None:

@@ -1,4 +1,4 @@
-"""What a run shows of its clients' requests: each batch as it was sent, the results, the responses."""
+"""The facts of a run about its clients' requests: each batch as it was sent, the results, the responses."""
 
 from __future__ import annotations
 
