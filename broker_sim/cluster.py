@@ -490,12 +490,9 @@ class Cluster:
     @cached_property
     def wire(self) -> ClusterWire:
         """The network around the nodes, for faults."""
-        from broker_sim.cluster_wire import ClusterWire
+        from broker_sim.cluster_wire import wire_of
 
-        controllers = self.controller_ids or [CONTROLLER_ID]
-        if self._zookeeper is not None:
-            controllers.append(self._zookeeper.node_id)
-        return ClusterWire(self.links, self.faults.connections, controllers)
+        return wire_of(self)
 
     def link(self, source: int, target: int) -> Link:
         """Return the link from one node to another, to hold, cut or slow it. Raises BrokerSimError for no such node."""
@@ -543,11 +540,7 @@ class Cluster:
         return self._quorum
 
     def _node(self, node_id: int) -> int:
-        if self._zookeeper is not None and node_id == self._zookeeper.node_id:
-            return node_id
-        if node_id == CONTROLLER_ID or (self._quorum is not None and node_id in self._quorum.nodes):
-            return node_id
-        return self.broker(node_id).id
+        return node_id if node_id in self.wire.controllers else self.broker(node_id).id
 
     def create_topic(self, topic: str | TopicSpec) -> Deferred[TopicImage]:
         """Create a topic; fires when every running broker has applied it. Raises BrokerSimError and ConfigError."""

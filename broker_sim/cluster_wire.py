@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.connections import ConnectionFault, ListenerFault
+from broker_sim.links.node_links import CONTROLLER_ID
+from broker_sim.zookeeper.messages import ZOOKEEPER_ID
 from sim_runtime.virtual_host import HostReactor
 from sim_runtime.wire_shaping import Cut, Held, Timed, Vanished
 
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from broker_sim.broker import Broker
+    from broker_sim.cluster import Cluster
     from broker_sim.faults.connections import ConnectionFaults, Listening
     from broker_sim.faults.link_action import WireFault
     from broker_sim.links.link import Link
     from broker_sim.links.node_links import NodeLinks
 
-__all__ = ["ClusterWire", "hosts_of"]
+__all__ = ["ClusterWire", "hosts_of", "wire_of"]
 
 
 class ClusterWire:
@@ -107,6 +110,14 @@ class ClusterWire:
             self._connections.begin(begun)
             ends.append(partial(self._connections.end, begun))
         return ends
+
+
+def wire_of(cluster: Cluster) -> ClusterWire:
+    """The network of a cluster of this process."""
+    controllers = cluster.controller_ids or [CONTROLLER_ID]
+    if cluster.config.behaviour.zookeeper:
+        controllers.append(ZOOKEEPER_ID)
+    return ClusterWire(cluster.links, cluster.faults.connections, controllers)
 
 
 def hosts_of(brokers: Iterable[Broker]) -> Callable[[int], str]:

@@ -42,6 +42,6 @@ def test_a_release_without_the_request_has_its_configurations_in_zookeeper(
     made = replicas(release="2.0.1")
     act = {"alter_config": {"topic": "t", "config": {"min.insync.replicas": 3}}}
     assert fire(made, act, until={"delay_ms": 1_000}).problem is None
-    assert made.cluster.admin.config_of("topic", "t") == {"min.insync.replicas": "3"}
+    assert config_of(made, "topic", "t") == {"min.insync.replicas": "3"}
     made.run(ms=2_000)
-    assert made.cluster.admin.config_of("topic", "t") == {}
+    assert config_of(made, "topic", "t") == {}
