@@ -79,6 +79,7 @@ class DriverProcess:
         host = port.getHost()
         assert isinstance(host, IPv4Address), "it listens on TCP"
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment.update(command.variables)
         self._process = subprocess.Popen(
             [*command.arguments, str(host.port)],
             cwd=command.folder,

@@ -1,11 +1,11 @@
-"""Finds the client of a driver, in the wanted version: in this Python's environment, or in one that was made for it."""
+"""Finds the client of a driver, in the wanted version: in this Python's environment, or in a folder of its own."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,6 +30,8 @@ __all__ = [
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
 _INSTALL_SECONDS_MAX: Final = 600
+_WHOLE: Final = "whole"
+"""The mark of a folder whose installation has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,12 @@ class DriverCommand:
     """The driver, with its version if the file names one."""
     arguments: Sequence[str]
     folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What its environment has beside the run's, without the run's PYTHONPATH."""
 
 
 def driver_folder() -> Path:
-    """Where the drivers with a version of their own are kept: BROKER_SIM_DRIVERS, or a folder of the user's cache."""
+    """The folder of the installed versions: BROKER_SIM_DRIVERS, or one in the user's cache."""
     given = os.environ.get("BROKER_SIM_DRIVERS")
     if given:
         return Path(given)
@@ -69,44 +73,48 @@ def command_of(choice: DriverChoice) -> DriverCommand:
     """The command that starts a driver. Raises ScenarioError, with the command that installs what is missing."""
     driver = choice.driver
     assert driver.module is not None, "the other drivers have commands of their own"
-    return DriverCommand(str(choice), (_interpreter_of(choice), "-m", driver.module), PROGRAMS)
+    path = _path_of(choice)
+    return DriverCommand(
+        str(choice), (sys.executable, "-m", driver.module), PROGRAMS, {"PYTHONPATH": path} if path else {}
+    )
 
 
 def install(choice: DriverChoice) -> Path:
-    """Make an environment with the client in this version from PyPI's wheels; returns its folder.
+    """Install the client in this version, from PyPI's wheels, into a folder of its own; returns the folder.
 
     Raises:
         ScenarioError: pip finds no such version for this Python.
     """
-    folder = _environment_of(choice)
-    if not (folder / "whole").exists():
-        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--only-binary", ":all:", f"{choice.driver.package}=={choice.version}"])
-        (folder / "whole").touch()
+    folder = _folder_of(choice)
+    if not (folder / _WHOLE).exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        package = f"{choice.driver.package}=={choice.version}"
+        _run([*pip, "--only-binary", ":all:", "--upgrade", "--target", str(folder), package])
+        (folder / _WHOLE).touch()
     return folder
 
 
 def installed_versions(driver: Driver) -> list[str]:
-    """The versions that can run: that of this Python's environment, and those with environments of their own."""
+    """The versions that can run: that of this Python's environment, and those with folders of their own."""
     here = _installed_here(driver)
     kept = sorted(
-        whole.parent.name.removeprefix(f"{driver.name}-") for whole in driver_folder().glob(f"{driver.name}-*/whole")
+        whole.parent.name.removeprefix(f"{driver.name}-") for whole in driver_folder().glob(f"{driver.name}-*/{_WHOLE}")
     )
     return [*([] if here is None else [here]), *kept]
 
 
-def _interpreter_of(choice: DriverChoice) -> str:
+def _path_of(choice: DriverChoice) -> str:
+    """Where Python looks for the client first; empty if this environment has it."""
     driver, wanted = choice.driver, choice.version
     here = _installed_here(driver)
     if here is not None and wanted in {None, here}:
-        return sys.executable
+        return ""
     if wanted is None:
         raise ScenarioError(f"driver {driver.name} is not installed: pip install {driver.package}")
-    folder = _environment_of(choice)
-    if not (folder / "whole").exists():
+    folder = _folder_of(choice)
+    if not (folder / _WHOLE).exists():
         raise ScenarioError(f"driver {choice} is not installed: broker-sim drivers install {driver.name} {wanted}")
-    return str(folder / "bin" / "python")
+    return str(folder)
 
 
 def _installed_here(driver: Driver) -> str | None:
@@ -116,7 +124,7 @@ def _installed_here(driver: Driver) -> str | None:
         return None
 
 
-def _environment_of(choice: DriverChoice) -> Path:
+def _folder_of(choice: DriverChoice) -> Path:
     return driver_folder() / f"{choice.driver.name}-{choice.version}"
 
 

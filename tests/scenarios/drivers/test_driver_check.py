@@ -70,7 +70,7 @@ def test_a_version_that_is_not_installed_is_named_with_the_command_that_installs
     assert "is not installed: broker-sim drivers install aiokafka 0.0.7" in capsys.readouterr().err
 
 
-def test_an_environment_of_its_own_is_found_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_is_found_in_its_folder_when_that_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROKER_SIM_DRIVERS", str(tmp_path))
     driver = DRIVERS["aiokafka"]
     (tmp_path / "aiokafka-0.0.7").mkdir()
@@ -78,7 +78,8 @@ def test_an_environment_of_its_own_is_found_when_it_is_whole(tmp_path: Path, mon
         command_of(DriverChoice(driver, "0.0.7"))
     (tmp_path / "aiokafka-0.0.7" / "whole").touch()
     assert installed_versions(driver)[-1] == "0.0.7"
-    assert command_of(DriverChoice(driver, "0.0.7")).arguments[0] == str(tmp_path / "aiokafka-0.0.7" / "bin" / "python")
+    assert command_of(DriverChoice(driver, "0.0.7")).variables == {"PYTHONPATH": str(tmp_path / "aiokafka-0.0.7")}
+    assert command_of(DriverChoice(driver, installed_versions(driver)[0])).variables == {}
 
 
 def test_the_list_of_drivers_shows_what_each_can_do(capsys: pytest.CaptureFixture[str]) -> None:
