@@ -218,7 +218,7 @@ def test_a_topic_may_be_read_at_the_end_alone(tmp_path: Path) -> None:
     assert next(mop for each in played.operations("poll") for mop in each.results)[1]
 
 
-def test_a_transaction_that_loses_its_marker_hangs_whatever_other_producers_have(tmp_path: Path) -> None:
+def test_a_transaction_that_loses_its_marker_hangs_beside_other_producers(tmp_path: Path) -> None:
     """The limit is the time-out of transactions; the default of producers without one is longer than the run."""
     text = """
 title: t
