@@ -1,8 +1,8 @@
 """The fast paths of a broker, each against the path below it: the gains in docs/design/fast-paths.md.
 
-A broker in this process receives the frames of one-record Produce requests, or of transactions of ten records, on a
-connection without a socket. Both paths serve them in turns, a slice of CPU time each; a figure is the median over the
-rounds of how many times faster the whole request or transaction is with the fast path.
+A broker in this process receives the frames of one-record Produce requests, of OffsetCommits of one partition, or of
+transactions of ten records, on a connection without a socket. Both paths serve them in turns, a slice of CPU time each;
+a figure is the median over the rounds of how many times faster the whole request or transaction is with the fast path.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import struct
 import sys
 from collections import deque
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
@@ -21,10 +22,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from twisted.internet.address import IPv4Address
 
 from benchmarks.protocol_fast_paths import compared
-from broker_sim.apis import produce
+from broker_sim.apis import offset_commit, produce
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import Detail
+from broker_sim.coordinators.groups.offsets import committed_offset
+from broker_sim.coordinators.runtime.open_batch import OpenBatch
 from broker_sim.log import producer_state, replica_log
+from broker_sim.log.lone_record import lone_record_as_it_is
 from broker_sim.network import channel
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.codec.code_generator import decoder_for
@@ -33,6 +37,11 @@ from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequ
 from protocol_specs.messages.end_txn import EndTxnRequest
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+from protocol_specs.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol_specs.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -49,10 +58,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.log.append_results import PartitionAppend
+    from protocol_specs.message import Message
     from protocol_specs.records.control_records import EndTransactionMarker
 
 ROUNDS: Final = 41
 TOPIC: Final = "measured"
+GROUP: Final = "measured"
+COMMIT_VERSION: Final = 9
 TRANSACTIONAL_ID: Final = "measured"
 TRANSACTIONS_AHEAD: Final = 1_000
 VERSION: Final = 9
@@ -131,6 +143,30 @@ class Connection:
         self.world.run_for(ms=100)
 
 
+class Commits(Connection):
+    """The connection of a consumer that commits one partition again and again, outside of a group's generations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        while self.call(FindCoordinatorRequest(key=GROUP, key_type=0), 2).error_code:
+            self.world.run_for(ms=100)
+        self.world.run_for(ms=100)
+        self.frames = [self._commit(number) for number in range(READS * FRAMES_PER_READ)]
+
+    def commit(self) -> None:
+        """Serve all frames."""
+        received = self.channel.dataReceived
+        for frame in self.frames:
+            received(frame)
+
+    def _commit(self, offset: int) -> bytes:
+        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+        request = OffsetCommitRequest(
+            group_id=GROUP, topics=[OffsetCommitRequestTopic(name=TOPIC, partitions=[partition])]
+        )
+        return encode_request(request, COMMIT_VERSION, correlation_id=offset, client_id="rdkafka")
+
+
 class Transactions(Connection):
     """The connection of a transactional producer."""
 
@@ -195,17 +231,23 @@ def responded(_correlation_id: int, _version: int, topic: TopicProduceData, resu
     return ProduceResponse(responses=responses)
 
 
+def none(*_: object) -> None:
+    """Stand for a fast path that no request takes."""
+
+
+def by_codec(connection: Connection, request: type[Message]) -> Any:
+    """Return the patch that has the codec decode every request of a type."""
+    routes = connection.channel.processor._routes  # noqa: SLF001
+    [(key, route)] = [(key, route) for key, route in routes.items() if key >> 16 == request.API_KEY]
+    return patch.dict(routes, {key: replace(route, decode=decoder_for(request, route.version))})
+
+
 def run(rounds: int) -> None:
     """Print one line per fast path: microseconds per request with and without it, and their ratio."""
     connection = Connection()
-    route = connection.channel.processor._routes  # noqa: SLF001
     connection.produce()
-    [key] = [each for each in route if each >> 16 == 0]
-    codec = route[key]
-    by_codec = type(codec)(codec.key, codec.api_key, codec.version, codec.tagged, decoder_for(ProduceRequest, VERSION))
-    none = lambda *_: None  # noqa: E731
     slow_paths: dict[str, list[Any]] = {
-        "decoder of repeated heads": [patch.dict(route, {key: by_codec})],
+        "decoder of repeated heads": [by_codec(connection, ProduceRequest)],
         "only partition": [patch.object(produce, "only_partition", none)],
         "prepared response": [patch.object(produce, "success_response", responded)],
         "lone record": [patch.object(replica_log, "lone_record_as_it_is", none)],
@@ -217,9 +259,24 @@ def run(rounds: int) -> None:
     gc.disable()
     for name, patches in slow_paths.items():
         _compare(name, connection.produce, patches, rounds, connection.clean, READS * FRAMES_PER_READ)
+    commits = Commits()
+    commits.commit()
+    built_slowly = [
+        patch.object(OpenBatch, "build", lambda batch: batch._filled_builder().build()),  # noqa: SLF001
+        patch.object(replica_log, "built_record_as_it_is", lone_record_as_it_is),
+    ]
+    slow_paths = {
+        "decoder of repeated heads": [by_codec(commits, OffsetCommitRequest)],
+        "only commit": [patch.object(offset_commit, "only_commit", none)],
+        "lone batch": built_slowly,
+        "packed value": [patch.object(committed_offset, "WITH_TOPIC_ID", -1)],
+    }
+    for name, patches in slow_paths.items():
+        _compare(f"commit, {name}", commits.commit, patches, rounds, commits.clean, READS * FRAMES_PER_READ)
     transactions = Transactions()
     transactions.clean()
     slow_paths = {
+        "lone batch": built_slowly,
         "only partition": [patch.object(produce, "only_partition", none)],
         "marker of a batch": [patch.object(producer_state, "marker_of_batch", marker_of_record)],
     }

@@ -88,10 +88,19 @@ def walks() -> tuple[tuple[str, str, Batches], ...]:
     return (
         ("lone record", "walk_lone", (("1 record of 100 B", batch(1, 100, 100)),)),
         (
+            "records alike",
+            "alike_deltas",
+            (
+                ("5 records of 100 B", batch(5, 100, 100)),
+                ("10 records of 100 B", batch(10, 100, 100)),
+                ("60 records of 1 kB", batch(60, 1000, 1000)),
+                ("10 keyed records of 30 to 150 B", batch(10, 30, 150, keys=True)),
+            ),
+        ),
+        (
             "runs of one layout",
             "measure_run",
             (
-                ("16 records of 100 B", batch(16, 100, 100)),
                 ("100 records of 100 B", batch(100, 100, 100)),
                 ("1000 records of 16 B", batch(1000, 16, 16)),
                 ("100 records of 30 to 150 B", batch(100, 30, 150, keys=True)),

@@ -5,10 +5,15 @@ retention. v6 leader epochs (KIP-320), v7 static members (KIP-345), v9 member ep
 Precedence per partition: an unknown topic id (100), a topic or partition that the metadata does not know (3); then the
 group's checks, which fail all other partitions; then the length of the metadata (12). Mirrors
 KafkaApis.handleOffsetCommitRequest and GroupCoordinatorService.commitOffsets.
+
+Most requests commit one partition. They take a fast path: no lists by topic, and a response that is encoded once.
+docs/design/fast-paths.md has the measured gain.
 """
 
 from __future__ import annotations
 
+import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
@@ -19,6 +24,7 @@ from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinat
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit, metadata_is_too_long
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.framing import encode_response
 from protocol_specs.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitResponse,
@@ -29,19 +35,27 @@ from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.broker_view import ZooKeeperOffsets
-    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.handler_result import HandlerResult, PreparedResponse, Response
     from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.coordinators.runtime.pending_writes import PendingWrite
     from protocol_specs.message import Message
     from protocol_specs.messages.offset_commit import OffsetCommitRequest
 
 GROUPS_SINCE: Final = 1
 TOPIC_IDS_SINCE: Final = 10
+FRAMES_MAX: Final = 10_000
+"""Most responses to one partition that are kept encoded."""
+_SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+_SIZE_BYTES: Final = 4
 
 
 def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
     """Refuse unknown partitions, and commit the offsets of the others."""
+    only = only_commit(request, context)
+    if only is not None:
+        return _commit_one(only, request, context)
     known = _known(request, context)
     commits = known.flat()
     if not commits:
@@ -59,21 +73,71 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
         results = by_topic(commits, errors, _index) if in_maps else known.results(errors, _index)
         return _response(known.merged(results))
 
-    written = context.broker.coordinators.groups.write(
+    written = _write([_commit(topic, partition) for topic, partition in commits], request, context)
+    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, len(commits), context)))
+    return result
+
+
+def _write(commits: list[OffsetCommit], request: OffsetCommitRequest, context: RequestContext) -> PendingWrite:
+    return context.broker.coordinators.groups.write(
         request.group_id,
         "commit-offset",
         lambda shard: shard.offsets.commit(
-            group_id=request.group_id,
-            member_id=request.member_id,
-            group_instance_id=request.group_instance_id,
-            member_epoch=request.generation_id_or_member_epoch,
-            retention_ms=request.retention_time_ms,
-            commits=[_commit(topic, partition) for topic, partition in commits],
-            api_version=context.api_version,
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            request.retention_time_ms,
+            commits,
+            context.api_version,
         ),
     )
-    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, len(commits), context)))
+
+
+# The fast path: one partition.
+
+
+def only_commit(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommit | None:
+    """Return the commit of a request with one partition, which exists; None selects the slow path."""
+    try:
+        [topic] = request.topics
+        [partition] = topic.partitions
+    except ValueError:
+        return None
+    image = context.broker.metadata_cache.image
+    if context.api_version >= TOPIC_IDS_SINCE:
+        found = image.topics_by_id.get(topic.topic_id)
+    elif context.api_version >= GROUPS_SINCE:
+        found = image.topics.get(topic.name)
+    else:
+        return None
+    if found is None or not 0 <= partition.partition_index < len(found.partitions):
+        return None
+    return _commit((found.name, found.topic_id), partition)
+
+
+def _commit_one(commit: OffsetCommit, request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
+    def respond(errors: list[ErrorCode]) -> Response:
+        if not context.transport.takes_frames:
+            return _response([((commit.topic, commit.topic_id), [(commit.partition, errors[0])])])
+        return response_frame(context.correlation_id, context.api_version, commit, errors[0])
+
+    written = _write([commit], request, context)
+    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, 1, context)))
     return result
+
+
+def response_frame(correlation_id: int, version: int, commit: OffsetCommit, error: ErrorCode) -> PreparedResponse:
+    """Return the frame of the response to one commit. Without the correlation id it is encoded once."""
+    tail = _frame_tail(version, commit.topic, commit.topic_id, commit.partition, error)
+    return _SIZE_AND_CORRELATION.pack(_SIZE_BYTES + len(tail), correlation_id) + tail
+
+
+@lru_cache(maxsize=FRAMES_MAX)
+def _frame_tail(version: int, topic: str, topic_id: bytes, partition: int, error: ErrorCode) -> bytes:
+    """Return the bytes of a response after the correlation id: clients repeat their commits."""
+    response = _response([((topic, topic_id), [(partition, error)])])
+    return encode_response(response, version, correlation_id=0)[_SIZE_AND_CORRELATION.size :]
 
 
 async def _commit_to_zookeeper(
@@ -120,13 +184,12 @@ def _index(partition: OffsetCommitRequestPartition) -> int:
 
 def _commit(topic: Named, partition: OffsetCommitRequestPartition) -> OffsetCommit:
     return OffsetCommit(
-        topic=topic[0],
-        topic_id=topic[1],
-        partition=partition.partition_index,
-        offset=partition.committed_offset,
-        leader_epoch=partition.committed_leader_epoch,
-        metadata=partition.committed_metadata,
-        timestamp_ms=partition.commit_timestamp,
+        *topic,
+        partition.partition_index,
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata,
+        partition.commit_timestamp,
     )
 
 

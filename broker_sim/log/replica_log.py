@@ -21,7 +21,7 @@ from broker_sim.log.append_results import (
 from broker_sim.log.batch_validation import stored_as_it_is
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from broker_sim.log.log_segment import LogSegment
-from broker_sim.log.lone_record import lone_record_as_it_is
+from broker_sim.log.lone_record import built_record_as_it_is, lone_record_as_it_is
 from broker_sim.log.offset_lookup import (
     TimestampAndOffset,
     first_at_or_after,
@@ -222,7 +222,8 @@ class ReplicaLog:
         config = self.config
         if config.magic != MAGIC_V2:
             return self._append_messages(records, now_ms=now_ms, origin=origin)
-        batch = lone_record_as_it_is(records, config, offset, leader_epoch, now_ms)
+        as_it_is = lone_record_as_it_is if origin is _CLIENT else built_record_as_it_is
+        batch = as_it_is(records, config, offset, leader_epoch, now_ms)
         if batch is None:
             batch = stored_as_it_is(records, config, offset, leader_epoch, now_ms, origin) or assign_offset(
                 memoryview(records),

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.code_generator import decoder_for
-from protocol_specs.codec.repeated_heads import produce_decoder
+from protocol_specs.codec.repeated_heads import offset_commit_decoder, produce_decoder
 from protocol_specs.messages.headers import request_header_version
 from protocol_specs.registry import request_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Buffer, DecodeFunction
@@ -43,12 +43,18 @@ class Route:
     decode: DecodeFunction
 
 
+_WITH_MEMORY: Final[Mapping[ApiKey, Callable[[int], DecodeFunction]]] = {
+    ApiKey.PRODUCE: produce_decoder,
+    ApiKey.OFFSET_COMMIT: offset_commit_decoder,
+}
+
+
 @lru_cache(maxsize=1024)
 def _route_of(api_key: ApiKey, version: int) -> Route:
     request = request_type(api_key)
     decode: DecodeFunction = _decode_nothing
     if version in request.VERSIONS:
-        decode = produce_decoder(version) if api_key is ApiKey.PRODUCE else decoder_for(request, version)
+        decode = _WITH_MEMORY[api_key](version) if api_key in _WITH_MEMORY else decoder_for(request, version)
     tagged = int(request_header_version(request, version) == TAGGED_HEADER)
     return Route(api_key << 16 | version, api_key, version, tagged, decode)
 

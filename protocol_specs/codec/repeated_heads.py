@@ -1,28 +1,37 @@
-"""Fast path that decodes a Produce request to one partition.
+"""Fast paths that decode a Produce and an OffsetCommit to one partition.
 
-Successive requests of a producer differ in their record set alone. The bytes before the records (acks, timeout, topic,
-partition) are decoded once and are then the key under which their values are found. The codec decodes every other
-request. docs/design/fast-paths.md has the measured gain.
+Successive requests of a producer differ in their record set alone, and those of a consumer in the offset. The bytes
+before them (acks, timeout, topic, partition; group, member, topic, partition) are decoded once and are then the key
+under which their values are found. The codec decodes every other request. docs/design/fast-paths.md has the measured
+gains.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.alike_elements import SMALL_BYTES_MAX
 from protocol_specs.codec.code_generator import decoder_for
+from protocol_specs.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 if TYPE_CHECKING:
     from protocol_specs.message import Buffer, DecodeFunction
 
-__all__ = ["produce_decoder"]
+__all__ = ["offset_commit_decoder", "produce_decoder"]
 
 HEADS_MAX: Final = 10_000
 """Most heads that are kept at a time: in usual clusters one per partition that clients write to."""
 LOWEST_VERSION: Final = 9
 """The first flexible version: the layout that `_NAME_LENGTH` and `_HEAD_BESIDE_NAME` describe."""
 TOPIC_IDS_LOWEST: Final = 13
+COMMIT_LOWEST_VERSION: Final = 8
+"""The first flexible version of OffsetCommit: the layout that `_OFFSET_AND_EPOCH` describes."""
 
 _NAME_LENGTH: Final = 8
 """Offset of the topic name's length (one byte): after transactional id, acks, timeout and the number of topics."""
@@ -32,6 +41,11 @@ _TOPIC_ID_BYTES: Final = 16
 _NO_TAGS: Final = b"\0\0\0"
 """The bytes after the records: the empty tag sections of partition, topic and request."""
 _VARINT_MORE: Final = 0x80
+_OFFSET_AND_EPOCH: Final = struct.Struct(">qi")
+_COMMIT_TAIL_BYTES: Final = 16
+"""Length of offset, leader epoch, empty metadata, and the empty tag sections of partition, topic and request."""
+_COMMIT_END: Final = b"\1" + _NO_TAGS
+"""Metadata "", as most clients send it, and the empty tag sections."""
 
 _new: Final = object.__new__
 
@@ -85,5 +99,59 @@ def produce_decoder(version: int) -> DecodeFunction:
         topic.partition_data = [partition]
         partition.unknown_tags = topic.unknown_tags = request.unknown_tags = ()
         return request, stop + len(_NO_TAGS)
+
+    return decode_repeated
+
+
+def offset_commit_decoder(version: int) -> DecodeFunction:
+    """Return the decode function of one OffsetCommit version. It has a memory of its own, so share one per version."""
+    decode = decoder_for(OffsetCommitRequest, version)
+    if version < COMMIT_LOWEST_VERSION:
+        return decode
+    heads: dict[bytes, tuple[str, int, str, str | None, str, bytes, int]] = {}
+
+    def learn(data: bytes, position: int) -> tuple[Any, int]:
+        """Decode any request; keep the head of one that has one partition, without metadata and tags."""
+        request: OffsetCommitRequest
+        request, end = decode(data, position)
+        if end == len(data) and len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
+            [topic] = request.topics
+            [partition] = topic.partitions
+            if len(heads) >= HEADS_MAX:
+                heads.clear()
+            heads[data[position:-_COMMIT_TAIL_BYTES]] = (
+                request.group_id,
+                request.generation_id_or_member_epoch,
+                request.member_id,
+                request.group_instance_id,
+                topic.name,
+                topic.topic_id,
+                partition.partition_index,
+            )
+        return request, end
+
+    def decode_repeated(data: Buffer, position: int) -> tuple[Any, int]:
+        if type(data) is not bytes or not data.endswith(_COMMIT_END, position):
+            return decode(data, position)
+        head = heads.get(data[position:-_COMMIT_TAIL_BYTES])
+        if head is None:
+            return learn(data, position)
+        partition = _new(OffsetCommitRequestPartition)
+        topic = _new(OffsetCommitRequestTopic)
+        request = _new(OffsetCommitRequest)
+        (
+            request.group_id, request.generation_id_or_member_epoch, request.member_id, request.group_instance_id,
+            topic.name, topic.topic_id, partition.partition_index,
+        ) = head  # fmt: skip
+        end = len(data)
+        partition.committed_offset, partition.committed_leader_epoch = _OFFSET_AND_EPOCH.unpack_from(
+            data, end - _COMMIT_TAIL_BYTES
+        )
+        partition.committed_metadata = ""
+        partition.commit_timestamp = request.retention_time_ms = -1
+        request.topics = [topic]
+        topic.partitions = [partition]
+        partition.unknown_tags = topic.unknown_tags = request.unknown_tags = ()
+        return request, end
 
     return decode_repeated

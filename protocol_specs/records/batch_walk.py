@@ -3,7 +3,8 @@
 Mirrors the loops of LogValidator over DefaultRecordBatch's iterators. Kafka has more than one reader of records, and
 they return different errors for some malformed ones; `RecordReading` names them.
 
-There are five paths. A batch of one record is most often recognized by its first and last bytes. Runs of records with
+There are six paths. A batch of one record is most often recognized by its first and last bytes, and a small batch of
+equal sizes by the columns of its layout (`record_runs.alike_deltas`). Runs of records with
 one layout (equal sizes and key lengths, no headers) are checked column by column (`record_runs`), records that differ
 in size alone with one `struct` call each (`record_shapes`), other records in a loop over varints of one or two bytes.
 The slow reader handles longer varints, headers and malformed records, and makes the error texts.
@@ -17,7 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from protocol_specs.errors import InvalidRecord, MalformedVarint
-from protocol_specs.records.record_runs import Layout, measure_run
+from protocol_specs.records.record_runs import ALIKE_MAX, ALIKE_MIN, Layout, alike_deltas, measure_run
 from protocol_specs.records.record_shapes import follow_shape
 from protocol_specs.records.varints import MAX_VARINT_BYTES, decode_varint, decode_varlong, encode_varint
 
@@ -102,10 +103,14 @@ def walk_records(
     data = bytes(section)
     if end is None:
         end = len(data)
-    if count == 1 and end == len(data):
-        lone = walk_lone(data, start)
+    if count == 1:
+        lone = walk_lone(data, start) if end == len(data) else None
         if lone is not None:
             return lone
+    elif ALIKE_MIN <= count <= ALIKE_MAX:
+        alike = alike_deltas(data, count, start, end)
+        if alike is not None:
+            return RecordsWalk(count, alike[0], alike[1], NOT_FOUND, 0 if alike[2] else NOT_FOUND)
     if reading is not _PARTIAL:
         return _walk(data, count, reading, start, end)
     try:

@@ -16,10 +16,13 @@ from protocol_specs.errors import InvalidRecord
 from protocol_specs.records.batch_builder import RecordBatchBuilder
 from protocol_specs.records.batch_peek import (
     COMPRESSION_CODEC_MASK,
+    CONTROL_FLAG_MASK,
     LOG_OVERHEAD,
     MAGIC_V2,
     NO_PARTITION_LEADER_EPOCH,
+    TRANSACTIONAL_FLAG_MASK,
 )
+from protocol_specs.records.lone_batch import lone_batch
 from protocol_specs.records.record_reader import read_records
 
 if TYPE_CHECKING:
@@ -90,17 +93,16 @@ def end_transaction_marker_batch(
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytes:
     """Write the batch that ends a transaction in one partition. Mirrors MemoryRecords.withEndTransactionMarker."""
-    builder = RecordBatchBuilder(
+    return lone_batch(
+        timestamp_ms,
+        _key.pack(CURRENT_CONTROL_RECORD_KEY_VERSION, marker.control_type),
+        _marker.pack(CURRENT_END_TXN_MARKER_VERSION, marker.coordinator_epoch),
+        attributes=TRANSACTIONAL_FLAG_MASK | CONTROL_FLAG_MASK,
         base_offset=base_offset,
         partition_leader_epoch=partition_leader_epoch,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        is_transactional=True,
-        is_control=True,
     )
-    key = _key.pack(CURRENT_CONTROL_RECORD_KEY_VERSION, marker.control_type)
-    builder.append(timestamp_ms, key, _marker.pack(CURRENT_END_TXN_MARKER_VERSION, marker.coordinator_epoch))
-    return builder.build()
 
 
 def quorum_control_batch(

@@ -79,6 +79,63 @@ class Layout:
         self.constant_columns = (*range(start, after_length), *range(value, after_value), *range(key, after_key))
 
 
+ALIKE_MIN: Final = 5
+ALIKE_MAX: Final = _ONE_BYTE_DELTAS
+"""Sections of fewer records than the first are walked faster by the loop; of more than the second the offset deltas
+take two bytes."""
+_TWO_BYTES_END: Final = 1 << 14
+
+
+def alike_deltas(data: bytes, count: int, start: int, end: int) -> tuple[int, int, bool] | None:
+    """Check a section whose records all have one size and layout, right offset deltas and no headers.
+
+    Return its least and largest timestamp delta, and True for null keys; None if a record differs, or has a timestamp
+    delta, a key length or an offset delta of more than one byte, or another length of more than two.
+    """
+    size, rest = divmod(end - start, count)
+    if rest:
+        return None
+    position = start
+    columns = []
+    stop = start + size
+    try:
+        length = data[position]
+        if length > 127:
+            columns.append(position)
+            position += 1
+            length += (data[position] << 7) - 128
+        columns.append(position)
+        timestamp = position + 2
+        if length != (stop - position - 1) << 1 or length >= _TWO_BYTES_END:
+            return None
+        position += 4
+        columns.append(position)
+        key = data[position]
+        position += 1 if key & 1 else 1 + (key >> 1)
+        value = data[position]
+        columns.append(position)
+        position += 1
+        if value > 127:
+            value += (data[position] << 7) - 128
+            columns.append(position)
+            position += 1
+        if not value & 1:
+            position += value >> 1
+    except IndexError:
+        return None
+    # The last byte is the count of headers.
+    if position + 1 != stop or key > 127 or value >= _TWO_BYTES_END or data[position:end:size] != bytes(count):
+        return None
+    for column in columns:
+        if data[column:end:size] != data[column : column + 1] * count:
+            return None
+    deltas = data[timestamp:end:size]
+    if data[timestamp + 1 : end : size] != _LOW_ONLY[:count] or not deltas.isascii():
+        return None
+    numbers = [_ZIGZAG[raw] for raw in set(deltas)]
+    return min(numbers), max(numbers), bool(key & 1)
+
+
 def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> RecordRun | None:
     """Measure the run after the record of `layout`, which is valid, has no headers and takes `size` bytes.
 

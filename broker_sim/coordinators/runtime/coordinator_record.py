@@ -28,11 +28,15 @@ class CoordinatorRecord(NamedTuple):
     version: int = 0
     encoded_key: bytes | None = None
     """The bytes of the key where they are known already."""
+    encoded_value: bytes | None = None
+    """The bytes of the value where they are known already."""
 
     def encode(self) -> tuple[bytes, bytes | None]:
         """Return the bytes of key and value."""
-        key = self.encoded_key or encode_key(self.key)
-        return key, None if self.value is None else encode_value(self.value, self.version)
+        value = self.encoded_value
+        if value is None and self.value is not None:
+            value = encode_value(self.value, self.version)
+        return self.encoded_key or encode_key(self.key), value
 
     @classmethod
     def decode(

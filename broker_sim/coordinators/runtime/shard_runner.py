@@ -366,37 +366,38 @@ class ShardRunner(Generic[S]):
         Raises:
             CoordinatorError: An earlier batch cannot be appended.
         """
-        assert self.shard is not None
-        assert self._partition is not None
-        limit = self._partition.log.config.max_message_bytes
+        shard, partition = self.shard, self._partition
+        assert shard is not None
+        assert partition is not None
+        config = partition.log.config
+        limit = config.max_message_bytes
         records, now_ms = result.records, self._host.now_ms()
         for place, group in enumerate([records] if result.atomic else [[record] for record in records]):
             encoded = [record.encode() for record in group]
-            if self._batch is not None and (place in result.batch_starts or not self._batch.fits(encoded, limit)):
+            batch = self._batch
+            if batch is None or place in result.batch_starts or not batch.add(encoded, now_ms, limit):
                 error = self.flush()
                 if error is not None and not result.unconditional:
                     raise error
-            if self._batch is None:
-                self._batch = OpenBatch(
-                    *producer,
-                    base_sequence=self.shard.base_sequence(group[0]),
-                    magic=self._partition.log.config.magic,
-                    codec=settings.codec,
+                shard = self.shard
+                assert shard is not None
+                batch = self._batch = OpenBatch(
+                    *producer, base_sequence=shard.base_sequence(group[0]), magic=config.magic, codec=settings.codec
                 )
-                if not self._batch.fits(encoded, limit):
+                if not batch.add(encoded, now_ms, limit):
                     # Kafka gives an empty batch up, with what the operation has changed, and takes another for the
                     # records: whether they are too large is the log's decision.
                     self._snapshots.revert_to(self.last_written_offset)
-            offset = self.last_written_offset + self._batch.records_count
-            self._batch.append(encoded, now_ms)
+                    batch.append(encoded, now_ms)
             if result.replay:
+                offset = self.last_written_offset + batch.records_count - len(group)
                 for index, record in enumerate(group):
-                    self.shard.replay(offset + index, *producer, record)
+                    shard.replay(offset + index, *producer, record)
             if result.unconditional:
                 self._snapshots.settle()
         assert self._batch is not None
         self._batch.writes.append(write)
-        self.shard.written()
+        shard.written()
 
     def _lingered(self) -> None:
         self._linger_call = None
@@ -448,16 +449,20 @@ class ShardRunner(Generic[S]):
             self._fail(f"appended at {appended.base_offset} instead of {base_offset}")
             self._start_loading()
             return CoordinatorError(ErrorCode.NOT_COORDINATOR)
-        self.last_written_offset = appended.base_offset + records_count
-        self._snapshots.snapshot(self.last_written_offset)
+        self.last_written_offset = written = appended.base_offset + records_count
         assert self._partition is not None
-        self._commit(self._partition.log.high_watermark)
-        if self.last_committed_offset == self.last_written_offset:
+        high_watermark = self._partition.log.high_watermark
+        if high_watermark >= written:
+            self.last_committed_offset = written
+            self._snapshots.advance_to(written)
+            self._pending.complete_up_to(written)
             for write in writes:
                 write.complete()
         else:
+            self._snapshots.snapshot(written)
+            self._commit(high_watermark)
             for write in writes:
-                self._pending.add(self.last_written_offset, write)
+                self._pending.add(written, write)
         return None
 
     def _revert(self, error: CoordinatorError) -> None:

@@ -39,17 +39,13 @@ class SnapshotRegistry:
     """The snapshots of one shard, by ascending offset."""
 
     def __init__(self) -> None:
-        self._snapshots: list[_Snapshot] = []
+        self.snapshots: list[_Snapshot] = []
+        """For the dictionaries: changes add the values that they replace to the newest one."""
 
     @property
     def offsets(self) -> list[int]:
         """The offsets of the snapshots."""
-        return [snapshot.offset for snapshot in self._snapshots]
-
-    @property
-    def latest(self) -> _Snapshot | None:
-        """The newest snapshot, to which changes add the values that they replace."""
-        return self._snapshots[-1] if self._snapshots else None
+        return [snapshot.offset for snapshot in self.snapshots]
 
     def snapshot(self, offset: int) -> None:
         """Take a snapshot at an offset; an existing one at the same offset stays.
@@ -57,20 +53,30 @@ class SnapshotRegistry:
         Raises:
             ValueError: A newer snapshot exists.
         """
-        latest = self.latest
-        if latest is not None and latest.offset >= offset:
-            if latest.offset > offset:
-                msg = f"a snapshot at {offset} is older than the one at {latest.offset}"
+        newest = self.snapshots[-1].offset if self.snapshots else -1
+        if newest >= offset:
+            if newest > offset:
+                msg = f"a snapshot at {offset} is older than the one at {newest}"
                 raise ValueError(msg)
             return
-        self._snapshots.append(_Snapshot(offset))
+        self.snapshots.append(_Snapshot(offset))
 
     def delete_before(self, offset: int) -> None:
         """Delete the snapshots below an offset."""
         kept = 0
-        while kept < len(self._snapshots) and self._snapshots[kept].offset < offset:
+        while kept < len(self.snapshots) and self.snapshots[kept].offset < offset:
             kept += 1
-        del self._snapshots[:kept]
+        del self.snapshots[:kept]
+
+    def advance_to(self, offset: int) -> None:
+        """Take a snapshot at an offset after the latest one, and delete the others: everything before is committed."""
+        if len(self.snapshots) == 1:
+            [only] = self.snapshots
+            # Most of the changes of a coordinator are committed within the call that makes them.
+            only.offset = offset
+            only.replaced.clear()
+        else:
+            self.snapshots = [_Snapshot(offset)]
 
     def revert_to(self, offset: int) -> None:
         """Restore the state at a snapshot, and delete the newer snapshots.
@@ -82,22 +88,22 @@ class SnapshotRegistry:
             msg = f"no snapshot at {offset}: there are {self.offsets}"
             raise ValueError(msg)
         while True:
-            snapshot = self._snapshots[-1]
+            snapshot = self.snapshots[-1]
             for timeline, replaced in snapshot.replaced.items():
                 timeline.restore(replaced)
             snapshot.replaced = {}
             if snapshot.offset == offset:
                 return
-            self._snapshots.pop()
+            self.snapshots.pop()
 
     def settle(self) -> None:
         """Make the changes since the newest snapshot part of it: they are read at its offset, and never reverted."""
-        if self._snapshots:
-            self._snapshots[-1].replaced = {}
+        if self.snapshots:
+            self.snapshots[-1].replaced = {}
 
     def replaced_since(self, timeline: TimelineDict[K, V], offset: int) -> Iterator[dict[K, V]]:
         """Iterate over the values of a dictionary that were replaced after `offset`, oldest first."""
-        for snapshot in self._snapshots:
+        for snapshot in self.snapshots:
             if snapshot.offset >= offset:
                 replaced = snapshot.replaced.get(timeline)
                 if replaced is not None:
@@ -177,9 +183,9 @@ class TimelineDict(Generic[K, V]):
         _apply(self._current, replaced)
 
     def _remember(self, key: K) -> None:
-        snapshot = self._registry.latest
-        if snapshot is not None:
-            replaced = snapshot.replaced.setdefault(self, {})
+        snapshots = self._registry.snapshots
+        if snapshots:
+            replaced = snapshots[-1].replaced.setdefault(self, {})
             if key not in replaced:
                 replaced[key] = self._current.get(key, _MISSING)
 
@@ -195,8 +201,11 @@ class TimelineTable(TimelineDict[K, V]):
 
     def __setitem__(self, key: K, value: V) -> None:
         # The table grows for one more key before it finds that it has this one already.
-        self._most = max(self._most, len(self._current) + 1)
-        super().__setitem__(key, value)
+        current = self._current
+        if len(current) >= self._most:
+            self._most = len(current) + 1
+        self._remember(key)
+        current[key] = value
 
     def listed(self, hash_of: Callable[[K], int], offset: int | None = None) -> list[tuple[K, V]]:
         """Return keys and values, as of an offset if one is given; `hash_of` returns the hash of a key."""

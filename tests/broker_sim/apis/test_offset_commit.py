@@ -3,15 +3,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from broker_sim.apis import offset_commit
+from broker_sim.apis.offset_commit import response_frame
+from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.framing import encode_response
 from protocol_specs.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
 )
-from tests.broker_sim.offset_requests import commit, fetch, with_coordinator
+from tests.broker_sim.offset_requests import OFFSETS_TOPIC, commit, fetch, with_coordinator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,3 +113,49 @@ def test_a_commit_larger_than_a_batch_fails(bench: Callable[..., Any], release: 
     assert commit(api, {("orders", 0): 1}, metadata="x" * 300) == [("orders", 0, error)]
     assert fetch(api, None) == []
     assert commit(api, {("orders", 0): 1}) == [("orders", 0, ErrorCode.NONE)]
+
+
+def offsets_log(api: Any) -> Any:
+    leader = api.cluster.brokers[api.cluster.leader_of(OFFSETS_TOPIC, 0)]
+    return leader.replica_manager.partitions[OFFSETS_TOPIC, 0].log
+
+
+@pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
+def test_the_fast_path_for_one_partition_commits_what_the_slow_path_commits(
+    bench: Callable[..., Any], release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def conversation() -> list[Any]:
+        api = with_coordinator(bench, release=release, config={"offset.metadata.max.bytes": "4"})
+        return [
+            *[commit(api, {("orders", 1): version}, version) for version in range(1, 10)],
+            commit(api, {("orders", 0): 1}, metadata="12345"),
+            commit(api, {("orders", 0): 2}, metadata="1234", leader_epoch=7),
+            commit(api, {("orders", 3): 1}),
+            commit(api, {("nothing", 0): 1}),
+            commit(api, {("orders", 0): 1}, generation_id_or_member_epoch=3, member_id="m"),
+            commit(api, {("orders", 2): 2}, group_id="others"),
+            fetch(api, None),
+            [batch.data[21:] for batch in offsets_log(api).batches()],
+        ]
+
+    fast = conversation()
+    monkeypatch.setattr(offset_commit, "only_commit", lambda *_: None)
+    assert conversation() == fast
+
+
+@given(
+    version=st.integers(1, 10),
+    topic=st.text(alphabet="ab.-_", min_size=1, max_size=249),
+    topic_id=st.binary(min_size=16, max_size=16),
+    partition=st.integers(0, 2**31 - 1),
+    error=st.sampled_from([ErrorCode.NONE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_SERVER_ERROR]),
+    correlation_id=st.integers(-(2**31), 2**31 - 1),
+)
+def test_a_frame_of_the_fast_path_has_the_bytes_of_the_encoder(
+    version: int, topic: str, topic_id: bytes, partition: int, error: ErrorCode, correlation_id: int
+) -> None:
+    one = OffsetCommitResponsePartition(partition_index=partition, error_code=error)
+    response = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name=topic, topic_id=topic_id, partitions=[one])])
+    expected = encode_response(response, version, correlation_id=correlation_id)
+    commit = OffsetCommit(topic, topic_id, partition, 5, -1, "")
+    assert response_frame(correlation_id, version, commit, error) == expected

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.append_results import AppendOrigin, RecordsRefused
-from broker_sim.log.lone_record import lone_record_as_it_is
+from broker_sim.log.lone_record import built_record_as_it_is, lone_record_as_it_is
 from broker_sim.log.record_assignment import assign_offset
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.records.checksums import crc32c
+from protocol_specs.records.lone_batch import lone_batch
 from protocol_specs.records.record_batch import RecordBatchBuilder, peek_header
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def config_of(index: int) -> TopicConfig:
     return TopicConfig.resolve(TOPICS[index], BrokerConfig.parse({}))
 
 
-def stored_by_the_slow_path(records: bytes, config: TopicConfig) -> StoredBatch | None:
+def stored_by_the_slow_path(
+    records: bytes, config: TopicConfig, origin: AppendOrigin = AppendOrigin.CLIENT
+) -> StoredBatch | None:
     return assign_offset(
         memoryview(records),
         topic_partition=TopicPartition("orders", 0),
@@ -47,7 +50,7 @@ def stored_by_the_slow_path(records: bytes, config: TopicConfig) -> StoredBatch 
         offset=100,
         leader_epoch=7,
         now_ms=NOW_MS,
-        origin=AppendOrigin.CLIENT,
+        origin=origin,
     )
 
 
@@ -120,3 +123,34 @@ def test_a_batch_that_the_topic_refuses_is_left_to_the_slow_path() -> None:
     assert lone_record_as_it_is(records, config_of(5), 100, 7, NOW_MS) is None
     with pytest.raises(RecordsRefused, match="MESSAGE_TOO_LARGE"):
         stored_by_the_slow_path(records, config_of(5))
+
+
+@given(
+    timestamp_ms=st.sampled_from([NOW_MS, NOW_MS - 2000, NOW_MS + 4_000_000, 0, -1]),
+    sizes=st.tuples(st.integers(0, 70), st.integers(0, 200)),
+    attributes=st.sampled_from([0, 16, 48]),
+    producer=st.sampled_from([(-1, -1, -1), (-1, -1, 0), (7, 0, -1), (7, 3, 2**31 - 1)]),
+    topic=st.integers(0, len(TOPICS) - 1),
+)
+def test_a_batch_of_this_process_is_stored_as_the_slow_path_stores_it(
+    timestamp_ms: int, sizes: tuple[int, int], attributes: int, producer: tuple[int, int, int], topic: int
+) -> None:
+    producer_id, producer_epoch, base_sequence = producer
+    records = lone_batch(
+        timestamp_ms,
+        bytes(sizes[0]),
+        bytes(sizes[1]),
+        attributes=attributes,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+    )
+    config = config_of(topic)
+    fast = built_record_as_it_is(records, config, 100, 7, NOW_MS)
+    if fast is not None:
+        slow = stored_by_the_slow_path(bytes(records), config, AppendOrigin.COORDINATOR)
+        assert slow is not None
+        assert astuple(fast) == astuple(slow)
+    else:
+        assert timestamp_ms != NOW_MS or topic in (2, 4, 5)
+    assert built_record_as_it_is(bytes(records), config, 100, 7, NOW_MS) is None

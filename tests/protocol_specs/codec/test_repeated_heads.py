@@ -1,4 +1,4 @@
-"""The fast path that decodes a Produce to one partition equals the codec, after any earlier request."""
+"""The fast paths that decode requests to one partition equal the codec, after any earlier request."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol_specs.codec.code_generator import decoder_for
-from protocol_specs.codec.repeated_heads import produce_decoder
+from protocol_specs.codec.repeated_heads import offset_commit_decoder, produce_decoder
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.fuzzing.strategies import message
+from protocol_specs.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 if TYPE_CHECKING:
@@ -57,7 +62,12 @@ def bodies(draw: st.DrawFn, version: int) -> bytes:
         index=st.integers(0, 1),
         acks=st.sampled_from([-1, 1]),
     )
-    body = draw(small | message(ProduceRequest, version)).encode(version)
+    return draw(changed(draw(small | message(ProduceRequest, version)).encode(version)))
+
+
+@st.composite
+def changed(draw: st.DrawFn, body: bytes) -> bytes:
+    """The bytes of a request, often with a changed byte, cut or longer."""
     if draw(st.booleans()):
         at = draw(st.integers(0, max(len(body) - 1, 0)))
         kind = draw(st.sampled_from(["cut", "set", "insert", "append"]))
@@ -111,3 +121,73 @@ def test_a_length_of_three_bytes_is_left_to_the_codec() -> None:
     fast = produce_decoder(9)
     body = one_partition(bytes(16_383)).encode(9)
     assert fast(body, 0) == fast(body, 0) == decoder_for(ProduceRequest, 9)(body, 0)
+
+
+COMMIT_VERSIONS = range(8, OffsetCommitRequest.VERSIONS.highest + 1)
+
+
+def commit(offset: int, *, group: str = "g", member: str = "", topic: str = "orders", **other: Any) -> Any:
+    partition = OffsetCommitRequestPartition(
+        **{"partition_index": 3, "committed_offset": offset, "committed_metadata": "", **other}
+    )
+    return OffsetCommitRequest(
+        group_id=group,
+        member_id=member,
+        generation_id_or_member_epoch=-1 if not member else 2,
+        topics=[OffsetCommitRequestTopic(name=topic, topic_id=bytes(range(16)), partitions=[partition])],
+    )
+
+
+@st.composite
+def commits(draw: st.DrawFn, version: int) -> bytes:
+    """Commits of few heads, so that heads repeat, and any other request; often with broken bytes."""
+    small = st.builds(
+        commit,
+        st.integers(-(2**63), 2**63 - 1),
+        group=st.sampled_from(["g", "readers"]),
+        member=st.sampled_from(["", "m"]),
+        topic=st.sampled_from(["a", "orders"]),
+        committed_leader_epoch=st.integers(-1, 5),
+        committed_metadata=st.sampled_from(["", "", None, "note"]),
+    )
+    return draw(changed(draw(small | message(OffsetCommitRequest, version)).encode(version)))
+
+
+def decoded_commit(decode: Callable[..., tuple[Any, int]], data: bytes | memoryview, position: int) -> object:
+    try:
+        return decode(data, position)
+    except MessageDecodeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("version", COMMIT_VERSIONS)
+@settings(max_examples=50)
+@given(data=st.data())
+def test_a_sequence_of_commits_is_decoded_as_the_codec_decodes_each(version: int, data: st.DataObject) -> None:
+    fast = offset_commit_decoder(version)
+    codec = decoder_for(OffsetCommitRequest, version)
+    for body in data.draw(st.lists(commits(version), min_size=1, max_size=8)):
+        header = data.draw(st.binary(max_size=3))
+        frame: bytes | memoryview = header + body
+        if data.draw(st.booleans()):
+            frame = memoryview(frame)
+        # Twice: the second time the head is known.
+        for _ in range(2):
+            assert decoded_commit(fast, frame, len(header)) == decoded_commit(codec, frame, len(header))
+
+
+@pytest.mark.parametrize("version", COMMIT_VERSIONS)
+def test_a_repeated_head_of_a_commit_is_not_decoded_again(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    codec = decoder_for(OffsetCommitRequest, version)
+    calls = []
+
+    def counted(data: bytes, position: int) -> tuple[Any, int]:
+        calls.append(position)
+        return codec(data, position)
+
+    monkeypatch.setattr("protocol_specs.codec.repeated_heads.decoder_for", lambda *_: counted)
+    fast = offset_commit_decoder(version)
+    for offset in (0, 7, 2**40):
+        body = commit(offset).encode(version)
+        assert fast(body, 0) == codec(body, 0)
+    assert len(calls) == 1

@@ -5,10 +5,12 @@ Record versions: key 0 before 0.9. Value v1 has an expiration time, v3 a leader 
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
+from protocol_specs.message import factory
 from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
 from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
 from protocol_specs.schemas.record_serde import encode_key
@@ -32,8 +34,16 @@ NO_LEADER_EPOCH: Final = -1
 ARRIVAL: Final = -1
 LEGACY_VERSION: Final = 0
 WITH_EXPIRATION: Final = 1
+WITH_TOPIC_ID: Final = 4
 KEYS_MAX: Final = 10_000
 """Most keys of commits that are kept with their bytes."""
+_WITHOUT_METADATA: Final = struct.Struct(">hqiBq")
+"""A value of version 4 up to its tags: version, offset, leader epoch, length of the metadata, time. It is packed here,
+because the encoder of the message takes 5 % of a commit longer."""
+_EMPTY: Final = 1
+_NO_TAGS: Final = b"\0"
+_TOPIC_ID_TAG: Final = b"\1\0\x10"
+"""One tag: number 0, 16 bytes."""
 
 
 class OffsetCommit(NamedTuple):
@@ -89,7 +99,7 @@ class CommittedOffset(NamedTuple):
 
 
 def commit_record(
-    group_id: str, commit: OffsetCommit, *, now_ms: int, expire_timestamp_ms: int, version: int
+    group_id: str, commit: OffsetCommit, now_ms: int, expire_timestamp_ms: int, version: int
 ) -> CoordinatorRecord:
     """Return the record of a commit. `version` is the release's; one with an expiration time is of version 1."""
     metadata = "" if commit.metadata is None else commit.metadata
@@ -101,19 +111,21 @@ def commit_record(
             version,
         )
     key, encoded_key = _key(group_id, commit.topic, commit.partition)
-    return CoordinatorRecord(
-        key,
-        OffsetCommitValue(
-            offset=commit.offset,
-            leader_epoch=commit.leader_epoch,
-            metadata=metadata,
-            commit_timestamp=timestamp_ms,
-            expire_timestamp=expire_timestamp_ms,
-            topic_id=commit.topic_id,
-        ),
-        version if expire_timestamp_ms == NO_EXPIRATION else WITH_EXPIRATION,
-        encoded_key,
+    offset, leader_epoch, topic_id = commit.offset, commit.leader_epoch, commit.topic_id
+    value = _value(offset, leader_epoch, metadata, timestamp_ms, expire_timestamp_ms, topic_id)
+    if expire_timestamp_ms != NO_EXPIRATION:
+        return CoordinatorRecord(key, value, WITH_EXPIRATION, encoded_key)
+    if version != WITH_TOPIC_ID or metadata:
+        return CoordinatorRecord(key, value, version, encoded_key)
+    encoded = _WITHOUT_METADATA.pack(version, offset, leader_epoch, _EMPTY, timestamp_ms) + (
+        _NO_TAGS if topic_id == ZERO_UUID else _TOPIC_ID_TAG + topic_id
     )
+    return CoordinatorRecord(key, value, version, encoded_key, encoded)
+
+
+_value: Final = factory(
+    OffsetCommitValue, "offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp", "topic_id"
+)
 
 
 @lru_cache(maxsize=KEYS_MAX)

@@ -53,6 +53,8 @@ DEFAULT_RETENTION: Final = -1
 EXPIRATION_KEY: Final = "expire-group-metadata"
 DELETED_TOPICS_KEY: Final = "delete-offsets-of-topics"
 GROUP_NOT_FOUND_SINCE: Final = 9
+_NONE: Final = ErrorCode.NONE
+"""A constant, because looking up a member of an enum is slow."""
 _MS_PER_MINUTE: Final = 60_000
 
 
@@ -80,6 +82,7 @@ class OffsetMetadataManager:
         self._version = context.config.behaviour.offset_commit_value_version
         self._old_coordinator = uses_old_coordinator(context.config)
         self._is_first_preview = is_first_preview(context.config)
+        self._commits_expire = context.config.behaviour.commits_state_their_expiration
         self.replays: Mapping[type[Message], Callable[[Replayed], None]] = {
             LegacyOffsetCommitKey: self._replay,
             OffsetCommitKey: self._replay,
@@ -89,7 +92,6 @@ class OffsetMetadataManager:
 
     def commit(
         self,
-        *,
         group_id: str,
         member_id: str,
         group_instance_id: str | None,
@@ -178,24 +180,17 @@ class OffsetMetadataManager:
         self, group_id: str, commits: Sequence[OffsetCommit], *, retention_ms: int, check: PartitionCheck | None
     ) -> CoordinatorResult[list[ErrorCode]]:
         now_ms = self._context.now_ms()
-        max_bytes = self._number("offset.metadata.max.bytes")
         results: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         for commit in commits:
-            if metadata_is_too_long(commit.metadata, max_bytes):
+            if commit.metadata and metadata_is_too_long(commit.metadata, self._number("offset.metadata.max.bytes")):
                 results.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
             if check is not None:
                 check(commit.topic, self._topic_id(commit), commit.partition)
-            results.append(ErrorCode.NONE)
+            results.append(_NONE)
             records.append(
-                commit_record(
-                    group_id,
-                    commit,
-                    now_ms=now_ms,
-                    expire_timestamp_ms=self._expiration(retention_ms, commit, now_ms),
-                    version=self._version,
-                )
+                commit_record(group_id, commit, now_ms, self._expiration(retention_ms, commit, now_ms), self._version)
             )
         return CoordinatorResult(records, results)
 
@@ -205,7 +200,7 @@ class OffsetMetadataManager:
         return commit.topic_id if commit.topic_id != ZERO_UUID or topic is None else topic.topic_id
 
     def _expiration(self, retention_ms: int, commit: OffsetCommit, now_ms: int) -> int:
-        if self._context.config.behaviour.commits_state_their_expiration:
+        if self._commits_expire:
             if retention_ms == DEFAULT_RETENTION:
                 retention_ms = self._retention_ms
             now_ms = now_ms if commit.timestamp_ms == ARRIVAL else commit.timestamp_ms
@@ -430,7 +425,7 @@ class OffsetMetadataManager:
 
     def _is_expired(self, group: Group, partition: TopicPartition, committed: CommittedOffset, now_ms: int) -> bool:
         expire_ms = committed.expire_timestamp_ms
-        if not self._context.config.behaviour.commits_state_their_expiration:
+        if not self._commits_expire:
             base_ms = group.expiry_base_ms(committed.commit_timestamp_ms)
             if base_ms is None or group.is_subscribed_to(partition.topic):
                 return False

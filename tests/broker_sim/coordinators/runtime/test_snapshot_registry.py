@@ -13,6 +13,7 @@ STEPS = st.lists(
         st.tuples(st.just("set"), st.sampled_from("abc"), st.integers(0, 9)),
         st.tuples(st.just("pop"), st.sampled_from("abc")),
         st.tuples(st.just("snapshot")),
+        st.tuples(st.just("advance")),
         st.tuples(st.just("revert"), st.integers(0, 3)),
         st.tuples(st.just("delete"), st.integers(0, 3)),
     ),
@@ -37,6 +38,10 @@ def test_reads_and_reverts_equal_copies(steps):
                 offset += 1
                 registry.snapshot(offset)
                 copies[offset] = dict(plain)
+            case ("advance",):
+                offset += 1
+                registry.advance_to(offset)
+                copies = {offset: dict(plain)}
             case ("revert", index) if copies:
                 offset = list(copies)[index % len(copies)]
                 registry.revert_to(offset)

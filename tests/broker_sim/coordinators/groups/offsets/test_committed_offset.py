@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_sim.coordinators.groups.offsets.committed_offset import (
     NO_EXPIRATION,
@@ -47,3 +49,19 @@ def test_a_request_may_state_the_time_of_a_commit() -> None:
 def test_a_tombstone_has_the_key_of_the_record_that_it_deletes(version: int) -> None:
     record = commit_record("g", COMMIT, now_ms=0, expire_timestamp_ms=NO_EXPIRATION, version=version)
     assert tombstone("g", "orders", 2, version=version).encode() == (record.encode()[0], None)
+
+
+@given(
+    version=st.sampled_from([1, 3, 4, 4]),
+    offset=st.integers(-(2**63), 2**63 - 1),
+    leader_epoch=st.integers(-1, 2**31 - 1),
+    metadata=st.sampled_from([None, "", "note"]),
+    topic_id=st.sampled_from([ZERO_UUID, b"i" * 16]),
+    expires=st.sampled_from([NO_EXPIRATION, 3_000]),
+)
+def test_a_packed_value_has_the_bytes_of_the_encoder(
+    version: int, offset: int, leader_epoch: int, metadata: str | None, topic_id: bytes, expires: int
+) -> None:
+    commit = OffsetCommit("orders", topic_id, 2, offset, leader_epoch, metadata)
+    record = commit_record("g", commit, now_ms=1_000, expire_timestamp_ms=expires, version=version)
+    assert record.encode() == record._replace(encoded_key=None, encoded_value=None).encode()
