@@ -57,6 +57,7 @@ def compare(load: Load, pairs: int) -> Result:
             arguments = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1")
             with served_cluster(*arguments) as cluster, librdkafka_mock() as peer:
                 servers = [cluster.bootstrap_servers, peer.bootstrap_servers]
+                before = [cpu_seconds(pid) for pid in (cluster.process.pid, peer.pid)]
                 measured = measure(
                     "measured_consumer",
                     load.kind,
@@ -68,7 +69,8 @@ def compare(load: Load, pairs: int) -> Result:
                 )
                 rounds.add(order, measured)
                 done = load.count * (ROUNDS + 1)
-                rounds.add_cpu(*(cpu_seconds(pid) / done * 1e6 for pid in (cluster.process.pid, peer.pid)))
+                after = [cpu_seconds(pid) for pid in (cluster.process.pid, peer.pid)]
+                rounds.add_cpu(*((end - start) / done * 1e6 for start, end in zip(before, after, strict=True)))
     commits = load.kind == "commit"
     name = f"{load.name}, against librdkafka's mock"
     return rounds.result(name, target=load.target, is_time=commits, cpu_unit="commit" if commits else "record")
