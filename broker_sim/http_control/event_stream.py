@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from twisted.web.http import Request
 
     from broker_sim.cluster import Cluster
-    from broker_sim.control.events import Event
+    from broker_sim.control.events import Detail, Event
 
 __all__ = ["Streamed", "stream_events"]
 
@@ -34,11 +34,12 @@ class Streamed:
 class EventStream(Streamed):
     """The stream to one reader."""
 
-    def __init__(self, request: Request, cluster: Cluster, kind: str | None) -> None:
+    def __init__(self, request: Request, cluster: Cluster, kind: str | None, detail: Detail) -> None:
         self._request = request
         self._reactor = cluster.reactor
         self._journal = cluster.journal
         self._kind = kind
+        self._detail = detail
         self._waiting: list[bytes] = []
         self._dropped = 0
         self._paused = False
@@ -58,7 +59,7 @@ class EventStream(Streamed):
         self._add(self._journal.count(), event)
 
     def _add(self, sequence: int, event: Event) -> None:
-        if self._kind is not None and event.kind != self._kind:
+        if event.detail > self._detail or (self._kind is not None and event.kind != self._kind):
             return
         line = json.dumps(event_line(sequence, event), separators=(",", ":"))
         self._waiting.append(f"id: {sequence}\nevent: {event.kind}\ndata: {line}\n\n".encode())
@@ -102,10 +103,15 @@ class EventStream(Streamed):
         """The reader is gone: `_end` follows."""
 
 
-def stream_events(request: Request, cluster: Cluster, *, after: int | None, kind: str | None) -> Streamed:
-    """Send the events of one kind, or all, from now on or after a sequence number, until the reader closes."""
+def stream_events(
+    request: Request, cluster: Cluster, *, after: int | None, kind: str | None, detail: Detail
+) -> Streamed:
+    """Send the events of one kind, or all, from now on or after a sequence number, until the reader closes.
+
+    Those of more than a detail are left out.
+    """
     request.setHeader("Cache-Control", "no-store")
-    stream = EventStream(request, cluster, kind)
+    stream = EventStream(request, cluster, kind, detail)
     request.write(b": events follow\n\n")
     if after is not None:
         stream.replay(after)

@@ -32,8 +32,8 @@ __all__ = ["BODY_MAX_BYTES", "ControlServer"]
 
 BODY_MAX_BYTES: Final = 1 << 20
 IDLE_TIMEOUT_S: Final = 60
-_PUBLIC: Final = frozenset({"/health"})
-"""Served without the token: a container's health check has none."""
+_PUBLIC: Final = frozenset({"/", "/health"})
+"""Served without the token: the page requests it, and a container's health check has none."""
 
 _log = Logger()
 
@@ -112,12 +112,11 @@ class _Root(Resource):
         return NOT_DONE_YET
 
     async def _serve(self, request: Request) -> None:
-        gone = request.notifyFinish()
         operation, call = self._call(request)
         result = operation.handle(call)
         if isinstance(result, Deferred):
             # A caller that gives up ends its wait.
-            gone.addErrback(_cancel, result)
+            request.notifyFinish().addErrback(_cancel, result)
             result = await result
         if isinstance(result, Streamed):
             return

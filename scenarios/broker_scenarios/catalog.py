@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.html_page import html_page
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.text_forms import plural
+from broker_sim.html_page import html_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

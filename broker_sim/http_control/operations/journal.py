@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from broker_sim.control.events import RequestReceived
+from broker_sim.control.events import Detail, RequestReceived
 from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.control.journal_file import event_line
 from broker_sim.errors import BrokerSimError, nearest
@@ -50,10 +50,14 @@ class Events:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamQuery:
-    """Where the stream begins: after a sequence number; by default with the next event."""
+    """Where the stream begins: after a sequence number; by default with the next event.
+
+    The detail `cluster` leaves out the traffic: connections, requests, batches.
+    """
 
     after: int | None = None
     kind: str | None = None
+    detail: Literal["cluster", "full"] = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +148,9 @@ def stream(call: Call) -> Streamed:
     check_kind(call.query.kind)
     last = call.request.getHeader("Last-Event-ID")
     after = int(last) if last is not None and last.isdecimal() else call.query.after
-    return stream_events(call.request, call.cluster, after=after, kind=call.query.kind)
+    return stream_events(
+        call.request, call.cluster, after=after, kind=call.query.kind, detail=Detail[call.query.detail.upper()]
+    )
 
 
 def requests(call: Call) -> list[ReceivedRequest]:

@@ -33,7 +33,24 @@ def openapi(call: Call) -> dict[str, Any]:  # noqa: ARG001 - as every handler
     return openapi_document()
 
 
+def page(call: Call) -> str:
+    """Return the live page."""
+    from broker_sim.http_control.live_page import POLICY, live_page
+
+    call.request.setHeader("Content-Security-Policy", POLICY)
+    return live_page()
+
+
 OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/",
+        name="livePage",
+        summary="A page that shows the clusters and injects faults.",
+        handle=page,
+        result=str,
+        media_type="text/html; charset=utf-8",
+    ),
     Operation(
         method="GET",
         path="/health",

@@ -71,9 +71,9 @@ def _table(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.catalog import FOLDER, catalog_page, load_catalog, results_json, run_pair
     from broker_scenarios.errors import ScenarioError
-    from broker_scenarios.html_page import write_page
     from broker_scenarios.result_files import write_text
     from broker_sim.errors import nearest
+    from broker_sim.html_page import write_page
 
     pairs = load_catalog(options.folder or FOLDER)
     names = [pair.name for pair in pairs]

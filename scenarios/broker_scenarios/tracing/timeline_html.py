@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.html_page import html_page, write_page
 from broker_scenarios.tracing.timeline_svg import STYLE, chart
 from broker_scenarios.tracing.timeline_text import milliseconds
+from broker_sim.html_page import html_page, write_page
 
 if TYPE_CHECKING:
     from pathlib import Path

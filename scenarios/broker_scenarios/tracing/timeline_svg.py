@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.html_page import page_style, write_page
 from broker_scenarios.tracing.timeline_text import milliseconds
+from broker_sim.html_page import page_style, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

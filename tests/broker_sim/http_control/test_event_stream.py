@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import Deferred
 
 from broker_sim.cluster import Cluster
-from broker_sim.control.events import ControllerElected
+from broker_sim.control.events import ConnectionClosed, ControllerElected, Detail
 from broker_sim.http_control import event_stream
 from broker_sim.http_control.event_stream import FLUSH_S, KEEP_ALIVE_S, stream_events
 from sim_runtime.random_streams import RandomStreams
@@ -36,11 +36,13 @@ class Reader:
         self.written += data
 
 
-def opened(kind: str | None = None, after: int | None = None) -> tuple[VirtualReactor, Cluster, Any]:
+def opened(
+    kind: str | None = None, after: int | None = None, detail: Detail = Detail.FULL
+) -> tuple[VirtualReactor, Cluster, Any]:
     reactor = VirtualReactor()
     cluster = Cluster(reactor=reactor, brokers=1, streams=RandomStreams(0), listen=False)
     reader: Any = Reader()
-    stream_events(reader, cluster, after=after, kind=kind)
+    stream_events(reader, cluster, after=after, kind=kind, detail=detail)
     return reactor, cluster, reader
 
 
@@ -80,3 +82,11 @@ def test_an_idle_stream_stays_open_and_a_closed_one_ends() -> None:
     elected(cluster, 1)
     reactor.run_for(ms=KEEP_ALIVE_S * 1000)
     assert b"data" not in reader.written
+
+
+def test_a_stream_of_the_cluster_leaves_out_the_traffic() -> None:
+    reactor, cluster, reader = opened(detail=Detail.CLUSTER)
+    cluster.journal.append(ConnectionClosed(time_us=0, broker_id=1, connection_id="c", reason="r"))
+    elected(cluster, 1)
+    reactor.run_for(ms=FLUSH_S * 1000)
+    assert reader.written.count(b"data: ") == 1

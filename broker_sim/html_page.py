@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["html_page", "page_style", "write_page"]
 
-_STYLE: Final = Path(__file__).with_name("report.css")
+_STYLE: Final = Path(__file__).with_name("page.css")
 
 
 def html_page(*, title: str, body: str, style: str = "", script: str = "") -> str:
