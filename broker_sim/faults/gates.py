@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.control.events import Event
     from broker_sim.faults.rule import Drawable
 
-__all__ = ["EventGate", "FiredGate", "Gate", "Waiting"]
+__all__ = ["EventGate", "FiredGate", "Gate", "Waiting", "field_names"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.faults import actions
 from broker_sim.faults.action import Need
 from broker_sim.faults.actions import ACTIONS
 from broker_sim.faults.forms import BROKER, Broker, Fields, Nothing
+from broker_sim.faults.gates import field_names
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule_schema import RULE_SCHEMA
 
@@ -38,9 +40,8 @@ PHASES: Final[Mapping[Phase, str]] = {
 
 def reference_page() -> str:
     """Return the page in Markdown."""
-    return (
-        "\n".join([INTRODUCTION, *_keys(), *_actions(), *_phases(), *_table("select"), *_table("when", "until")]) + "\n"
-    )
+    selections = [*_table("select"), *_table("when", "until")]
+    return "\n".join([INTRODUCTION, *_keys(), *_actions(), *_phases(), *selections, *_events()]) + "\n"
 
 
 def _keys() -> Iterator[str]:
@@ -62,6 +63,10 @@ def _actions() -> Iterator[str]:
             needs = ", ".join(f"`{need.value}`" for need in action.needs if need is not Need.CLUSTER)
             yield f"| `{name}` | {effect} | {needs or 'nothing'} | `{_example(name)}` |"
         yield from _values(names)
+    yield "\n### Changes of `edit`\n"
+    yield "A change has one of `set`, `delete`, `duplicate`, `append`, `reverse`, `lengthen` and `shorten`, with the"
+    yield "path of a field as `broker-sim protocol show API` names it.\n"
+    yield from _rows(ACTIONS["edit"].form.schema["oneOf"][0]["properties"])
     yield "\n### Needs\n"
     yield "A target that lacks the part which an action needs refuses the rule before the run.\n"
     yield "| need | part |\n|---|---|"
@@ -110,6 +115,17 @@ def _table(*keys: str) -> Iterator[str]:
     if "when" in keys:
         yield "All conditions must hold. A number may be a range `[low, high]`: the seed draws one number from it.\n"
     yield from _rows(RULE_SCHEMA["properties"][keys[0]]["properties"])
+
+
+def _events() -> Iterator[str]:
+    yield "\n## Events\n"
+    yield "The kinds for `event` in `when`, `until` and the step `wait`, with the fields that a value may be given for."
+    yield "The field `broker_id`, the broker of the event, is in each.\n"
+    yield "| kind | event | fields |\n|---|---|---|"
+    for name, kind in EVENT_KINDS.items():
+        names = ", ".join(f"`{field}`" for field in field_names(kind) if field != "broker_id")
+        event = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+        yield f"| `{name}` | {event} | {names} |"
 
 
 def _rows(properties: Mapping[str, Any]) -> Iterator[str]:

@@ -166,7 +166,8 @@ def _fits_any(names: Sequence[str], pattern: str) -> bool:
 
 
 def _is_one_of(number: int | None, wanted: Numbers | None) -> bool:
-    return wanted is None or number in wanted
+    # A range compares None with each of its numbers, up to 2**63 of them.
+    return wanted is None or (number is not None and number in wanted)
 
 
 def condition_text(wanted: str | Numbers | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import feather
 
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.history import HistoryEvent
@@ -38,6 +39,7 @@ HISTORY_SCHEMA: Final = pa.schema(
 )
 """One row per event. `index` numbers the sends of a process; a completion has the index of its invoke."""
 
+_ARROW_FILES: Final = (".arrow", ".feather")
 _VALUES: Final = attrgetter(*HISTORY_SCHEMA.names)
 
 
@@ -61,15 +63,25 @@ def write_history(path: Path, history: Iterable[HistoryEvent]) -> None:
 
 
 def read_history(path: Path) -> list[HistoryEvent]:
-    """Read a history from a Parquet file or from a folder of them, as Spark writes it.
+    """Read a history from a Parquet file, from a folder of them, as Spark writes it, or from an Arrow file.
 
     Raises:
-        HistoryError: the path does not exist, or its table lacks a column.
+        HistoryError: the path does not exist, is no such file, or its table lacks a column or has other types.
     """
     if not path.exists():
         raise HistoryError(f"history {path} does not exist")
-    table = pq.read_table(path)
+    try:
+        table = feather.read_table(path) if path.suffix in _ARROW_FILES else pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise HistoryError(f"history {path} cannot be read: {_one_line(error)}") from None
     missing = [name for name in HISTORY_SCHEMA.names if name not in table.column_names]
     if missing:
         raise HistoryError(f"history {path} has no column {', '.join(missing)}")
-    return events_of(table)
+    try:
+        return events_of(table.select(HISTORY_SCHEMA.names).cast(HISTORY_SCHEMA))
+    except (pa.ArrowException, ValueError) as error:
+        raise HistoryError(f"history {path} has other types than the schema of histories: {_one_line(error)}") from None
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -35,7 +35,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("history", type=Path, metavar="HISTORY", help="the operations, one JSON object per line")
+    parser.add_argument(
+        "history",
+        type=Path,
+        metavar="HISTORY",
+        help="operations, one JSON object per line, or sends (Parquet, Arrow)",
+    )
     parser.add_argument(
         "--promises",
         type=Path,
@@ -100,11 +105,11 @@ def _values(values: Sequence[object]) -> str:
 
 def _named_lines(history: Path, indices: set[int]) -> dict[int, list[str]]:
     """Return the lines of operations by their `i`: the file is read again, because a verdict keeps no operations."""
-    from broker_scenarios.operations import read_operations
+    from broker_scenarios.histories.judge import numbered
 
     found: dict[int, list[str]] = {}
     if indices:
-        for op in read_operations(history):
+        for _, op in numbered(history):
             if op.index in indices:
                 found.setdefault(op.index, []).append(_line(op))
     return found

@@ -92,7 +92,7 @@ def read_circumstances(path: Path) -> Circumstances:
         except ValueError:
             data = yaml.safe_load(text)
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: the promises cannot be read: {error}") from None
+        raise ScenarioError(f"{path}: the promises cannot be read: {' '.join(str(error).split())}") from None
     return circumstances_of(data, str(path))
 
 
@@ -170,7 +170,9 @@ class _Reader:
                 appends_are_known=False,
             )
         except ScenarioError as error:
-            raise ScenarioError(f"{self._where}: {error}") from None
+            # Those of this reader have the place already.
+            text = str(error)
+            raise ScenarioError(text if text.startswith(self._where) else f"{self._where}: {text}") from None
         return resolved
 
     def fault(self, data: object) -> Fault:

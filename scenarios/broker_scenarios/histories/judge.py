@@ -10,14 +10,14 @@ import gc
 import json
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.checks.history_check import check_whole
 from broker_scenarios.checks.over_time.liveness import covered_from_us
 from broker_scenarios.checks.per_partition.unresolved import is_overdue, without_outcome
 from broker_scenarios.checks.per_partition.unseen import unread
 from broker_scenarios.checks.whole_history import WholeHistory, is_read
-from broker_scenarios.errors import ScenarioError
+from broker_scenarios.errors import HistoryError, ScenarioError
 from broker_scenarios.findings import Finding, FindingKind
 from broker_scenarios.histories.circumstances import Circumstances, circumstances_of, read_circumstances
 from broker_scenarios.histories.fault_explanations import FaultExplainer
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from broker_scenarios.checks.calls import Send
     from broker_scenarios.operations import Op
 
-__all__ = ["check_history", "judge_history", "read_logs"]
+__all__ = ["check_history", "judge_history", "numbered", "read_logs"]
 
 
+_TABLES: Final = (".parquet", ".arrow", ".feather")
+"""The endings of histories in the Arrow schema."""
 _STATES = ("aborted", "open")
 _CONTROLS = ("commit", "abort")
 
@@ -99,12 +101,24 @@ def _whole_history(
     history: Path | Iterable[Op], circumstances: Circumstances, logs: Path | Mapping[str, Any] | None
 ) -> WholeHistory:
     fold = NeutralFold(circumstances.partitions)
-    for where, op in numbered_operations(history):
+    for where, op in numbered(history):
         fold.add(op, where)
+    if isinstance(history, Path) and not fold.calls:
+        raise HistoryError(f"{history}: the history has no operations")
     held = read_logs(logs) if isinstance(logs, Path) else logs or {}
     for key, records in held.items():
         _add_log(fold, key, records, str(logs) if isinstance(logs, Path) else "logs")
     return fold.whole(circumstances)
+
+
+def numbered(history: Path | Iterable[Op]) -> Iterator[tuple[str, Op]]:
+    """Return each operation with its place for messages. Raises HistoryError for a file that cannot be used."""
+    if isinstance(history, Path) and (history.is_dir() or history.suffix in _TABLES):
+        # Imported for a table alone: pyarrow is not installed everywhere.
+        from broker_scenarios.histories.table_operations import table_operations
+
+        return ((f"{history}: event {op.index}", op) for op in table_operations(history))
+    return numbered_operations(history)
 
 
 def _add_log(fold: NeutralFold, key: str, records: object, where: str) -> None:

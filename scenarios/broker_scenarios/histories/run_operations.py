@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from broker_scenarios.checks.whole_history import StableOffset
 from broker_scenarios.histories.circumstances import Circumstances, circumstances_of
 from broker_scenarios.histories.neutral_fold import NeutralFold
+from broker_scenarios.histories.send_operations import send_operations
 from broker_scenarios.history import NO_OFFSET, EventType
 from broker_scenarios.operations import (
     Assign,
@@ -70,22 +71,8 @@ def operations_of(history: RunHistory, sends: Sequence[HistoryEvent], truth: Tru
     }
     begin_us = min([*(event.time_us for event in sends), *(each.invoked_us for each in history.operations)], default=0)
     lines: list[tuple[int, int, Op]] = []
-    partition_of = {event.value_id: event.partition for event in sends if event.partition >= 0}
-    for event in sends:
-        if event.value_id in in_transactions:
-            continue
-        partition = partition_of.get(event.value_id, _UNKNOWN)
-        key = f"{event.topic}-{partition}" if partition >= 0 else place_of.get(event.value_id, f"{event.topic}-0")
-        op = Op(
-            index=0,
-            process=event.process,
-            type=EventType(event.type),
-            f=Function.SEND,
-            mops=[Send(key, event.value_id, event.offset if event.type == EventType.OK else NO_OFFSET)],
-            time_ms=(event.time_us - begin_us) / 1000,
-            error=event.error,
-        )
-        lines.append((event.time_us, _UNKNOWN, op))
+    outside = [event for event in sends if event.value_id not in in_transactions]
+    lines += ((time_us, _UNKNOWN, op) for time_us, op in send_operations(outside, begin_us, place_of))
     judged = [operation for operation in history.operations if operation.f in _FUNCTIONS]
     for number, operation in enumerate(judged):
         lines += _lines_of(operation, number, begin_us, place_of)

@@ -94,7 +94,11 @@ CLIENT: Final = Keys(
             "a foreign client that takes the place of this project's, on real sockets (--local, --attach)",
             {"name": "aiokafka", "version": "0.12.0"},
         ),
-        "count": Key(Whole(at_least=1, at_most=1_000), "how many such clients there are, 1 when not given", 3),
+        "count": Key(
+            Whole(at_least=1, at_most=1_000),
+            "how many such clients there are, 1 when not given; several are NAME-0, NAME-1, ...",
+            3,
+        ),
         "producer": Key(Config(), "its producer's configurations under Kafka's names", {"acks": "all"}),
         "consumer": Key(Config(), "its consumer's configurations under Kafka's names", {"group.id": "g"}),
         "script": Key(SCRIPT, "what it does, step after step", [{"send": 3}, "flush", "close"]),

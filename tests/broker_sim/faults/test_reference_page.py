@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.faults import grammar
 from broker_sim.faults.actions import ACTIONS
 from broker_sim.faults.interception import Phase
@@ -19,5 +20,6 @@ def test_the_page_is_what_the_code_writes_now() -> None:
 def test_every_action_phase_and_key_has_a_line() -> None:
     page = reference_page()
     keys = [*grammar.RULE_KEYS, *grammar.SELECT.forms, *grammar.GATE.forms]
-    for name in [*ACTIONS, *(phase.value for phase in Phase), *keys]:
+    changes = ACTIONS["edit"].form.schema["oneOf"][0]["properties"]
+    for name in [*ACTIONS, *(phase.value for phase in Phase), *keys, *changes, *EVENT_KINDS]:
         assert f"| `{name}` | " in page, name

@@ -41,3 +41,10 @@ def test_the_body_is_parsed_for_a_rule_that_selects_on_it_before_it_is_parsed() 
     point = FaultPoint(broker_id=1, api_key=ApiKey.HEARTBEAT, parse=lambda: parsed.append(1))  # type: ignore[arg-type,return-value]
     assert rule.select.mismatch(point, "Heartbeat", None) is not None
     assert parsed
+
+
+def test_a_place_without_a_number_does_not_fit_a_range_and_is_not_searched_in_it() -> None:
+    """A search through the range for None would take hours."""
+    whole = FaultPoint(broker_id=1, api_key=None, find_places=lambda: [("orders", None)])
+    for partition in ({"at_least": 3}, {"at_most": 2**40}):
+        assert select(topic="orders", partition=partition).mismatch(whole, "Metadata", None) is not None

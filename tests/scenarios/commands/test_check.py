@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
+from broker_scenarios.arrow.history_table import history_batch
 from broker_scenarios.cli import main
 from broker_scenarios.findings import IN_RUNS, FindingKind
 from broker_scenarios.operations import write_operations
 from tests.scenarios.checks.neutral_histories import PROMISES, Book, X
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Story
 
 LOST = Book().send(0, (X, 1, 0)).send(0, (X, 2, 1)).finally_poll(1, {X: [(1, 2)]})
 READ = Book().send(0, (X, 1, 0)).finally_poll(1, {X: [(0, 1)]})
@@ -120,3 +127,43 @@ DOCUMENT = ROOT / "docs" / "how-to" / "judge-a-history.md"
 def test_the_document_names_every_anomaly() -> None:
     named = {kind.value for kind in FindingKind if kind not in IN_RUNS}
     assert named == {name for name in named if f"`{name}`" in DOCUMENT.read_text()}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_table_of_sends_is_a_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], story: Story, ending: str
+) -> None:
+    table = pa.Table.from_batches([history_batch(story.acked(1, 2).history())])
+    path = tmp_path / f"history.{ending}"
+    feather.write_feather(table, path) if ending == "arrow" else pq.write_table(table, path)
+    (tmp_path / "promises.json").write_text('{"topics": {"orders": 1}}')
+    (tmp_path / "logs.json").write_text('{"orders-0": [[0, 1]]}')
+    arguments = ["--promises", str(tmp_path / "promises.json"), "--logs", str(tmp_path / "logs.json")]
+    assert main(["check", str(path), *arguments]) == 1
+    assert "lost-write (1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda table: table.drop(["offset"]), "has no column offset"),
+        (lambda table: table.set_column(11, "offset", pa.array(["x"] * len(table))), "has other types than the schema"),
+        (lambda table: table.set_column(4, "type", pa.array(["okay"] * len(table))), "expected one of invoke, ok"),
+        (lambda table: table.slice(0, 0), "the history has no operations"),
+    ],
+)
+def test_a_table_that_is_no_history_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], story: Story, change: Any, problem: str
+) -> None:
+    path = tmp_path / "history.parquet"
+    pq.write_table(change(pa.Table.from_batches([history_batch(story.acked(1).history())])), path)
+    (tmp_path / "promises.json").write_text("{}")
+    assert main(["check", str(path), "--promises", str(tmp_path / "promises.json")]) == 2
+    error = capsys.readouterr().err
+    assert problem in error
+    assert error.count("\n") == 1
+
+
+def test_a_file_without_operations_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *files(tmp_path, Book())]) == 2
+    assert "the history has no operations" in capsys.readouterr().err
