@@ -108,6 +108,12 @@ class ProxiedCluster:
                 )
                 self._learn_partition(topic.name, each.partition_index, partition)
 
+    def learn_all(self, metadata: Any) -> None:
+        """Store a MetadataResponse about all topics: what is not in it does not exist."""
+        for topic in set(self.partition_counts) - {each.name for each in metadata.topics}:
+            self.forget(topic)
+        self.learn(metadata)
+
     def forget(self, topic: str) -> None:
         """Forget the partitions of a topic: one of its name that comes later is another one."""
         for index in range(self.partition_counts.pop(topic, 0)):

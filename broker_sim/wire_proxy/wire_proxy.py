@@ -84,7 +84,7 @@ class WireProxy:
 
     async def _start(self) -> None:
         host, port = self._upstream
-        self.cluster.learn(await self._metadata(self._upstream, METADATA_VERSION, FIRST_METADATA_MS))
+        self.cluster.learn_all(await self._metadata(self._upstream, METADATA_VERSION, FIRST_METADATA_MS))
         for node_id in self.cluster.broker_ids:
             self._listener(node_id)
         if not self._listeners:
@@ -95,7 +95,7 @@ class WireProxy:
         known = list(self.cluster.addresses.values()) or [self._upstream]
         for address in known:
             metadata = await self._metadata(address, METADATA_VERSION, REFRESH_MS)
-            self.cluster.learn(metadata)
+            self.cluster.learn_all(metadata)
             if len(metadata.brokers) < brokers:
                 return False
         for node_id in self.cluster.broker_ids:
@@ -126,7 +126,7 @@ class WireProxy:
         for node_id in filter(self.cluster.is_running, self.cluster.broker_ids):
             try:
                 address = self.cluster.addresses[node_id]
-                self.cluster.learn(await self._metadata(address, EPOCHS_VERSION, REFRESH_MS))
+                self.cluster.learn_all(await self._metadata(address, EPOCHS_VERSION, REFRESH_MS))
             except BrokerSimError as error:
                 problem = str(error)
             else:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from broker_client.core.admin.configs import ConfigResource
 from broker_scenarios.checks.wire_check import NEEDS_BROKERS
-from broker_scenarios.language.steps import Act, Repeat
+from broker_scenarios.language.steps import Act, Repeat, Wait
 from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
+from broker_sim.control import events
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.action import Need
 from broker_sim.faults.grammar import parse_rule
@@ -21,14 +22,33 @@ if TYPE_CHECKING:
 
     from broker_client.core.admin.admin_core import AdminCore
     from broker_scenarios.language.scenario import Scenario
-    from broker_scenarios.language.steps import Script
+    from broker_scenarios.language.steps import Script, Step
     from broker_scenarios.targets.attached_cluster import AttachedCluster
+    from broker_sim.faults.gates import EventGate
     from broker_sim.faults.rule import Rule
 
 __all__ = ["config_problem", "problem_of", "rule_problem"]
 
 ABOUT_INTERNAL_TOPICS: Final = ("offsets.topic.", "transaction.state.log.", "share.coordinator.state.topic.")
 """The sizes of internal topics, which a cluster of another size has otherwise: no finding depends on them."""
+
+SEEN: Final = frozenset({
+    events.BatchAppended,
+    events.BrokerKilled,
+    events.BrokerStarted,
+    events.BrokerStopped,
+    events.ConnectionClosed,
+    events.ConnectionOpened,
+    events.ControllerKilled,
+    events.IsrChanged,
+    events.LeaderElected,
+    events.ProduceCompleted,
+    events.RequestReceived,
+    events.ResponseSent,
+    events.RuleFired,
+    events.RuleReleased,
+})  # fmt: skip
+"""The events in the journal of a run on a running cluster."""
 
 
 def problem_of(scenario: Scenario, release: str | None) -> str | None:
@@ -55,7 +75,21 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
     own = [name for name in scenario.broker_config if name.rpartition(":")[2] in SIMULATOR_DEFINITIONS]
     if own:
         return f"{own[0]} is a configuration of the simulator"
+    for gate in _event_gates(scenario):
+        if gate.kind not in SEEN:
+            return f"a proxy does not see {gate.kind.__name__}"
     return next(filter(None, map(_between_brokers, rules_of(scenario))), None)
+
+
+def _event_gates(scenario: Scenario) -> Iterator[EventGate]:
+    for rule in scenario.rules:
+        for gate in (rule.when, rule.until):
+            if gate is not None and gate.event is not None:
+                yield gate.event
+    for group in scenario.clients:
+        for step in _steps(group.script):
+            if isinstance(step, Wait) and step.event is not None:
+                yield step.event
 
 
 def _between_brokers(rule: Rule) -> str | None:
@@ -84,15 +118,16 @@ def rules_of(scenario: Scenario) -> Iterator[Rule]:
     """Iterate over the rules of a scenario, and over the acts of its scripts as rules."""
     yield from scenario.rules
     for group in scenario.clients:
-        for act in _acts(group.script):
-            yield parse_rule({"name": f"clients.{group.name}", "act": act.act})
+        for step in _steps(group.script):
+            if isinstance(step, Act):
+                yield parse_rule({"name": f"clients.{group.name}", "act": step.act})
 
 
-def _acts(script: Script) -> Iterator[Act]:
+def _steps(script: Script) -> Iterator[Step]:
     for step in script:
         if isinstance(step, Repeat):
-            yield from _acts(step.steps)
-        elif isinstance(step, Act):
+            yield from _steps(step.steps)
+        else:
             yield step
 
 

@@ -77,6 +77,11 @@ def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: Thre
             "does not see the requests between brokers",
         ),
         ({"more": ", cut: {act: {hold_link: {from: 1, to: controllers}}}"}, "does not see the links between brokers"),
+        ({"script": "{wait: {event: {kind: BrokerFenced}}}, "}, "a proxy does not see BrokerFenced"),
+        (
+            {"more": ", at: {when: {event: {kind: TopicCreated}}, act: {refuse: 1}}"},
+            "does not see TopicCreated",
+        ),
         ({"script": "{act: {pause: 1}}, "}, "clients.app: act: pause needs broker processes"),
         ({"config": ", config: {num.io.threads: 9}"}, "its cluster has num.io.threads=9; broker 1 has 8"),
         ({"config": ", config: {thread.model: pipelined}"}, "thread.model is a configuration of the simulator"),
