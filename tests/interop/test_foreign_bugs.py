@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from broker_scenarios.drivers.catalogue import DRIVERS
+from broker_scenarios.drivers.driver import DriverChoice
 from broker_scenarios.drivers.installed import install
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import judged
@@ -63,12 +65,41 @@ def test_the_same_on_a_real_broker(kafka: RealKafka, name: str) -> None:
         assert run.judgement.misses == (), side.name
 
 
-def test_there_are_pairs_of_each_python_client() -> None:
+FRANZ_GO = """
+title: t
+cluster: {brokers: 1, config: {transaction.state.log.replication.factor: 1, transaction.state.log.min.isr: 1}}
+topics: {orders: {partitions: 2, replication_factor: 1}}
+clients:
+  fed: {driver: {name: franz-go, version: VERSION}, producer: {linger.ms: 0}, load: {records: 50, rate_per_second: 500}}
+  app:
+    driver: {name: franz-go, version: VERSION}
+    producer: {transactional.id: t}
+    script: [init, begin, {send: {count: 2, partition: 1}}, commit, begin, {send: 1}, flush, abort, close]
+rules: {lose: {select: {api: Produce, client: fed, nth: 1}, phase: before_response, act: disconnect}}
+expect: {stored: 52, lost: 0, duplicate: 0, transactions: {ok: 1, fail: 1}}
+"""
+
+
+def test_franz_go_plays_a_load_and_transactions(tmp_path: Path) -> None:
+    choice = DriverChoice(DRIVERS["franz-go"], "1.20.7")
+    try:
+        install(choice)
+    except ScenarioError as missing:
+        raise ToolMissingError(str(missing)) from None
+    path = tmp_path / "case.yaml"
+    path.write_text(FRANZ_GO.replace("VERSION", str(choice.version)))
+    scenario = load_scenario(path)
+    with load_progress(scenario.name, scenario.records) as progress:
+        run = judged(run_locally(scenario, 1, progress), engine=None)
+    assert run.judgement.misses == ()
+
+
+def test_there_are_pairs_of_each_client() -> None:
     clients = {
         group.driver.driver.name
         for name in PAIRS
         for group in load_scenario(FOLDER / f"{name}.yaml").clients
         if group.driver is not None
     }
-    assert clients >= {"aiokafka", "confluent-kafka", "kafka-python"}
-    assert len(PAIRS) >= 7
+    assert clients >= {"aiokafka", "confluent-kafka", "franz-go", "kafka-python"}
+    assert len(PAIRS) >= 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.drivers.franz_go import FRANZ_GO
 from broker_scenarios.drivers.python_drivers import AIOKAFKA, CONFLUENT_KAFKA, KAFKA_PYTHON
 
 if TYPE_CHECKING:
@@ -13,4 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DRIVERS"]
 
-DRIVERS: Final[Mapping[str, Driver]] = {driver.name: driver for driver in (CONFLUENT_KAFKA, AIOKAFKA, KAFKA_PYTHON)}
+DRIVERS: Final[Mapping[str, Driver]] = {
+    driver.name: driver for driver in (CONFLUENT_KAFKA, AIOKAFKA, KAFKA_PYTHON, FRANZ_GO)
+}

@@ -11,7 +11,15 @@ from broker_sim.errors import nearest
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-__all__ = ["CONSUMER_STEPS", "OF_THE_RUN", "PRODUCER_STEPS", "TRANSACTION_STEPS", "Driver", "DriverChoice"]
+__all__ = [
+    "CONSUMER_STEPS",
+    "OF_THE_RUN",
+    "PRODUCER_STEPS",
+    "TRANSACTION_STEPS",
+    "Driver",
+    "DriverChoice",
+    "version_numbers",
+]
 
 OF_THE_RUN: Final = frozenset({"resend", "wait", "act", "repeat", "crash", "restart", "exit"})
 """Steps that a run takes itself, with any driver."""
@@ -43,6 +51,8 @@ class Driver:
     meanings: Mapping[str, str] = field(default_factory=dict)
     module: str | None = None
     """The module of its program, for a Python client."""
+    go_program: str | None = None
+    """The folder of its program, for a Go client."""
 
     def config_problems(self, config: Mapping[str, str], *, producer: bool) -> Iterator[tuple[str, str]]:
         """The name and the problem of each configuration that it does not take."""
@@ -58,12 +68,12 @@ class Driver:
         """The configuration of a producer under Kafka's names, for what it promises; the newest without a version."""
         named = {self.meanings.get(name, name): value for name, value in config.items()}
         as_java = self.promised_before is not None and (
-            version is None or _numbers(version) >= _numbers(self.promised_before)
+            version is None or version_numbers(version) >= version_numbers(self.promised_before)
         )
         return named if as_java else {**self.promised, **named}
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """`2.0.2` -> (2, 0, 2); what is no number ends it."""
     return tuple(int(part) for part in takewhile(str.isdecimal, version.split(".")))
 

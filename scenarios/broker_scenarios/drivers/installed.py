@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.drivers.driver import DriverChoice, version_numbers
 from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from broker_scenarios.drivers.driver import Driver, DriverChoice
+    from broker_scenarios.drivers.driver import Driver
     from broker_scenarios.language.scenario import Scenario
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
 _INSTALL_SECONDS_MAX: Final = 600
+_BINARY: Final = "client"
 _WHOLE: Final = "whole"
 """The mark of a folder whose installation has ended."""
 
@@ -72,31 +75,47 @@ def refuse_drivers(scenario: Scenario, given: str) -> None:
 def command_of(choice: DriverChoice) -> DriverCommand:
     """The command that starts a driver. Raises ScenarioError, with the command that installs what is missing."""
     driver = choice.driver
-    assert driver.module is not None, "the other drivers have commands of their own"
-    path = _path_of(choice)
-    return DriverCommand(
-        str(choice), (sys.executable, "-m", driver.module), PROGRAMS, {"PYTHONPATH": path} if path else {}
-    )
+    if driver.module is not None:
+        path = _path_of(choice)
+        variables = {"PYTHONPATH": path} if path else {}
+        return DriverCommand(str(choice), (sys.executable, "-m", driver.module), PROGRAMS, variables)
+    if choice.version is None:
+        built = installed_versions(driver)
+        choice = DriverChoice(driver, max(built, key=version_numbers) if built else None)
+    folder = _folder_of(choice)
+    if choice.version is None or not (folder / _WHOLE).exists():
+        raise ScenarioError(
+            f"driver {choice} is not installed: broker-sim drivers install {driver.name} {choice.version or 'VERSION'}"
+        )
+    return DriverCommand(str(choice), (str(folder / _BINARY),), folder)
 
 
 def install(choice: DriverChoice) -> Path:
-    """Install the client in this version, from PyPI's wheels, into a folder of its own; returns the folder.
+    """Install the client in this version into a folder of its own; returns the folder.
+
+    A Python client comes from PyPI's wheels; the program of a Go client is compiled with its module.
 
     Raises:
-        ScenarioError: pip finds no such version for this Python.
+        ScenarioError: there is no such version for this Python, or no Go.
     """
     folder = _folder_of(choice)
     if not (folder / _WHOLE).exists():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        package = f"{choice.driver.package}=={choice.version}"
-        _run([*pip, "--only-binary", ":all:", "--upgrade", "--target", str(folder), package])
+        if choice.driver.go_program is None:
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            package = f"{choice.driver.package}=={choice.version}"
+            _run([*pip, "--only-binary", ":all:", "--upgrade", "--target", str(folder), package], PROGRAMS)
+        else:
+            shutil.copytree(PROGRAMS / choice.driver.go_program, folder, dirs_exist_ok=True)
+            _run(["go", "mod", "edit", f"-require={choice.driver.package}@v{choice.version}"], folder)
+            _run(["go", "mod", "tidy"], folder)
+            _run(["go", "build", "-o", _BINARY, "."], folder)
         (folder / _WHOLE).touch()
     return folder
 
 
 def installed_versions(driver: Driver) -> list[str]:
     """The versions that can run: that of this Python's environment, and those with folders of their own."""
-    here = _installed_here(driver)
+    here = None if driver.module is None else _installed_here(driver)
     kept = sorted(
         whole.parent.name.removeprefix(f"{driver.name}-") for whole in driver_folder().glob(f"{driver.name}-*/{_WHOLE}")
     )
@@ -128,13 +147,19 @@ def _folder_of(choice: DriverChoice) -> Path:
     return driver_folder() / f"{choice.driver.name}-{choice.version}"
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], folder: Path) -> None:
     environment: Mapping[str, str] = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         subprocess.run(
-            command, check=True, capture_output=True, text=True, timeout=_INSTALL_SECONDS_MAX, env=environment
+            command,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=_INSTALL_SECONDS_MAX,
+            env=environment,
+            cwd=folder,
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired, FileNotFoundError) as error:
         lines = str(getattr(error, "stderr", "") or error).strip().splitlines()
         errors = [line for line in lines if line.lower().startswith("error")] or lines
-        raise ScenarioError(f"{' '.join(command[1:])}: {errors[-1]}") from None
+        raise ScenarioError(f"{' '.join((Path(command[0]).name, *command[1:]))}: {errors[-1]}") from None

@@ -82,6 +82,22 @@ def test_a_version_is_found_in_its_folder_when_that_is_whole(tmp_path: Path, mon
     assert command_of(DriverChoice(driver, installed_versions(driver)[0])).variables == {}
 
 
+def test_a_program_that_is_not_compiled_is_named_with_the_command_that_compiles_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKER_SIM_DRIVERS", str(tmp_path))
+    driver = DRIVERS["franz-go"]
+    with pytest.raises(
+        ScenarioError, match="driver franz-go is not installed: broker-sim drivers install franz-go VER"
+    ):
+        command_of(DriverChoice(driver))
+    for version in ("1.9.0", "1.20.7"):
+        (tmp_path / f"franz-go-{version}").mkdir()
+        (tmp_path / f"franz-go-{version}" / "whole").touch()
+    assert command_of(DriverChoice(driver)).name == "franz-go 1.20.7"
+    assert command_of(DriverChoice(driver, "1.9.0")).arguments == (str(tmp_path / "franz-go-1.9.0" / "client"),)
+
+
 def test_the_list_of_drivers_shows_what_each_can_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["drivers", "list"]) == 0
     shown = capsys.readouterr().out
