@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         TransactionStatus,
     )
     from broker_sim.control.events import Event
+    from broker_sim.faults.by_function import RequestFunction
     from broker_sim.faults.engine import RuleReport
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metrics.metric import MetricsSnapshot
@@ -458,6 +459,32 @@ class ThreadedCluster:
 
         name: str = self.call(add)
         return name
+
+    def respond(
+        self, api: str, function: RequestFunction, *, client: str | None = None, times: int | None = None
+    ) -> str:
+        """Let a function respond to the requests of an API, of one client id or of all; returns the name of its rule.
+
+        It gets each decoded request in the cluster's thread and returns the response, an ErrorCode for the whole
+        request, or None to have the broker serve it. A rule whose function has failed, or that never responded, has a
+        problem. `times` bounds how often it responds.
+
+        Raises:
+            RuleError: the API is unknown.
+        """
+        from broker_sim.faults.by_function import ByFunction
+        from broker_sim.faults.interception import Phase
+        from broker_sim.faults.selection import Select
+
+        def add() -> str:
+            name = self.cluster.faults.free_name()
+            select = Select(api=api, client=client)
+            rule = Rule(name=name, act=ByFunction(function), phase=Phase.BEFORE_PARSE, select=select, times=times)
+            self.cluster.faults.add(rule)
+            return name
+
+        added: str = self.call(add)
+        return added
 
     def release_rule(self, name: str) -> int:
         """Release the requests that a rule holds; returns their number. Raises RuleError for an unknown name."""

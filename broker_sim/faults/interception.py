@@ -53,6 +53,8 @@ class Outcome(Enum):
     DISCONNECT = "disconnect"
     ERROR = "error"
     """Respond with `error_code` (for one partition where the point names one, else for the whole request)."""
+    RESPOND = "respond"
+    """Send `response` instead of serving the request."""
     CUT = "cut"
     """Send only the first `cut_bytes` bytes of the response frame, then close."""
 
@@ -109,6 +111,7 @@ class Interception:
     """A time that a rule adds to the waits; the engine makes one `wait` of all."""
     outcome: Outcome = Outcome.PROCEED
     error_code: ErrorCode = ErrorCode.NONE
+    response: Message | None = None
     cut_bytes: int = 0
     """The length of the first part of a response, with CUT and with a wait in the middle of it."""
     copies: int = 0

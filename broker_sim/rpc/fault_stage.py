@@ -94,10 +94,12 @@ class FaultStage(Stage):
             return None
         if outcome is Outcome.DROP_RESPONSE:
             return NoResponse.LOST
-        if outcome is not Outcome.ERROR:
+        if outcome not in {Outcome.ERROR, Outcome.RESPOND}:
             return context.disconnect(CLOSED_BY_RULE)
         if not context.transport.decode(context):
             return NoResponse.NO_OP
+        if interception.response is not None:
+            return interception.response
         return self._error_response(context, interception.error_code)
 
     def _before_append(self, context: RequestContext) -> Verdict:
