@@ -82,17 +82,12 @@ class MovingSide(TransactionSide):
         return topics
 
     def _find_leaders(self, topic: str) -> None:
-        """Learn the leaders of a topic, and wait until each leads and each broker's metadata has the topic."""
+        """Learn the leaders of a topic, and wait until each leads."""
         described: Any = self.probe.quiet(metadata(topic), 12)
         self.probe.normaliser.know_topic(topic, described.topics[0].topic_id)
         for each in described.topics[0].partitions:
             self._leaders[topic, each.partition_index] = each.leader_id
             self._await_leader((topic, each.partition_index))
-        for connection in self._connections.values():
-            for _ in attempts(f"{topic} in the metadata of each broker"):
-                known: Any = self.probe.quiet(metadata(topic), 12, on=connection)
-                if not known.topics[0].error_code:
-                    break
 
     def _await_leader(self, at: Partition) -> None:
         topic, partition = at

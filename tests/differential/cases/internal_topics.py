@@ -12,7 +12,6 @@ from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from protocol_specs.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
-from protocol_specs.messages.list_groups import ListGroupsRequest
 from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
 from tests.differential.cases.groups_admin import offset_delete
@@ -152,10 +151,6 @@ def groups_without_offsets_when_a_topic_is_deleted(probe: Probe) -> None:
     member = stable_one(probe, live)
     probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
     _await_offsets(probe, [watched], 0)
-    for _ in attempts(f"{empty} to be removed, as the coordinator of 3.7 does"):
-        listed: Any = probe.quiet(ListGroupsRequest(), 4)
-        if probe.release != "3.7.2" or empty not in [each.group_id for each in listed.groups]:
-            break
     list_own_groups(probe, 4)
     waiting.join()
     member.heartbeat()

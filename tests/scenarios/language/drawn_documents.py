@@ -168,7 +168,8 @@ def document(random: Random) -> dict[str, Any]:
 def drawn(schema: Mapping[str, Any], random: Random, key: str) -> Any:
     """A value that fits a schema; `key` is the nearest key above it."""
     if "$ref" in schema:
-        schema = {**SCHEMA["$defs"]["script"], **schema}
+        rest = {name: value for name, value in schema.items() if name != "$ref"}
+        schema = {**SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], **rest}
     for choice in ("oneOf", "anyOf"):
         if choice in schema:
             return drawn(random.choice(schema[choice]), random, key)
