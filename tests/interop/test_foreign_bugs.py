@@ -14,8 +14,9 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import judged
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.table import load_progress
+from broker_scenarios.targets.upstream import attached_to
 from broker_scenarios.tcp_run import run_attached, run_locally
-from tests.interop.kafka_release import ToolMissingError
+from tests.interop.kafka_release import ToolMissingError, classpath
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def test_the_same_on_a_real_broker(kafka: RealKafka, name: str) -> None:
     host, _, port = kafka.bootstrap_servers.partition(",")[0].rpartition(":")
     for side in sides_of(name):
         with load_progress(side.name, side.records) as progress:
-            run = judged(run_attached(side, side.seed, progress, (host, int(port))), engine=None)
+            run = judged(run_attached(side, side.seed, progress, attached_to((host, int(port)), None)), engine=None)
         assert run.judgement.misses == (), side.name
 
 
@@ -92,6 +93,35 @@ def test_franz_go_plays_a_load_and_transactions(tmp_path: Path) -> None:
     with load_progress(scenario.name, scenario.records) as progress:
         run = judged(run_locally(scenario, 1, progress), engine=None)
     assert run.judgement.misses == ()
+
+
+VERIFIABLE = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 2, replication_factor: 1}}
+clients:
+  mine: {producer: {linger.ms: 0}, load: {records: 20, rate_per_second: 200, keys: 0}}
+  java:
+    driver: {name: verifiable-producer, version: "4.3.1"}
+    producer: {linger.ms: 0, retries: 5, enable.idempotence: true}
+    load: {records: 60, rate_per_second: 200, keys: 0}
+rules: {lose: {select: {api: Produce, client: java, nth: 1}, phase: before_response, act: disconnect}}
+expect: {acked: 80, stored: 80, lost: 0, duplicate: 0}
+flip:
+  why: the producer of the tool is not idempotent by itself
+  clients: {java: {producer: {enable.idempotence: false}}}
+  expect: {acked: 80, lost: 0, duplicate: ">= 1"}
+"""
+
+
+def test_javas_verifiable_producer_sends_a_load(tmp_path: Path) -> None:
+    classpath("4.3.1")
+    path = tmp_path / "case.yaml"
+    path.write_text(VERIFIABLE)
+    for side in load_scenario(path).sides():
+        with load_progress(side.name, side.records) as progress:
+            run = judged(run_locally(side, 1, progress), engine=None)
+        assert run.judgement.misses == (), side.name
 
 
 def test_there_are_pairs_of_each_client() -> None:

@@ -9,6 +9,7 @@ import pytest
 from broker_scenarios.evidence import judged
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.table import load_progress
+from broker_scenarios.targets.upstream import attached_to
 from broker_scenarios.tcp_run import run_attached, run_locally
 from broker_sim.threaded_cluster import ThreadedCluster
 
@@ -95,5 +96,5 @@ def test_a_foreign_client_behind_the_proxy_of_a_running_cluster(tmp_path: Path) 
     config = {"offsets.topic.replication.factor": 1, "group.initial.rebalance.delay.ms": 0}
     with ThreadedCluster(brokers=1, config=config) as cluster, load_progress("", 0) as progress:
         host, _, port = cluster.bootstrap_servers.partition(":")
-        evidence = run_attached(scenario, 1, progress, (host, int(port)))
+        evidence = run_attached(scenario, 1, progress, attached_to((host, int(port)), None))
     assert judged(evidence, engine=None).judgement.misses == ()

@@ -53,6 +53,8 @@ class Driver:
     """The module of its program, for a Python client."""
     go_program: str | None = None
     """The folder of its program, for a Go client."""
+    java_program: str | None = None
+    """The module that starts its program, for one of Kafka's tools: it sends a load as it chooses."""
 
     def config_problems(self, config: Mapping[str, str], *, producer: bool) -> Iterator[tuple[str, str]]:
         """The name and the problem of each configuration that it does not take."""

@@ -25,6 +25,10 @@ def driver_problems(driver: Driver, group: ClientGroup) -> Iterator[tuple[KeyPat
             yield (part, name), problem
     if group.defects:
         yield ("defects",), f"are those of this project's client: driver {driver.name} has its own"
+    if driver.java_program is not None and group.load is not None and group.load.keys:
+        yield ("load",), f"driver {driver.name} sends no keys: expected `keys: 0`"
+    if driver.java_program is not None and group.count > 1:
+        yield ("count",), f"driver {driver.name} sends a load whole: expected one client"
     yield from _of_script(driver, group.script, ("script",))
 
 

@@ -85,6 +85,7 @@ class DriverProcess:
             cwd=command.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
+            start_new_session=True,  # a driver may have processes of its own: signals reach all of them
             stdout=self._errors,
             stderr=self._errors,
         )
@@ -128,7 +129,7 @@ class DriverProcess:
 
     def _signal(self, number: signal.Signals) -> None:
         if not self.has_ended and self._process.poll() is None:
-            self._process.send_signal(number)
+            os.killpg(self._process.pid, number)
 
     def _look_for_its_end(self) -> None:
         """See whether the process has ended before it connected; later its connection shows it."""
@@ -184,7 +185,8 @@ class DriverProcess:
             if call.active():
                 call.cancel()
         self._stop_listening()
-        self._process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._errors.close()
         if self._lines is not None:

@@ -55,7 +55,11 @@ class ForeignClient:
         self.process: Final = DriverProcess(command, reactor, client_id, on_problem)
         self.producer: Final = None if group.producer is None else ForeignProducer(self)
         self.consumer: Final = None if group.consumer is None else ForeignConsumer(self)
+        load = group.load
         self._start = {
+            "load": None
+            if load is None
+            else {"topic": load.topic, "records": load.records, "rate_per_s": load.rate_per_s},
             "client_id": client_id,
             "bootstrap_servers": bootstrap_servers,
             "producer": None if group.producer is None else {**group.producer, **changes},

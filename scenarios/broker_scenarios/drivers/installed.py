@@ -79,6 +79,14 @@ def command_of(choice: DriverChoice) -> DriverCommand:
         path = _path_of(choice)
         variables = {"PYTHONPATH": path} if path else {}
         return DriverCommand(str(choice), (sys.executable, "-m", driver.module), PROGRAMS, variables)
+    if driver.java_program is not None:
+        jars = driver_folder().parent / f"kafka-{choice.version}"
+        java = shutil.which("java", path=f"{home}/bin" if (home := os.environ.get("JAVA_HOME")) else None)
+        if choice.version is None or java is None or not jars.exists():
+            raise ScenarioError(
+                f"driver {choice} needs Java and the jars of its version in {jars}: make interop fetches some"
+            )
+        return DriverCommand(str(choice), (sys.executable, "-m", driver.java_program, java, f"{jars}/*"), PROGRAMS)
     if choice.version is None:
         built = installed_versions(driver)
         choice = DriverChoice(driver, max(built, key=version_numbers) if built else None)
@@ -98,6 +106,8 @@ def install(choice: DriverChoice) -> Path:
     Raises:
         ScenarioError: there is no such version for this Python, or no Go.
     """
+    if choice.driver.java_program is not None:
+        raise ScenarioError(f"driver {choice.driver.name} is part of Kafka's releases: make interop fetches some")
     folder = _folder_of(choice)
     if not (folder / _WHOLE).exists():
         if choice.driver.go_program is None:

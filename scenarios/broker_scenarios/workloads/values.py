@@ -6,6 +6,7 @@ bytes, so that codecs find about the redundancy of text.
 
 from __future__ import annotations
 
+import re
 import struct
 from functools import lru_cache
 from typing import Final
@@ -18,6 +19,7 @@ __all__ = ["VALUE_BYTES_MIN", "value_bytes", "value_id_of"]
 VALUE_BYTES_MIN: Final = 8
 _BLOCK_BYTES: Final = 1 << 16
 _ALPHABET: Final = b"abcdefghijklmnop"
+_VERIFIABLE: Final = re.compile(rb"([0-9]{1,10})[.]([0-9]{1,10})")
 _ID: Final = struct.Struct(">q")
 
 
@@ -35,7 +37,13 @@ def value_bytes(value_id: int, size_bytes: int) -> bytes:
 
 
 def value_id_of(value: bytes | memoryview | None) -> int:
-    """The id of a stored value; -1 for bytes that none of our loads has made."""
+    """The id of a stored value; -1 for bytes that no load has made.
+
+    The values of Java's VerifiableProducer are texts, `PREFIX.NUMBER`: their id is the sum. An id in eight bytes begins
+    with a zero.
+    """
+    if value and value[0] and (verifiable := _VERIFIABLE.fullmatch(value)) is not None:
+        return int(verifiable[1]) + int(verifiable[2])
     if value is None or len(value) < VALUE_BYTES_MIN:
         return -1
     (value_id,) = _ID.unpack_from(value)

@@ -7,7 +7,7 @@ import pytest
 from broker_scenarios.cli import main
 from broker_scenarios.drivers.catalogue import DRIVERS
 from broker_scenarios.drivers.driver import DriverChoice
-from broker_scenarios.drivers.installed import command_of, installed_versions
+from broker_scenarios.drivers.installed import command_of, install, installed_versions
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.language.scenario import load_scenario
 
@@ -48,6 +48,42 @@ def case(folder: Path, *, driver: str = "aiokafka", producer: str = "linger.ms: 
 def test_what_a_driver_cannot_do_is_refused_by_name(tmp_path: Path, parts: dict[str, str], problem: str) -> None:
     with pytest.raises(ScenarioError, match=problem):
         load_scenario(case(tmp_path, **parts))
+
+
+LOAD = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app:
+   {driver: {name: verifiable-producer, version: 4.3.1}, COUNT
+    producer: {}, load: {records: 5, rate_per_second: 5, KEYS}}
+expect: {lost: 0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "keys", "problem"),
+    [
+        ("", "zipf: 1", "clients.app.load: driver verifiable-producer sends no keys: expected `keys: 0`"),
+        ("count: 2,", "keys: 0", "clients.app.count: driver verifiable-producer sends a load whole"),
+        ("script: [flush],", "keys: 0", "driver verifiable-producer cannot flush"),
+    ],
+)
+def test_a_tool_of_kafka_sends_a_load_as_it_chooses(tmp_path: Path, count: str, keys: str, problem: str) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(LOAD.replace("COUNT", count).replace("KEYS", keys))
+    with pytest.raises(ScenarioError, match=problem):
+        load_scenario(path)
+
+
+def test_a_tool_of_kafka_needs_the_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROKER_SIM_DRIVERS", str(tmp_path))
+    driver = DRIVERS["verifiable-producer"]
+    with pytest.raises(ScenarioError, match=r"driver verifiable-producer 1.0 needs Java and the jars of its version"):
+        command_of(DriverChoice(driver, "1.0"))
+    with pytest.raises(ScenarioError, match="part of Kafka's releases"):
+        install(DriverChoice(driver, "1.0"))
 
 
 def test_defects_are_those_of_this_projects_client(tmp_path: Path) -> None:

@@ -25,3 +25,8 @@ def test_foreign_bytes_have_no_id():
 def test_a_value_too_small_for_its_id_is_refused():
     with pytest.raises(ScenarioError, match="a value of 7 bytes cannot hold its id"):
         value_bytes(1, 7)
+
+
+def test_a_value_of_javas_verifiable_producer_counts_from_its_prefix() -> None:
+    assert [value_id_of(text) for text in (b"0.0", b"20.7", b"1048576.12")] == [0, 27, 1_048_588]
+    assert value_id_of(b"20.7.1") == value_id_of(b"20") == value_id_of(b"") == -1

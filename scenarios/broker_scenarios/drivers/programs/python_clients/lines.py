@@ -122,7 +122,7 @@ def serve(version: str, make: Callable[[Run, dict[str, Any]], Any]) -> None:
 
     A client has a method for each `f`; a method completes its invocation, at once or later.
     """
-    run = Run(int(sys.argv[1]))
+    run = Run(int(sys.argv[-1]))
     client: Any = None
     for invocation in run.invocations():
         if invocation["f"] == "exit":
@@ -135,5 +135,7 @@ def serve(version: str, make: Callable[[Run, dict[str, Any]], Any]) -> None:
                 getattr(client, f"do_{invocation['f']}")(invocation)
         except Exception as error:  # noqa: BLE001 - each exception of a client is an outcome
             run.failed(invocation, f"{type(error).__name__}: {error}", certain=invocation["f"] == "start")
+    if hasattr(client, "stop"):
+        client.stop()
     # The run is over or has killed this client: nothing is to be sent any more.
     os._exit(0)
