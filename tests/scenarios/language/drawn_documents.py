@@ -136,6 +136,9 @@ _TOGETHER: Final = (
 """The keys that a mapping has; the first set whose names it knows."""
 _WHOLE_SHARE: Final = 0.9
 _FOUND_ALWAYS: Final = ("verdict", "errors", "outcome", "transactions", "calls", "live_within_ms", "lost", "duplicate")
+_DRAW: Final = "#/$defs/draw"
+_DRAW_SHARE: Final = 0.05
+"""How often a value is one that the seed of the run draws; its schema does not say of which kind."""
 _EXAMPLE_SHARE: Final = 0.3
 """How often a value is the example of the schema."""
 
@@ -155,6 +158,7 @@ def document(random: Random) -> dict[str, Any]:
             if "load" not in client:
                 client.setdefault("script", ["flush"])
             client.pop("defects", None)
+            client.pop("driver", None)
         found["cluster"].pop("defects", None)
         found["expect"] = {name: value for name, value in found["expect"].items() if name in _FOUND_ALWAYS}
         found["cluster"]["brokers"] = 3
@@ -172,7 +176,10 @@ def drawn(schema: Mapping[str, Any], random: Random, key: str) -> Any:
         schema = {**SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], **rest}
     for choice in ("oneOf", "anyOf"):
         if choice in schema:
-            return drawn(random.choice(schema[choice]), random, key)
+            kinds = [kind for kind in schema[choice] if kind.get("$ref") != _DRAW]
+            if len(kinds) < len(schema[choice]) and random.random() < _DRAW_SHARE:
+                return {"one_of": [drawn(random.choice(kinds), random, key) for _ in range(2)]}
+            return drawn(random.choice(kinds), random, key)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
