@@ -6,6 +6,7 @@ sockets belong to one incarnation: a start creates them, and `kill` or `stop` en
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -14,6 +15,7 @@ from broker_sim.apis.kafka_apis import KafkaApis
 from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle
 from broker_sim.broker_state import BrokerState
 from broker_sim.clock import BrokerClock
+from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
@@ -30,15 +32,19 @@ from broker_sim.metadata.metadata_cache import MetadataCache
 from broker_sim.metadata.metadata_image import FeatureRange, MetadataImage
 from broker_sim.metadata.metadata_loader import MetadataLoader
 from broker_sim.metadata.metadata_log import FIRST_LEADER_EPOCH
+from broker_sim.metadata.metadata_records import METADATA_VERSION
+from broker_sim.metadata.protocol_release import protocol_release
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
 from broker_sim.quotas.quota_managers import QuotaManagers
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+from broker_sim.replication.follower_versions import follower_versions
 from broker_sim.replication.replica_manager import ReplicaManager
 from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.rpc.quota_stage import DelayingQuotaStage
 from broker_sim.rpc.rpc_server import RpcServer
+from protocol_specs import releases
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -47,7 +53,6 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.broker_view import ZooKeeperOffsets
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.broker_listeners import BrokerListeners
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
@@ -119,6 +124,17 @@ class Broker:
         """Return the random stream of one of the broker's parts; it continues after a restart."""
         return self._streams.stream(f"broker {self.id} {part}")
 
+    def use_release(self, release: str) -> None:
+        """Be a broker of another release from the next start on; the process has ended. Raises ConfigError."""
+        assert not self.alive, "a process has one release"
+        old = self._static_config
+        self._static_config = config = replace(
+            BrokerConfig.parse(old.overrides, release=release), part_types=old.part_types
+        )
+        self.config = config
+        self.release = config.release_table
+        self.storage.use_release(config)
+
     def _boot_parts(self) -> None:
         self.dynamic_config = DynamicBrokerConfig(self._static_config, self.id)
         self.dynamic_config.subscribe(self._reconfigure)
@@ -175,6 +191,8 @@ class Broker:
             quota_stage=DelayingQuotaStage(self.quotas, self.reactor) if delays else None,
         )
         self.link_transport = LinkTransport(self, self.rpc, journal=self.journal, peer_reset=self.peer_reset)
+        self.protocol = self.release
+        """The release whose versions it uses to other brokers: that of the finalized metadata.version."""
 
     def _make_replica_manager(self) -> ReplicaManager:
         alter_partition = AlterPartitionManager(
@@ -454,6 +472,8 @@ class Broker:
         old = self.metadata_cache.image
         self.metadata_cache.image = image
         self.dynamic_config.apply(image)
+        if image.finalized_features is not old.finalized_features:
+            self._features_changed(image)
         self.replica_manager.apply_image(old, image)
         self.coordinators.apply_image(old, image)
         if self._share_partitions is not None:
@@ -463,6 +483,13 @@ class Broker:
             if self.socket_server is not None:
                 apply_ip_rates(self.socket_server.connection_quotas, image.client_quotas)
         self._image_applied()
+
+    def _features_changed(self, image: MetadataImage) -> None:
+        level = image.finalized_features.get(METADATA_VERSION, 0)
+        name = protocol_release(self.release.name, level)
+        if name != self.protocol.name:
+            self.protocol = releases.get(name, self.release.mode)
+            self.replica_manager.follower_versions = follower_versions(name)
 
     def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
         self.config = new

@@ -276,6 +276,22 @@ class ClusterAdmin:
         entry = client_quotas.EntryData(entity=named, ops=changes)
         return self._request(client_quotas.AlterClientQuotasRequest(entries=[entry]))
 
+    def update_features(self, request: Message) -> Deferred[None]:
+        """Serve an UpdateFeatures, which finalizes the levels of features (KIP-584)."""
+        return self._request(request)
+
+    def upgrade(self, to: str, broker_ids: Sequence[int] | None = None) -> Deferred[None]:
+        """Restart brokers, by default all, as a release, each when the one before is in sync again."""
+        from broker_sim.release_upgrade import rolling_upgrade
+
+        return rolling_upgrade(self._cluster, to, broker_ids)
+
+    def finalize(self, to: str) -> Deferred[None]:
+        """Set every feature to the level of a new cluster of a release."""
+        from broker_sim.release_upgrade import finalize
+
+        return finalize(self._cluster, to)
+
     def _request(self, request: Any, broker_id: int | None = None) -> Deferred[None]:
         """Serve a request at a broker, by default the first that runs; fires without an error in the response."""
         cluster = self._cluster

@@ -49,7 +49,6 @@ class ControllerServer:
         self.cluster = cluster
         self.node = node
         self.id = node.id
-        self.release = cluster.config.release_table
         self.reactor: IReactor = cluster.reactor
         self.journal = cluster.journal
         self.cluster_id = cluster.cluster_id
@@ -59,13 +58,21 @@ class ControllerServer:
         """Take file, loggers and listeners from the broker of a combined node."""
         self._dynamic_config = DynamicBrokerConfig(cluster.config, node.id)
         self._applied: MetadataImage | None = None
-        self.loggers = BrokerLoggers(self.release.name) if broker is None else broker.loggers
         self._waiting: dict[Deferred[None], IDelayedCall] = {}
+        self._link_id = link_id
+        self.started_us = self.journal.now_us()
+        self.socket_server: SocketServer | None = None
+        self.bound: BrokerListeners | None = None
+        self._boot_parts()
+
+    def _boot_parts(self) -> None:
+        cluster, broker = self.cluster, self._broker
+        self.release = cluster.config.release_table if broker is None else broker.release
+        self.loggers = BrokerLoggers(self.release.name) if broker is None else broker.loggers
         vote = self.release.listeners["controller"].api_versions.get(ApiKey.VOTE)
         self.unknown_voters_may_vote = vote is not None and vote.highest >= 1
         """From 3.9 on (KIP-853) a voter need not be in this node's configuration."""
-        self.knows_groups = cluster.config.behaviour.describes_groups
-        self.started_us = self.journal.now_us()
+        self.knows_groups = self.config.behaviour.describes_groups
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
         self.request_metrics = RequestMetrics(self.journal.now_us)
         # The handlers and the network name what they use of their node; a controller has all that its own APIs use.
@@ -74,14 +81,19 @@ class ControllerServer:
         self.rpc = RpcServer(
             node_id=self.id, apis=self.apis, journal=self.journal, faults=cluster.faults, quotas=self.quotas
         )
-        links_rpc = self.rpc
-        if link_id != self.id:
-            links_rpc = RpcServer(
-                node_id=link_id, apis=self.apis, journal=self.journal, faults=cluster.faults, quotas=self.quotas
+        self._links_rpc = self.rpc
+        if self._link_id != self.id:
+            self._links_rpc = RpcServer(
+                node_id=self._link_id, apis=self.apis, journal=self.journal, faults=cluster.faults, quotas=self.quotas
             )
-        self.link_transport = LinkTransport(view, links_rpc, journal=self.journal, peer_reset=self._peer_reset)
-        self.socket_server: SocketServer | None = None
-        self.bound: BrokerListeners | None = None
+        self.link_transport = LinkTransport(view, self._links_rpc, journal=self.journal, peer_reset=self._peer_reset)
+
+    def use_release(self) -> None:
+        """Serve as the release that the broker of the combined node has now: its process has restarted."""
+        self.stop()
+        for rpc in dict.fromkeys((self.rpc, self._links_rpc)):
+            rpc.stop()
+        self._boot_parts()
 
     def open(self, listener: ControllerListener) -> SocketServer:
         """Make the SocketServer of the controller's listener, which is bound already."""

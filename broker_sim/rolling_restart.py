@@ -34,17 +34,26 @@ async def rolling_restart(
     for broker_id in broker_ids:
         await cluster.stop(broker_id)
         await cluster.restart(broker_id)
-        waited_ms = 0.0
-        while behind := _out_of_sync(cluster, broker_id):
-            if waited_ms >= catch_up_ms_max:
-                names = ", ".join(str(topic_partition) for topic_partition in behind)
-                msg = (
-                    f"rolling restart: broker {broker_id} was not in the ISR of {names} after {waited_ms:g} ms; "
-                    "catch_up_ms_max allows longer"
-                )
-                raise BrokerSimError(msg)
-            await sleep(cluster.reactor, POLL_MS)
-            waited_ms += POLL_MS
+        await wait_until_in_sync(cluster, broker_id, catch_up_ms_max=catch_up_ms_max)
+
+
+async def wait_until_in_sync(cluster: Cluster, broker_id: int, *, catch_up_ms_max: float = CATCH_UP_MS_MAX) -> None:
+    """Wait until a broker is in every ISR that it belongs to.
+
+    Raises:
+        BrokerSimError: it is not within `catch_up_ms_max`; the message names the partitions.
+    """
+    waited_ms = 0.0
+    while behind := _out_of_sync(cluster, broker_id):
+        if waited_ms >= catch_up_ms_max:
+            names = ", ".join(str(topic_partition) for topic_partition in behind)
+            msg = (
+                f"rolling restart: broker {broker_id} was not in the ISR of {names} after {waited_ms:g} ms; "
+                "catch_up_ms_max allows longer"
+            )
+            raise BrokerSimError(msg)
+        await sleep(cluster.reactor, POLL_MS)
+        waited_ms += POLL_MS
 
 
 def _out_of_sync(cluster: Cluster, broker_id: int) -> list[TopicPartition]:

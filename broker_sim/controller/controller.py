@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.fetch import FetchResponse
     from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
     from sim_runtime.interfaces import IReactor
+    from sim_runtime.random_streams import RandomStreams
 
 NO_BROKER: Final = -1
 
@@ -140,6 +141,15 @@ class Controller:
         own = self.image.config_of(ResourceType.BROKER, str(self.node_id))
         defaults = self.image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
         return self.config.with_texts(defaults, own) if own or defaults else self.config
+
+    def use_release(self, config: BrokerConfig, streams: RandomStreams) -> None:
+        """Decide as a controller of another release from now on."""
+        self._dynamic_config = DynamicBrokerConfig(config, None)
+        self._dynamic_config.subscribe(self._reconfigure)
+        self._dynamic_config.apply(self.image)
+        self._topic_configs.clear()
+        self._shrinks_safely = config.behaviour.reassignment_shrinks_safely
+        self.controls = self.controls.of(self, config=config, streams=streams, quorum=self.controls.quorum)
 
     def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
         self._topic_configs.clear()

@@ -104,6 +104,8 @@ class FeatureControl:
                 return f"Feature {name} not found."
         elif level not in supported:
             return f"Local controller {self._node_id} only supports versions {supported.lowest}-{supported.highest}"
+        elif (reason := self._reason_of_brokers(name, level)) is not None:
+            return reason
         if level < current and kind == UPGRADE:
             return (
                 "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
@@ -113,6 +115,17 @@ class FeatureControl:
             return "Can't downgrade the version of this feature."
         if level > current and kind != UPGRADE:
             return "Can't downgrade to a newer version."
+        return None
+
+    def _reason_of_brokers(self, name: str, level: int) -> str | None:
+        """Return why a registered broker cannot run at a level: brokers of several releases during an upgrade."""
+        for broker in self._controller.image.brokers.values():
+            lowest, highest = next(
+                ((each.lowest, each.highest) for each in broker.features if each.name == name), (0, 0)
+            )
+            if not lowest <= level <= highest:
+                known = f"only supports versions {lowest}-{highest}" if highest else "does not support this feature."
+                return f"Broker {broker.id} {known}"
         return None
 
     def _metadata_fault(self, level: int, kind: int, current: int) -> str | None:

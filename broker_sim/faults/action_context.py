@@ -90,6 +90,12 @@ class AdminTarget(RuleTargets, Protocol):
     def alter_config(self, kind: str, name: str, configs: Mapping[str, str | None]) -> Deferred[None]:
         """Set configurations of a `topic`, `broker` (an empty name: all brokers) or `group`; None deletes one."""
 
+    def upgrade(self, to: str, broker_ids: Sequence[int] | None = None) -> Deferred[None]:
+        """Restart brokers, by default all, as a release, each when the one before is in sync again."""
+
+    def finalize(self, to: str) -> Deferred[None]:
+        """Set every feature to the level of a new cluster of a release."""
+
     def alter_quota(self, entity: Mapping[str, str | None], quotas: Mapping[str, float | None]) -> Deferred[None]:
         """Set quotas of a `user`, `client-id` or `ip` (a name of None: the default); None removes one."""
 

@@ -25,7 +25,9 @@ from broker_sim.faults.rule import (
     Self,
 )
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import UnknownRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -116,6 +118,31 @@ class Text:
     def schema(self) -> Schema:
         """A string."""
         return {"type": "string", "minLength": 1, "description": self.description, "examples": [self.example]}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseName:
+    """A release, by its full name or by that of its minor."""
+
+    description: str
+    example: str
+
+    def parse(self, value: object, path: Path) -> str:
+        """Return the full name."""
+        if not isinstance(value, str):
+            raise RuleError(
+                path, f"expected the name of a release in quotes, such as {self.example!r}, not {shown(value)}"
+            )
+        try:
+            return releases.full_name(value)
+        except UnknownRelease as error:
+            raise RuleError(path, str(error)) from None
+
+    @property
+    def schema(self) -> Schema:
+        """A string of numbers."""
+        pattern = "^[0-9]+([.][0-9]+)+$"
+        return {"type": "string", "pattern": pattern, "description": self.description, "examples": [self.example]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,11 @@ class ProducerStateManager:
         self._late_snapshots: dict[int, Mapping[int, ProducerStateEntry]] = {}
         """By offset the snapshots that were taken where no segment begins: after a truncation, and at a start."""
 
+    def use_release(self, behaviour: ReleaseBehaviour) -> None:
+        """Check batches as a broker of another release."""
+        self._behaviour = behaviour
+        self.verifications = VerificationStates(epochs_count=behaviour.verification_checks_epochs)
+
     @property
     def active_producers(self) -> Mapping[int, ProducerStateEntry]:
         """Every producer that has not expired, by its id."""

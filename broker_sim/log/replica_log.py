@@ -142,6 +142,11 @@ class ReplicaLog:
         """The switches of the broker's release."""
         return self._behaviour
 
+    def use_release(self, behaviour: ReleaseBehaviour) -> None:
+        """Be the log of a broker of another release."""
+        self._behaviour = behaviour
+        self.producers.use_release(behaviour)
+
     def set_config(self, config: TopicConfig) -> None:
         """Use a changed configuration of the topic from now on."""
         self.config = config

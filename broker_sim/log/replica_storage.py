@@ -158,6 +158,12 @@ class ReplicaStorage:
             log.producers.verifies_transactions = verifies_transactions(config)
             self._set_config(topic_partition, log, self.topic_config(log.config.overrides))
 
+    def use_release(self, config: BrokerConfig) -> None:
+        """Keep the logs as a broker of another release from the next `open` on."""
+        self.reconfigure(config)
+        for _, log in self._logs.values():
+            log.use_release(config.behaviour)
+
     def _set_config(self, topic_partition: TopicPartition, log: ReplicaLog, config: TopicConfig) -> None:
         old = log.config
         log.set_config(config)

@@ -43,7 +43,7 @@ class VerifierHost(Protocol):
     id: int
     links: NodeLinks
     metadata_cache: MetadataCache
-    release: Release
+    protocol: Release
 
 
 class _Verification:
@@ -137,7 +137,7 @@ class PartitionVerifier:
             return
         verifications = list(self._waiting.pop(coordinator).values())
         host = self._host
-        served = host.release.api_versions.get(ApiKey.ADD_PARTITIONS_TO_TXN)
+        served = host.protocol.api_versions.get(ApiKey.ADD_PARTITIONS_TO_TXN)
         if served is None or served.highest < BATCHES_SINCE:
             for verification in verifications:
                 verification.verified({})  # the coordinator cannot verify: everything is allowed

@@ -53,6 +53,7 @@ class TransactionHost(CoordinatorHost, Protocol):
     links: NodeLinks
     producer_ids: ProducerIdManager
     release: Release
+    protocol: Release
 
 
 class _NoProducerId(CoordinatorError):

@@ -35,7 +35,7 @@ class Coordinator:
             id=1,
             links=SimpleNamespace(call=self._call),
             metadata_cache=SimpleNamespace(image=image),
-            release=releases.get(release),
+            protocol=releases.get(release),
         )
         self.verifier = PartitionVerifier(host, lambda _: 0)
 
