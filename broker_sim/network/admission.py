@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import maybeDeferred
 
 from broker_sim.config.broker_listeners import KERNEL_BACKLOG
+from broker_sim.control.events import ConnectionClosed, ConnectionOpened
 from sim_runtime.accept_queue import hold_accepts
 from sim_runtime.repeating_call import RepeatingCall
 
@@ -54,8 +55,31 @@ class _Refused(Admission):
 
 
 class _Closed(Admission):
-    def admits(self, address: IAddress | None) -> bool:  # noqa: ARG002
-        """Return False."""
+    def admits(self, address: IAddress | None) -> bool:
+        """Return False. The connection was accepted: the journal has it, so that its client's rate can be measured."""
+        node = self._acceptor.server.node
+        journal = node.journal
+        if journal.full:
+            host = str(getattr(address, "host", "unknown"))
+            connection_id = f"{self._acceptor.listener}-{host}:{getattr(address, 'port', 0)}"
+            time_us = journal.now_us()
+            journal.append(
+                ConnectionOpened(
+                    time_us=time_us,
+                    broker_id=node.id,
+                    connection_id=connection_id,
+                    listener=self._acceptor.listener,
+                    client_host=host,
+                )
+            )
+            journal.append(
+                ConnectionClosed(
+                    time_us=time_us,
+                    broker_id=node.id,
+                    connection_id=connection_id,
+                    reason="a fault rule closes each new connection",
+                )
+            )
         return False
 
 

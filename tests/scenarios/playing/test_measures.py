@@ -202,3 +202,18 @@ def test_a_partition_must_serve_again_in_time(tmp_path: Path) -> None:
     assert play(tmp_path, LIVE.replace("RETRY", "3000")).run.judgement.misses == (
         "orders-0 acknowledged nothing within 1000 ms after the last fault (live_within_ms)",
     )
+
+
+def test_connections_that_are_accepted_and_closed_are_connections(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients: {app: {producer: {linger.ms: 0}, defects: [no-reconnect-backoff], script: [{send: {wait: true}}, close]}}
+rules: {closes: {act: {accept_then_close: 1}, until: {delay_ms: 200}}}
+expect: {measures: {storm: {measure: connections_in_a_second, broker: 1, is: ">= 20"}}}
+""",
+    )
+    assert played.run.judgement.misses == ()
