@@ -116,3 +116,16 @@ def test_rules_name_each_other_and_a_wrong_name_is_refused() -> None:
         parse_rules([{"name": "crash", "act": {"kill": 1}}, {"when": {"after": "crush"}, "act": "hold"}])
     with pytest.raises(RuleError, match=r"1\.name: 'a' is the name of an earlier rule"):
         parse_rules([{"name": "a", "act": "hold"}, {"name": "a", "act": "hold"}])
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        {"duplicate_response": 2**31},
+        {"edit": {"duplicate": "responses[0]", "times": 2**31}},
+        {"edit": {"lengthen": "responses[0].name", "by": 2**31}},
+    ],
+)
+def test_an_action_that_would_need_all_memory_is_refused(act: object) -> None:
+    with pytest.raises(RuleError, match="up to"):
+        parse_rule({"select": {"api": "Produce"}, "act": act})

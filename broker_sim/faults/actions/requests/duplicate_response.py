@@ -20,7 +20,7 @@ class DuplicateResponse(Action):
 
     needs: ClassVar = (Need.WIRE,)
     phases: ClassVar = (Phase.MID_RESPONSE,)
-    form: ClassVar = Whole("how many copies follow the response", 1, at_least=1)
+    form: ClassVar = Whole("how many copies follow the response", 1, at_least=1, at_most=1_000)
     copies: Drawable
 
     def fire(self, firing: Firing) -> Interception:

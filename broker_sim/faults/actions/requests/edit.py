@@ -70,13 +70,19 @@ _EDIT: Final = _OneEdit(
         to=Anything("the value that `set` writes", 0),
         delete=Text("the path of a field or element to remove", "responses[0]"),
         duplicate=Text("the path of a field or element to repeat", "responses[0]"),
-        times=Whole("how often `duplicate` repeats it, by default once", 2, at_least=1, drawable=False),
+        times=Whole("how often `duplicate` repeats it, by default once", 2, at_least=1, at_most=1_000, drawable=False),
         append=Text("the path of a list that gets one more element", "responses[0].partitions[0].aborted_transactions"),
         value=Anything("the element that `append` adds", {"producer_id": 7, "first_offset": 0}),
         reverse=Text("the path of a list whose elements change their order", "responses"),
         lengthen=Text("the path of a text or of bytes that get more zero bytes", "header.client_id"),
         shorten=Text("the path of a text or of bytes that lose bytes at their end", "header.client_id"),
-        by=Whole("the number of bytes of `lengthen` and `shorten`, by default 1", 1, at_least=1, drawable=False),
+        by=Whole(
+            "the number of bytes of `lengthen` and `shorten`, by default 1",
+            1,
+            at_least=1,
+            at_most=1 << 20,
+            drawable=False,
+        ),
         reframe=Truth("true (default) to compute the lengths and checksums around it anew"),
     )
 )
