@@ -52,9 +52,11 @@ class DriverCommand:
 def driver_folder() -> Path:
     """The folder of the installed versions: BROKER_SIM_DRIVERS, or one in the user's cache."""
     given = os.environ.get("BROKER_SIM_DRIVERS")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "broker-sim" / "drivers"
+    return Path(given) if given else _cache() / "drivers"
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "broker-sim"
 
 
 def commands_of(scenario: Scenario) -> dict[str, DriverCommand]:
@@ -80,7 +82,7 @@ def command_of(choice: DriverChoice) -> DriverCommand:
         variables = {"PYTHONPATH": path} if path else {}
         return DriverCommand(str(choice), (sys.executable, "-m", driver.module), PROGRAMS, variables)
     if driver.java_program is not None:
-        jars = driver_folder().parent / f"kafka-{choice.version}"
+        jars = _cache() / f"kafka-{choice.version}"
         java = shutil.which("java", path=f"{home}/bin" if (home := os.environ.get("JAVA_HOME")) else None)
         if choice.version is None or java is None or not jars.exists():
             raise ScenarioError(
