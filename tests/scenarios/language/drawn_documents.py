@@ -68,7 +68,7 @@ _CONFIGS: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
         "transactional.id": ("t",),
         "transaction.timeout.ms": (1_000,),
         "metadata.max.age.ms": (100, 300_000),
-        "reconnect.backoff.ms": (0, 50),
+        "reconnect.backoff.ms": (10, 50),
     },
     "consumer": {
         "group.id": ("g",),
