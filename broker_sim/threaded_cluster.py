@@ -224,6 +224,14 @@ class ThreadedCluster:
         """Stop and start every broker, one at a time, each when the one before is in sync again."""
         self.call(self.cluster.rolling_restart)
 
+    def upgrade(self, release: str, broker_ids: Sequence[int] | None = None) -> None:
+        """Restart brokers, by default all, as another release of their line, each when the one before is in sync."""
+        self.call(self.cluster.admin.upgrade, release, broker_ids)
+
+    def finalize(self, release: str) -> None:
+        """Set every feature to the level of a new cluster of a release. Raises BrokerSimError for a refused level."""
+        self.call(self.cluster.admin.finalize, release)
+
     @property
     def active_controller(self) -> int | None:
         """The node id of the active controller, None while there is none."""

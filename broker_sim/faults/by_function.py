@@ -30,7 +30,7 @@ RequestFunction: TypeAlias = "Callable[[Message], Message | ErrorCode | None]"
 
 @dataclass(frozen=True, slots=True)
 class ByFunction(Action):
-    """Respond as the function says."""
+    """Send the result of the function."""
 
     name: ClassVar[str] = "respond"
     decides: ClassVar = True

@@ -96,10 +96,11 @@ class TransactionCoordinator:
     def _has_all_partitions(self) -> bool:
         """Return True if the topic has as many partitions as this run of the broker spreads ids over.
 
-        Mirrors validateTransactionTopicPartitionCountIsStable, which the loader of a partition calls.
+        Mirrors validateTransactionTopicPartitionCountIsStable, which the loader of a partition calls. With ZooKeeper
+        a broker leads a partition before its cache has the new topic, and counts in ZooKeeper.
         """
         topic = self._host.metadata_cache.image.topics.get(self.topic)
-        return topic is not None and len(topic.partitions) == self._internal_partitions.of(self.topic)
+        return topic is None or len(topic.partitions) == self._internal_partitions.of(self.topic)
 
     @property
     def version(self) -> int:

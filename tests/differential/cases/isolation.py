@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from protocol_specs.messages.delete_records import (
@@ -33,11 +34,19 @@ def _mixed_log(probe: Probe) -> tuple[str, Transactions]:
     transactions.ended(commit=False)
     fill(probe, topic, timed(TIME_MS + 50, TIME_MS + 70))
     other.ended(commit=False)
+    _await_next_millisecond()
     transactions.open((topic, 0))
     transactions.ended(commit=True)
     transactions.open((topic, 0))
     fill(probe, topic, plain_batch(b"x", b"y", time_ms=TIME_MS + 200))
     return topic, transactions
+
+
+def _await_next_millisecond() -> None:
+    """Let the next marker have a later time than the last: the newest time has one offset then."""
+    began = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 == began:
+        pass
 
 
 @case()

@@ -124,7 +124,7 @@ def _applied(mutant: Mutant) -> Iterator[None]:
 
 
 def is_noticed(mutant: Mutant) -> bool:
-    """True if a case fails with the mutant, in whatever way."""
+    """True if a case fails with the mutant, with any error."""
     with _applied(mutant):
         for _, case in cases():
             try:

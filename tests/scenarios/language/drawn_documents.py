@@ -138,7 +138,7 @@ _WHOLE_SHARE: Final = 0.9
 _FOUND_ALWAYS: Final = ("verdict", "errors", "outcome", "transactions", "calls", "live_within_ms", "lost", "duplicate")
 _DRAW: Final = "#/$defs/draw"
 _DRAW_SHARE: Final = 0.05
-"""How often a value is one that the seed of the run draws; its schema does not say of which kind."""
+"""How often a value is one that the seed of the run draws; its schema does not state of which kind."""
 _EXAMPLE_SHARE: Final = 0.3
 """How often a value is the example of the schema."""
 
