@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from binascii import crc32
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 TIME_MS = 1_700_000_000_000
 FAR_FUTURE_MS = 4_000_000_000_000
+
+
+def await_next_millisecond() -> None:
+    """Let what a broker of this machine notes next have a later time than what it has noted."""
+    began = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 == began:
+        pass
 
 
 def batch(*values: bytes | None, key: bytes | None = b"k", time_ms: int = TIME_MS, **options: Any) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from protocol_specs.messages.delete_records import (
@@ -14,7 +13,17 @@ from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from tests.differential.case import case
 from tests.differential.cases.describe_producers import describe
 from tests.differential.cases.fetch_sessions import open_session
-from tests.differential.requests import TIME_MS, fetch, fill, idempotent, list_offsets, produce, timed, wanted
+from tests.differential.requests import (
+    TIME_MS,
+    await_next_millisecond,
+    fetch,
+    fill,
+    idempotent,
+    list_offsets,
+    produce,
+    timed,
+    wanted,
+)
 from tests.differential.requests import batch as plain_batch
 from tests.differential.transaction_requests import Transactions, read
 
@@ -34,19 +43,12 @@ def _mixed_log(probe: Probe) -> tuple[str, Transactions]:
     transactions.ended(commit=False)
     fill(probe, topic, timed(TIME_MS + 50, TIME_MS + 70))
     other.ended(commit=False)
-    _await_next_millisecond()
+    await_next_millisecond()  # the newest time has one offset then
     transactions.open((topic, 0))
     transactions.ended(commit=True)
     transactions.open((topic, 0))
     fill(probe, topic, plain_batch(b"x", b"y", time_ms=TIME_MS + 200))
     return topic, transactions
-
-
-def _await_next_millisecond() -> None:
-    """Let the next marker have a later time than the last: the newest time has one offset then."""
-    began = time.time_ns() // 1_000_000
-    while time.time_ns() // 1_000_000 == began:
-        pass
 
 
 @case()

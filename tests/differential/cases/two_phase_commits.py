@@ -8,7 +8,7 @@ from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from tests.differential.case import case
 from tests.differential.cases.transaction_log import SOON
-from tests.differential.requests import produce, read_back
+from tests.differential.requests import await_next_millisecond, produce, read_back
 from tests.differential.transaction_requests import Transactions, list_own
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def transactions_of_two_phases(probe: Probe) -> None:
         records = transactions.records(topic)
         probe.exchange(produce(topic, records, transactional_id=transactions.id), version)
         transactions.describe("open")
+        await_next_millisecond()
         list_own(probe, 2, "open", duration_filter=0)
         probe.exchange(transactions.end(commit=True), ends)
         transactions.await_state("CompleteCommit")
