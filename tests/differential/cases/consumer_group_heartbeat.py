@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.differential.case import case
 from tests.differential.coordinator_barriers import known_topic
-from tests.differential.group_records import write_records
+from tests.differential.group_records import find_records, write_records
 from tests.differential.group_requests import (
     OFFSETS_TOPIC,
     describe_groups,
@@ -258,10 +258,19 @@ def regular_expressions_without_topics(probe: Probe) -> None:
     group = group_of(probe)
     member = Consumer(probe, group, "m1", None, regex="none", version=1)
     member.join()
+    _await_records(probe, group, 3)
     member.join(regex="nothing", note="another expression")
     member.join(regex="nothing", note="the same one")
+    _await_records(probe, group, 7)
     member.beat(regex="not", note="another expression, without joining")
     write_records(probe, OFFSETS_TOPIC, group)
+
+
+def _await_records(probe: Probe, group: str, count: int) -> None:
+    """Wait until a group has so many records: an expression is resolved beside its requests."""
+    for _ in attempts(f"{count} records of {group}"):
+        if len(find_records(probe, OFFSETS_TOPIC, group)) >= count:
+            break
 
 
 @case(settings=(*AT_ONCE, ("group.consumer.max.size", "1")))

@@ -231,7 +231,7 @@ def a_partition_twice_in_a_reassignment(probe: Probe) -> None:
 @case()
 def the_first_of_several_unknown_configurations(probe: Probe) -> None:
     """It is the first in a hash table, which is larger for groups: their defaults are in it."""
-    topic = probe.topic()
+    topic = probe.topic(retention_ms=None)
     for count in (1, 2, 5, 8, 11, 13, 14, 20):
         changes: list[Change] = [(f"unknown.{number * 37 % 101}", SET, "1") for number in range(count)]
         for kind, name in ((TOPIC, topic), (CLIENT_METRICS, "m"), (GROUP, "g")):
