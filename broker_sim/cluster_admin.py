@@ -9,10 +9,9 @@ from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.apis.handler_result import RESULTS, LateResponse
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
-from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.coordinators.internal_partitions import state_partition
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.action import Need
-from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.topic_spec import TopicSpec
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterAdmin"]
 
-STATE_TOPICS: Final = {"group": GROUP_METADATA_TOPIC_NAME, "transaction": TRANSACTION_STATE_TOPIC_NAME}
 CLIENT_ID: Final = "broker-sim-admin"
 TIMEOUT_MS: Final = 30_000
 HIGH_WATERMARK: Final = -1
@@ -95,9 +93,7 @@ class ClusterAdmin:
 
     def state_partition(self, kind: str, key: str) -> tuple[str, int]:
         """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
-        topic = STATE_TOPICS[kind]
-        count = self._cluster.partition_counts.get(topic)
-        return topic, -1 if count is None else partition_for(key, count)
+        return state_partition(kind, key, self.partition_counts)
 
     def pause(self, broker_id: int) -> None:
         """Stop the process of a broker, as SIGSTOP does."""

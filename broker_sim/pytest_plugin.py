@@ -186,15 +186,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
         for name, cluster in item.config.stash[OPEN].kept.items()
         if name in getattr(item, "fixturenames", ()) and not cluster.closed
     ]
-    problems = [problem for cluster in used for problem in _rule_problems(cluster)]
+    problems = [problem for cluster in used for problem in cluster.rule_problems()]
     for cluster in used:
         cluster.reset()
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
-
-
-def _rule_problems(cluster: ThreadedCluster) -> list[str]:
-    return [f"rule {report.name!r}: {report.problem}" for report in cluster.rule_reports() if report.problem]
 
 
 def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
@@ -242,7 +238,7 @@ def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str
     if cluster.closed:
         return []
     try:
-        problems = _rule_problems(cluster)
+        problems = cluster.rule_problems()
         if problems:
             text = _report(cluster, _journal_folder(request.config), request.node.nodeid, len(opened.clusters) + 1)
             opened.closed_with_problem.append(text)

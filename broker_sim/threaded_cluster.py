@@ -14,7 +14,7 @@ from broker_sim.cluster import Cluster
 from broker_sim.cluster_input import check_timeout
 from broker_sim.cluster_renewal import renew
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
-from broker_sim.control.events import RequestReceived
+from broker_sim.control.client_requests import client_requests
 from broker_sim.control.journal import Detail
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import parse_rule
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         TopicStatus,
         TransactionStatus,
     )
-    from broker_sim.control.events import Event
+    from broker_sim.control.events import Event, RequestReceived
     from broker_sim.faults.by_function import RequestFunction
     from broker_sim.faults.engine import RuleReport
     from broker_sim.log.replica_log import ReplicaLog
@@ -423,14 +423,10 @@ class ThreadedCluster:
 
         if api is not None:
             check_api(api)
-        return [
-            event
-            for event in self.events()
-            if isinstance(event, RequestReceived)
-            and event.replica_id < 0
-            and api in (None, event.api)
-            and client in (None, event.client_id)
-        ]
+        found: list[RequestReceived] = self.call(
+            lambda: [event for _, event in client_requests(self.cluster.journal, api, client)]
+        )
+        return found
 
     def report(self, journal: Path | None = None) -> str:
         """Return the state of the cluster as text: rules, kills and elections, refused requests, groups, last requests.
@@ -509,11 +505,15 @@ class ThreadedCluster:
         reports: list[RuleReport] = self.call(self.cluster.faults.reports)
         return reports
 
+    def rule_problems(self) -> list[str]:
+        """Return the problem of each rule that has one, with its name."""
+        return [f"rule {report.name!r}: {report.problem}" for report in self.rule_reports() if report.problem]
+
     def check_rules(self) -> None:
         """Raise RuleError if a rule has a problem: it has never fired, or could not do its work."""
-        problems = [(report.name, report.problem) for report in self.rule_reports() if report.problem]
+        problems = self.rule_problems()
         if problems:
-            raise RuleError(("rules",), "; ".join(f"rule {name!r}: {problem}" for name, problem in problems))
+            raise RuleError(("rules",), "; ".join(problems))
 
     # The end.
 

@@ -12,11 +12,14 @@ from broker_sim.metadata.topic_names import (
 from protocol_specs.java_hash import string_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.metadata.metadata_image import MetadataImage
 
-__all__ = ["InternalPartitions", "partition_for"]
+__all__ = ["InternalPartitions", "partition_for", "state_partition"]
 
+STATE_TOPICS: Final = {"group": GROUP_METADATA_TOPIC_NAME, "transaction": TRANSACTION_STATE_TOPIC_NAME}
 _INT32_MIN: Final = -(2**31)
 _CONFIGURED: Final = {
     GROUP_METADATA_TOPIC_NAME: "offsets.topic.num.partitions",
@@ -53,3 +56,10 @@ def partition_for(key: str, partitions: int) -> int:
     """Return the index for a group id, transactional id or share partition key: Java's string hash, made positive."""
     value = string_hash(key)
     return 0 if value == _INT32_MIN else abs(value) % partitions
+
+
+def state_partition(kind: str, key: str, partition_counts: Mapping[str, int]) -> tuple[str, int]:
+    """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
+    topic = STATE_TOPICS[kind]
+    count = partition_counts.get(topic)
+    return topic, -1 if count is None else partition_for(key, count)

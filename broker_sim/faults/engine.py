@@ -6,6 +6,7 @@ clock and draws from a random stream per rule, so that a virtual run repeats its
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - RuleReport is decoded and described by its hints
 from dataclasses import dataclass, field
 from itertools import count
 from operator import attrgetter
@@ -23,12 +24,17 @@ from broker_sim.faults.gates import Waiting
 from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.faults.progress import ROUNDING_S, Progress
 from broker_sim.faults.rule import NoEffect, RuleError
-from broker_sim.faults.rule_state import Decisions, RuleState, Status
+from broker_sim.faults.rule_state import (
+    Decision,
+    Decisions,
+    RuleState,
+    Status,
+)
 from broker_sim.faults.selection import condition_text
 from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from twisted.internet.interfaces import IReactorTime
 
@@ -37,7 +43,6 @@ if TYPE_CHECKING:
     from broker_sim.faults.gates import Gate
     from broker_sim.faults.interception import FaultPoint, Interception
     from broker_sim.faults.rule import Rule
-    from broker_sim.faults.rule_state import Decision
     from broker_sim.faults.slow_disks import SlowDisks
     from protocol_specs.api_key import ApiKey
     from sim_runtime.random_streams import RandomStreams

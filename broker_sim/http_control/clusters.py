@@ -103,6 +103,7 @@ class Clusters:
 
         def replace(new: Cluster) -> HostedCluster:
             hosted.cluster = new
+            hosted.toxics.clear()
             return hosted
 
         return renew(hosted.cluster, hosted.make).addCallback(replace)

@@ -48,7 +48,9 @@ class Guard:
             problem = f"--control {self.host}: other machines can reach this address; expected --control-token-file"
             raise BrokerSimError(problem)
         if self.token is not None and len(self.token) < TOKEN_MIN:
-            raise BrokerSimError(f"--control-token-file: the token has {len(self.token)} characters, not {TOKEN_MIN}")
+            raise BrokerSimError(
+                f"--control-token-file: the token has {len(self.token)} characters, not {TOKEN_MIN} or more"
+            )
 
     def check_source(self, request: Request) -> None:
         """Check Host and Origin. Raises HttpError with status 403 or 421."""

@@ -17,12 +17,14 @@ let startUs = null
 let stream = null
 let lastRequests = null
 
+function headers() {
+  const token = sessionStorage.getItem('token')
+  return token ? { Authorization: `Bearer ${token}` } : {}
+}
+
 // Sends a request; returns the body of the response, as text or JSON. A problem is thrown with its detail.
 async function call(method, path, body) {
-  const headers = {}
-  const token = sessionStorage.getItem('token')
-  if (token) headers.Authorization = `Bearer ${token}`
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) })
+  const response = await fetch(path, { method, headers: headers(), body: body && JSON.stringify(body) })
   if (response.status === 401) at('token').hidden = false
   const text = await response.text()
   const isJson = (response.headers.get('Content-Type') || '').includes('json')
@@ -203,12 +205,9 @@ async function follow() {
   if (stream) stream.abort()
   const own = (stream = new AbortController())
   events = []
-  const headers = {}
-  const token = sessionStorage.getItem('token')
-  if (token) headers.Authorization = `Bearer ${token}`
   const detail = at('traffic').checked ? 'full' : 'cluster'
   try {
-    const response = await fetch(path(`/events/stream?after=0&detail=${detail}`), { headers, signal: own.signal })
+    const response = await fetch(path(`/events/stream?after=0&detail=${detail}`), { headers: headers(), signal: own.signal })
     if (!response.ok) return
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from broker_sim.control.events import Detail, RequestReceived
+from broker_sim.control.client_requests import client_requests
+from broker_sim.control.events import Detail
 from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.control.journal_file import event_line
 from broker_sim.errors import BrokerSimError, nearest
@@ -163,14 +164,8 @@ def requests(call: Call) -> list[ReceivedRequest]:
 def _requests(journal: Journal, api: str | None, client_id: str | None, after: int) -> Iterator[ReceivedRequest]:
     if api is not None:
         check_api(api)
-    for sequence, event in journal.numbered():
-        if (
-            isinstance(event, RequestReceived)
-            and sequence > after
-            and event.replica_id < 0
-            and api in (None, event.api)
-            and client_id in (None, event.client_id)
-        ):
+    for sequence, event in client_requests(journal, api, client_id):
+        if sequence > after:
             yield ReceivedRequest(
                 sequence=sequence,
                 time_us=event.time_us,

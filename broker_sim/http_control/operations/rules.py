@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.errors import nearest
+from broker_sim.faults.engine import RuleReport
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.reference_page import NAME
 from broker_sim.faults.rule_checks import check_load
@@ -13,7 +14,6 @@ from broker_sim.faults.rule_schema import RULE_SCHEMA
 from broker_sim.http_control.operation import CLUSTER, Operation, UnknownName
 
 if TYPE_CHECKING:
-    from broker_sim.faults.engine import RuleReport
     from broker_sim.http_control.operation import Call
 
 __all__ = ["OPERATIONS", "rule_of"]
@@ -30,20 +30,6 @@ class AddedRule:
     """The name of a rule that was added: its own, or rule-1 and so on."""
 
     name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleStatus:
-    """One rule: how often it has fired, how many requests fitted; `problem` is the reason why a test must fail."""
-
-    name: str
-    act: str
-    fired: int
-    matched: int
-    optional: bool
-    problem: str | None
-    decisions: dict[str, Any]
-    """The draws of the rule by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +56,26 @@ def added(call: Call) -> AddedRule:
     return AddedRule(rule.name)
 
 
-def listed(call: Call) -> list[RuleStatus]:
+def listed(call: Call) -> list[RuleReport]:
     """Return the report of each rule."""
-    return [_status(report) for report in call.cluster.faults.reports()]
+    return call.cluster.faults.reports()
 
 
-def described(call: Call) -> RuleStatus:
+def described(call: Call) -> RuleReport:
     """Return the report of one rule."""
     name = rule_of(call, call.path["rule"])
-    return next(_status(report) for report in call.cluster.faults.reports() if report.name == name)
+    return next(report for report in call.cluster.faults.reports() if report.name == name)
 
 
-def _status(report: RuleReport) -> RuleStatus:
-    return RuleStatus(
-        name=report.name,
-        act=report.act,
-        fired=report.fired,
-        matched=report.matched,
-        optional=report.optional,
-        problem=report.problem,
-        decisions=dict(report.decisions),
-    )
-
-
-def removed(call: Call) -> RuleStatus:
+def removed(call: Call) -> RuleReport:
     """Remove a rule."""
-    return _status(call.cluster.faults.remove(rule_of(call, call.path["rule"])))
+    return call.cluster.faults.remove(rule_of(call, call.path["rule"]))
 
 
-def removed_all(call: Call) -> list[RuleStatus]:
+def removed_all(call: Call) -> list[RuleReport]:
     """Remove every rule."""
     faults = call.cluster.faults
-    return [_status(faults.remove(report.name)) for report in faults.reports()]
+    return [faults.remove(report.name) for report in faults.reports()]
 
 
 def released(call: Call) -> ReleasedRequests:
@@ -127,7 +101,7 @@ OPERATIONS = (
         name="listRules",
         summary="The report of each rule: how often it has fired, how many requests fitted, its problem if it has one.",
         handle=listed,
-        result=list[RuleStatus],
+        result=list[RuleReport],
     ),
     Operation(
         method="DELETE",
@@ -135,10 +109,10 @@ OPERATIONS = (
         name="removeRules",
         summary="Remove every rule; the requests that they hold go on.",
         handle=removed_all,
-        result=list[RuleStatus],
+        result=list[RuleReport],
     ),
     Operation(
-        method="GET", path=RULE, name="getRule", summary="The report of one rule.", handle=described, result=RuleStatus
+        method="GET", path=RULE, name="getRule", summary="The report of one rule.", handle=described, result=RuleReport
     ),
     Operation(
         method="DELETE",
@@ -146,7 +120,7 @@ OPERATIONS = (
         name="removeRule",
         summary="Remove a rule; the requests that it holds go on.",
         handle=removed,
-        result=RuleStatus,
+        result=RuleReport,
     ),
     Operation(
         method="POST",

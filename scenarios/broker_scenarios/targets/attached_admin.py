@@ -18,8 +18,7 @@ from broker_client.core.admin.replicas import ElectionType
 from broker_client.core.admin.topics import NewPartitions, NewTopic
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
-from broker_sim.cluster_admin import STATE_TOPICS
-from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.coordinators.internal_partitions import state_partition
 from broker_sim.errors import BrokerSimError, nearest
 from sim_runtime.deadlines import sleep
 
@@ -93,9 +92,7 @@ class AttachedAdmin:
 
     def state_partition(self, kind: str, key: str) -> tuple[str, int]:
         """Return the partition that has the state of a group or of a transaction (`kind`), -1 while there is none."""
-        topic = STATE_TOPICS[kind]
-        count = self.partition_counts.get(topic)
-        return topic, -1 if count is None else partition_for(key, count)
+        return state_partition(kind, key, self.partition_counts)
 
     def pause(self, broker_id: int) -> Deferred[None]:
         """Pause a broker."""
