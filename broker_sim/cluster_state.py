@@ -1,4 +1,4 @@
-"""The state of a running cluster as values: brokers, topics, connections, groups, transactions, links, rules.
+"""The state of a running cluster as values: brokers, topics, connections, groups, transactions.
 
 Each function reads the cluster at one moment and changes nothing. The values are plain dataclasses: Python and HTTP
 show the same ones.

@@ -1,4 +1,4 @@
-"""The driver of confluent-kafka, the Python face of librdkafka."""
+"""The driver of confluent-kafka, the Python client on librdkafka."""
 
 from __future__ import annotations
 
