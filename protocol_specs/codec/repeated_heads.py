@@ -68,9 +68,11 @@ def produce_decoder(version: int) -> DecodeFunction:
                 [partition] = topic.partition_data
                 name_length = _TOPIC_ID_BYTES if by_id else data[position + _NAME_LENGTH]
                 head = data[position : position + _HEAD_BESIDE_NAME + name_length]
-                if len(heads) >= HEADS_MAX:
-                    heads.clear()
-                heads[head] = (request.acks, request.timeout_ms, topic.name, topic.topic_id, partition.index)
+                # A longer varint than needed would move what follows it: such a head is never kept.
+                if head not in heads and request.encode(version).startswith(head):
+                    if len(heads) >= HEADS_MAX:
+                        heads.clear()
+                    heads[head] = (request.acks, request.timeout_ms, topic.name, topic.topic_id, partition.index)
         return request, end
 
     def decode_repeated(data: Buffer, position: int) -> tuple[Any, int]:
@@ -117,17 +119,20 @@ def offset_commit_decoder(version: int) -> DecodeFunction:
         if end == len(data) and len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
             [topic] = request.topics
             [partition] = topic.partitions
-            if len(heads) >= HEADS_MAX:
-                heads.clear()
-            heads[data[position:-_COMMIT_TAIL_BYTES]] = (
-                request.group_id,
-                request.generation_id_or_member_epoch,
-                request.member_id,
-                request.group_instance_id,
-                topic.name,
-                topic.topic_id,
-                partition.partition_index,
-            )
+            # The same last bytes can also be a null metadata and an unknown tag.
+            tags = partition.unknown_tags or topic.unknown_tags or request.unknown_tags
+            if partition.committed_metadata == "" and not tags:
+                if len(heads) >= HEADS_MAX:
+                    heads.clear()
+                heads[data[position:-_COMMIT_TAIL_BYTES]] = (
+                    request.group_id,
+                    request.generation_id_or_member_epoch,
+                    request.member_id,
+                    request.group_instance_id,
+                    topic.name,
+                    topic.topic_id,
+                    partition.partition_index,
+                )
         return request, end
 
     def decode_repeated(data: Buffer, position: int) -> tuple[Any, int]:

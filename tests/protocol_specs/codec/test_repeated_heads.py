@@ -123,6 +123,18 @@ def test_a_length_of_three_bytes_is_left_to_the_codec() -> None:
     assert fast(body, 0) == fast(body, 0) == decoder_for(ProduceRequest, 9)(body, 0)
 
 
+def test_a_head_with_a_longer_varint_than_needed_is_left_to_the_codec() -> None:
+    def body(index: int, records: bytes) -> bytes:
+        """A Produce of version 9 whose transactional id, null, takes two bytes: what follows is one byte later."""
+        return b"\x80" + one_partition(records, topic="a", index=index).encode(9)
+
+    fast = produce_decoder(9)
+    codec = decoder_for(ProduceRequest, 9)
+    # In a head cut one byte too early, the last byte of the index would be the length of the records.
+    for data in (body(3, b"abc"), body(5, b"abc")):
+        assert decoded(fast, data, 0) == decoded(codec, data, 0)
+
+
 COMMIT_VERSIONS = range(8, OffsetCommitRequest.VERSIONS.highest + 1)
 
 
@@ -174,6 +186,16 @@ def test_a_sequence_of_commits_is_decoded_as_the_codec_decodes_each(version: int
         # Twice: the second time the head is known.
         for _ in range(2):
             assert decoded_commit(fast, frame, len(header)) == decoded_commit(codec, frame, len(header))
+
+
+@pytest.mark.parametrize("version", COMMIT_VERSIONS)
+def test_a_null_metadata_before_a_tag_is_not_the_empty_metadata(version: int) -> None:
+    request = commit(7, committed_metadata=None)
+    request.topics[0].unknown_tags = [(0, b"")]
+    tagged = request.encode(version)
+    assert tagged.endswith(b"\1\0\0\0")
+    fast = offset_commit_decoder(version)
+    assert fast(tagged, 0) == fast(tagged, 0) == decoder_for(OffsetCommitRequest, version)(tagged, 0)
 
 
 @pytest.mark.parametrize("version", COMMIT_VERSIONS)
