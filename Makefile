@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 DEMO := broker-sim run scenarios/catalog/leader-crash-acks-1.yaml scenarios/catalog/leader-crash-acks-all.yaml --spark --report report.html
 
-INTEROP := tests/interop tests/interop_python tests/differential/test_real.py
+INTEROP := tests/interop tests/interop_python tests/hostile tests/differential/test_real.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs interop bench clean

@@ -90,6 +90,20 @@ def wait_for_leader(
     return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
 
 
+def wait_for_controller(cluster: Cluster, *, other_than: int | None, timeout_ms: float) -> Deferred[int]:
+    """Wait until there is an active controller, and it is not `other_than`; fires with its node id."""
+
+    def find() -> int | None:
+        active = cluster.active_controller
+        return None if active == other_than else active
+
+    def awaited() -> str:
+        other = "" if other_than is None else f" other than node {other_than}"
+        return f"an active controller{other} (now: {cluster.active_controller})"
+
+    return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
+
+
 def wait_for_isr(
     cluster: Cluster, topic: str, partition: int, brokers: Collection[int] | None, *, timeout_ms: float
 ) -> Deferred[tuple[int, ...]]:

@@ -330,6 +330,12 @@ class ThreadedCluster:
 
         return self._wait(wait_for_leader, topic, partition, other_than=other_than, timeout_s=timeout_s)
 
+    def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float = WAIT_S) -> int:
+        """Wait until there is an active controller that is not `other_than`; returns its node id."""
+        from broker_sim.cluster_waits import wait_for_controller
+
+        return self._wait(wait_for_controller, other_than=other_than, timeout_s=timeout_s)
+
     def wait_for_isr(
         self, topic: str, partition: int = 0, brokers: Collection[int] | None = None, *, timeout_s: float = WAIT_S
     ) -> tuple[int, ...]:

@@ -117,6 +117,15 @@ def test_a_wait_ends_with_the_next_leader_and_the_whole_isr() -> None:
             cluster.wait_for_leader("orders", other_than=2, timeout_s=0.1)
 
 
+def test_a_wait_ends_with_the_next_controller() -> None:
+    with ThreadedCluster(brokers=2, release="2.3", config={"zookeeper.session.timeout.ms": "100"}) as cluster:
+        dead = cluster.kill_controller()
+        active = cluster.wait_for_controller(other_than=dead)
+        assert active == cluster.active_controller != dead
+        with pytest.raises(DeadlineExceeded, match=rf"an active controller other than node {active} \(now: {active}\)"):
+            cluster.wait_for_controller(other_than=active, timeout_s=0.1)
+
+
 def test_a_wait_ends_when_a_rule_has_fired() -> None:
     with ThreadedCluster(brokers=1, topics=["orders:1:1"]) as cluster:
         name = cluster.add_rule({"select": {"api": "Produce"}, "act": {"delay_ms": 1}})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 
+import pytest
+
 from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.envelope import EnvelopeResponse
 from tests.interop.served_cluster import command, environment
@@ -12,6 +14,7 @@ from tests.interop.served_cluster import command, environment
 FRAMES = 200_000
 
 
+@pytest.mark.interop
 def test_two_hundred_thousand_frames_break_no_rule_of_the_codec() -> None:
     run = subprocess.run(
         command("protocol", "hostile", "--frames", str(FRAMES), "--seed", "1", "--jobs", "2", "--seconds", "200"),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pytest
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
-SEEDS = 150
+SEEDS = 100
 RECORDS = 250
 
 

@@ -60,7 +60,8 @@ class Tree:
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+                # With the compiled modules: they hold as long as the sources have their times.
+                shutil.copytree(source, folder / name)
             else:
                 shutil.copy(source, folder / name)
         for conftest in sorted((ROOT / "tests").glob("**/conftest.py")):

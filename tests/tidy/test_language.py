@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,7 @@ FORMS: Final = {
 }
 PROSE: Final = re.compile(rf"\b(?:{'|'.join(sorted(FORMS, key=len, reverse=True))})\b", re.IGNORECASE)
 RIDDLES: Final = re.compile(r"^(?:What|Who|Whom|Whether|Whose)\b")
+RIDDLES_IN_SOURCE: Final = re.compile(r'"""\s*(?:What|Who|Whom|Whether|Whose)\b')
 """How no docstring begins: it has a subject (language.md, rule 4) or is an imperative."""
 
 FOLDERS: Final = (
@@ -75,10 +77,10 @@ KAFKAS_OWN: Final = frozenset(
 """Texts of Kafka itself and published test data, which keep their words: `path: text`."""
 
 
-def words_of(name: str) -> Iterator[str]:
+@cache
+def words_of(name: str) -> tuple[str, ...]:
     """The words of an identifier, lower case."""
-    for part in name.split("_"):
-        yield from (word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", part))
+    return tuple(word.lower() for part in name.split("_") for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", part))
 
 
 def findings(path: Path) -> list[str]:
@@ -86,6 +88,9 @@ def findings(path: Path) -> list[str]:
     text = path.read_text()
     if path.suffix == ".md":
         return list(_in_prose(path, 1, text))
+    names = set(re.findall(r"[A-Za-z_]+", text))
+    if not RIDDLES_IN_SOURCE.search(text) and not any(word in FORMS for name in names for word in words_of(name)):
+        return []
     found = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.NAME:

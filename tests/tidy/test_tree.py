@@ -70,7 +70,8 @@ def test_no_function_is_longer_than_a_screen() -> None:
     too_long = {
         f"{relative(path)}:{function.lineno} {function.name}": length
         for path in SOURCES
-        for function in functions_of(ast.parse(path.read_text()))
+        if (text := path.read_text()).count("\n") > LINES_OF_A_FUNCTION_MAX
+        for function in functions_of(ast.parse(text))
         if (length := (function.end_lineno or 0) - function.lineno + 1) > LINES_OF_A_FUNCTION_MAX
     }
     assert too_long == {}
@@ -100,6 +101,7 @@ def test_a_todo_carries_its_issue_number() -> None:
     found = [
         f"{relative(path)}:{line}"
         for path in SOURCES
+        if unnumbered.search(path.read_text())
         for line, comment in comments_of(path)
         if unnumbered.search(comment)
     ]

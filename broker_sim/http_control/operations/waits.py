@@ -41,6 +41,21 @@ class Leader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerQuery:
+    """A node that is not to be the active controller."""
+
+    other_than: int | None = None
+    timeout_ms: float = TIMEOUT_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The node id of the active controller."""
+
+    controller: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IsrQuery:
     """A partition and its ISR, `1,2`; by default all of its replicas."""
 
@@ -116,6 +131,12 @@ def leader(call: Call) -> Deferred[Leader]:
     return found.addCallback(Leader)
 
 
+def controller(call: Call) -> Deferred[Controller]:
+    """Wait for an active controller."""
+    found = cluster_waits.wait_for_controller(call.cluster, other_than=call.query.other_than, timeout_ms=_timeout(call))
+    return found.addCallback(Controller)
+
+
 def isr(call: Call) -> Deferred[Isr]:
     """Wait for an ISR."""
     query = call.query
@@ -168,6 +189,15 @@ OPERATIONS = (
         handle=leader,
         query=LeaderQuery,
         result=Leader,
+    ),
+    Operation(
+        method="GET",
+        path=f"{WAIT}/controller",
+        name="waitForController",
+        summary="Wait until there is an active controller.",
+        handle=controller,
+        query=ControllerQuery,
+        result=Controller,
     ),
     Operation(
         method="GET",

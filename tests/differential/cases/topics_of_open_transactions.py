@@ -170,9 +170,9 @@ def markers_of_topics_of_every_cleanup_policy(probe: Probe) -> None:
         {"message_timestamp_type": "LogAppendTime"},
         {"compression_type": "gzip"},
         {"compression_type": "uncompressed"},
-        {"message_timestamp_before_max_ms": "1"}
+        {"message_timestamp_before_max_ms": "60000"}
         if probe.release == "4.3.1"
-        else {"message_timestamp_after_max_ms": "1"},
+        else {"message_timestamp_after_max_ms": "60000"},
         {"segment_bytes": "1048576"} if probe.release == "4.3.1" else {"segment_bytes": "200"},
         {"retention_bytes": "1"},
     )
