@@ -18,6 +18,7 @@ from broker_sim.argument_types import positive, seed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from broker_scenarios.result_files import ResultFiles
     from broker_scenarios.runs import Where
 
 __all__ = ["main"]
@@ -31,6 +32,7 @@ EXIT_CODES: Final = """exit status:
   0  every run ended as its scenario file expects
   1  a run did not end as expected, or bytes are broken
   2  an argument, a file or the environment cannot be used; one line on stderr names it
+  130  interrupted (SIGINT)
 """
 
 _OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
@@ -169,6 +171,15 @@ def _add_result_files(parser: argparse.ArgumentParser) -> None:
         "--json", type=Path, metavar="FILE", help="write the results to this file, one JSON line per run"
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to this file as JUnit XML")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="append a summary to this file, as for $GITHUB_STEP_SUMMARY"
+    )
+
+
+def _result_files(options: argparse.Namespace) -> ResultFiles:
+    from broker_scenarios.result_files import ResultFiles
+
+    return ResultFiles(json=options.json, junit=options.junit, markdown=options.markdown)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -196,8 +207,7 @@ def _run(options: argparse.Namespace) -> int:
             records=options.records,
             decisions=options.decisions,
             report=options.report,
-            json=options.json,
-            junit=options.junit,
+            files=_result_files(options),
             history_folder=options.history,
             trace_folder=options.trace,
         ),
@@ -228,8 +238,7 @@ def _sweep(options: argparse.Namespace) -> int:
         seeds=options.seeds,
         first_seed=options.first_seed,
         processes=options.processes,
-        json=options.json,
-        junit=options.junit,
+        files=_result_files(options),
     )
 
 

@@ -1,13 +1,17 @@
-"""Results for other programs: one JSON object per run and line, and JUnit XML for CI servers."""
+"""Results for other programs: one JSON object per run and line, JUnit XML for CI servers, and a Markdown summary."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.table import run_notes
+from broker_scenarios.text_forms import plural
+from broker_scenarios.verdict import COUNT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +19,13 @@ if TYPE_CHECKING:
 
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["RunResult", "json_lines", "junit_xml", "read_decisions", "run_result", "write_text"]
+__all__ = ["ResultFiles", "RunResult", "read_decisions", "run_result", "write_text"]
+
+_NOT_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that XML 1.0 does not permit, not even escaped; an error text of a broker may have them."""
+_ROWS_MAX: Final = 50
+_FAILURES_MAX: Final = 10
+"""The limits of a summary: a step summary of GitHub has at most 1 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +37,36 @@ class RunResult:
     seconds: float
     misses: tuple[str, ...]
     reproduce: str
+    explanation: tuple[str, ...]
+    """The findings with their causes, the missed expectations and the command that reproduces the run, as lines."""
     values: dict[str, Any]
     """The JSON object."""
 
 
-def json_lines(results: Sequence[RunResult]) -> str:
-    """Return one JSON object per run, each on a line of its own."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultFiles:
+    """The result files that a command line requests; None for each that it does not."""
+
+    json: Path | None = None
+    junit: Path | None = None
+    markdown: Path | None = None
+    """The summary is appended to it, as CI servers give each step one file for all of its commands."""
+
+    def write(self, results: Sequence[RunResult]) -> None:
+        """Write the requested files.
+
+        Raises:
+            ScenarioError: a file cannot be written.
+        """
+        if self.json is not None:
+            write_text(self.json, _json_lines(results), "--json")
+        if self.junit is not None:
+            write_text(self.junit, _junit_xml(results), "--junit")
+        if self.markdown is not None:
+            write_text(self.markdown, _markdown(results), "--markdown", append=True)
+
+
+def _json_lines(results: Sequence[RunResult]) -> str:
     return "".join(f"{json.dumps(result.values)}\n" for result in results)
 
 
@@ -57,39 +91,75 @@ def _replayable(draws: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in draws.items()}
 
 
-def junit_xml(results: Sequence[RunResult]) -> str:
+def _junit_xml(results: Sequence[RunResult]) -> str:
     """Return one JUnit test case per run; a run that did not end as expected is a failure."""
-    failures = sum(bool(result.misses) for result in results)
-    suite = ET.Element("testsuite", name="broker-sim", tests=str(len(results)), failures=str(failures), errors="0")
+    counts = {
+        "tests": str(len(results)),
+        "failures": str(sum(bool(result.misses) for result in results)),
+        "errors": "0",
+        "skipped": "0",
+        "time": f"{sum(result.seconds for result in results):.3f}",
+    }
+    root = ET.Element("testsuites", {"name": "broker-sim", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": "broker-sim", **counts})
     for result in results:
-        case = ET.SubElement(suite, "testcase", classname="broker-sim", name=result.name, time=f"{result.seconds:.3f}")
+        case = ET.SubElement(
+            suite, "testcase", classname="broker-sim", name=_xml(result.name), time=f"{result.seconds:.3f}"
+        )
         if result.misses:
-            failure = ET.SubElement(case, "failure", message=result.misses[0])
-            failure.text = "\n".join((*result.misses, f"reproduce: {result.reproduce}"))
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+            failure = ET.SubElement(case, "failure", message=_xml(result.misses[0]), type="not-as-expected")
+            failure.text = _xml("\n".join(result.explanation))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def write_text(path: Path, text: str, option: str) -> None:
-    """Write a result file.
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _markdown(results: Sequence[RunResult]) -> str:
+    """Return a summary: a table of the runs, failures first, and the explanations of the first failures."""
+    failed = [result for result in results if result.misses]
+    met = [result for result in results if not result.misses]
+    lines = [f"## broker-sim: {len(met)} of {plural(len(results), 'run')} as expected", ""]
+    lines += [f"| run | {' | '.join(COUNT_NAMES)} | verdict | as expected |"]
+    lines += [f"|---|{'---:|' * len(COUNT_NAMES)}---|---|"]
+    shown = [*failed, *met][:_ROWS_MAX]
+    for result in shown:
+        counts = [f"{result.values['counts'][name]:,}" for name in COUNT_NAMES]
+        cells = [result.name.replace("|", "\\|"), *counts, result.values["verdict"], "NO" if result.misses else "yes"]
+        lines.append(f"| {' | '.join(cells)} |")
+    if len(results) > len(shown):
+        lines += ["", f"{plural(len(results) - len(shown), 'more run')}: `--json` has all."]
+    for result in failed[:_FAILURES_MAX]:
+        lines += ["", f"### {result.name}", "", *(f"    {line}" for line in result.explanation)]
+    if len(failed) > _FAILURES_MAX:
+        lines += ["", f"{plural(len(failed) - _FAILURES_MAX, 'more failure')}: `--junit` has all."]
+    return "\n".join(lines) + "\n\n"
+
+
+def write_text(path: Path, text: str, option: str, *, append: bool = False) -> None:
+    """Write a result file; `append` keeps what it has.
 
     Raises:
         ScenarioError: the file that `option` names cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        with path.open("a" if append else "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
         raise ScenarioError(f"cannot write {path} ({option}): {error.strerror}") from error
 
 
-def run_result(run: RunRecord, *, name: str | None = None) -> RunResult:
-    """Return the result of a run; `name` is that of its JUnit test case, by default the scenario's."""
+def run_result(run: RunRecord) -> RunResult:
+    """Return the result of a run."""
     return RunResult(
-        name=name or run.name,
+        name=f"{run.name} seed {run.facts['seed']}",
         seconds=(run.verdict.end_us - run.verdict.start_us) / 1e6,
         misses=tuple(run.judgement.misses),
         reproduce=run.reproduce,
+        explanation=tuple(line.plain for line in run_notes(run)),
         values=_values(run),
     )
 

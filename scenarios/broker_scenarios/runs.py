@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence, judged
 from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import json_lines, junit_xml, read_decisions, run_result, write_text
+from broker_scenarios.result_files import ResultFiles, read_decisions, run_result
 from broker_scenarios.table import load_progress, print_table
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class RunOptions:
     records: int | None = None
     """The number of records of every run; without it each scenario's own."""
     report: Path | None = None
-    json: Path | None = None
-    junit: Path | None = None
+    files: ResultFiles = field(default_factory=ResultFiles)
     history_folder: Path | None = None
     trace_folder: Path | None = None
     decisions: Path | None = None
@@ -95,11 +94,7 @@ def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
         from broker_scenarios.report import write_report
 
         print(f"report: {write_report(options.report or DEFAULT_REPORT, runs)}")
-    results = [run_result(run) for run in runs]
-    if options.json is not None:
-        write_text(options.json, json_lines(results), "--json")
-    if options.junit is not None:
-        write_text(options.junit, junit_xml(results), "--junit")
+    options.files.write([run_result(run) for run in runs])
     return 0 if all(run.judgement.met for run in runs) else 1
 
 

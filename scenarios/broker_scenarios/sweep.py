@@ -19,7 +19,7 @@ from twisted.python.runtime import seconds
 
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import RunResult, json_lines, junit_xml, run_result, write_text
+from broker_scenarios.result_files import ResultFiles, RunResult, run_result
 from broker_scenarios.table import load_progress
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES
@@ -27,7 +27,6 @@ from broker_scenarios.virtual_run import run_virtually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.verdict import Counts
@@ -57,8 +56,7 @@ def run_seed(scenario: Scenario, seed: int) -> SeedResult:
     """Run and judge one seed."""
     run = judged(run_virtually(scenario, seed), engine=None)
     run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
-    result = run_result(run, name=f"{run.name} seed {seed}")
-    return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], result=result)
+    return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], result=run_result(run))
 
 
 def _records_of(scenario: Scenario) -> int | None:
@@ -83,13 +81,12 @@ def sweep(
     seeds: int,
     first_seed: int = 0,
     processes: int | None = None,
-    json: Path | None = None,
-    junit: Path | None = None,
+    files: ResultFiles | None = None,
 ) -> int:
     """Run the seeds and print the results; returns 0 if each seed ended as the file expects, else 1.
 
     By default there is one process per core, and one for sweeps in which the start of processes would not pay off.
-    `json` and `junit` are files for the results of each seed.
+    `files` receive the results of each seed.
 
     Raises:
         ScenarioError: a result file cannot be written.
@@ -118,8 +115,6 @@ def sweep(
     if len(missed) > _MISSES_SHOWN_MAX:
         out.print(f"... and {plural(len(missed) - _MISSES_SHOWN_MAX, 'more seed')}")
     out.print(f"{len(results) / took_s:.2f} seeds per second ({took_s:.1f} s)")
-    if json is not None:
-        write_text(json, json_lines([each.result for each in results]), "--json")
-    if junit is not None:
-        write_text(junit, junit_xml([each.result for each in results]), "--junit")
+    if files is not None:
+        files.write([each.result for each in results])
     return 1 if missed else 0

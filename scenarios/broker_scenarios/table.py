@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["LoadProgress", "load_progress", "print_table"]
+__all__ = ["LoadProgress", "load_progress", "print_table", "run_notes"]
 
 _PLAIN_WIDTH: Final = 120
 _EXPLAINED_MAX: Final = 3
@@ -83,7 +83,7 @@ def print_table(runs: Sequence[RunRecord], console: Console | None = None) -> No
         )
     out.print(table)
     for run in runs:
-        for line in _notes(run):
+        for line in run_notes(run):
             out.print(line, soft_wrap=True)
 
 
@@ -97,7 +97,8 @@ def _count(name: str, count: int) -> Text:
     return Text(f"{count:,}", style="red" if count and name in _ALARMING else "")
 
 
-def _notes(run: RunRecord) -> Iterator[Text]:
+def run_notes(run: RunRecord) -> Iterator[Text]:
+    """Yield what the row of a run does not show: its figures, findings with their causes, and missed expectations."""
     drawn = ", ".join(f"{name} {value}" for name, value in run.decisions.items() if not isinstance(value, dict))
     if drawn:
         yield Text.assemble((f"{run.name}: ", "bold"), f"drawn: {drawn}")
