@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from broker_sim.cluster import Cluster
+    from broker_sim.faults.engine import RuleReport
+    from broker_sim.faults.rule import Rule
+    from broker_sim.faults.rule_file import RuleFile
     from broker_sim.http_control.clusters import Clusters
     from broker_sim.http_control.server import ControlServer
     from sim_runtime.real_reactor import RealReactor
@@ -104,6 +107,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
     )
+    parser.add_argument(
+        "--rules",
+        type=Path,
+        metavar="FILE",
+        help="a YAML file with a list of fault rules, or by name; the report of each goes to standard error at the end",
+    )
     _add_control_arguments(parser)
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
 
@@ -137,10 +146,13 @@ def run(args: argparse.Namespace) -> int:
     reactor = _reactor()
     gc.disable()  # a start makes no garbage
     try:
+        rules = None if args.rules is None else _rules(args.rules)
         cluster = _cluster(args, reactor, *_ports(args))
         if args.journal is not None:
             _keep_journal(args.journal, cluster, reactor)
         cluster.start()
+        if rules is not None:
+            rules.add_to(partial(_add_rule, cluster))
         clusters = None if args.control is None else _hosted(args, reactor, cluster)
         control = None if clusters is None else _control(args, clusters)
     except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
@@ -155,9 +167,29 @@ def run(args: argparse.Namespace) -> int:
     reactor.callWhenRunning(print, lines, flush=True)
     reactor.callLater(0, _load_apis)
     close = cluster.close if clusters is None else clusters.close_all
+    reports: list[RuleReport] = []
+    if rules is not None:
+        # Before the cluster closes, which ends every rule.
+        reactor.addSystemEventTrigger("before", "shutdown", lambda: reports.extend(cluster.faults.reports()))
     reactor.addSystemEventTrigger("before", "shutdown", _close, close, reactor)
     reactor.run()
+    for report in reports:
+        print(report, file=sys.stderr)  # noqa: T201
     return EXIT_SERVED
+
+
+def _rules(path: Path) -> RuleFile:
+    # Kept out of starts without rules: every action comes along.
+    from broker_sim.faults.rule_file import read_rule_file
+
+    return read_rule_file(path)
+
+
+def _add_rule(cluster: Cluster, rule: Rule) -> None:
+    from broker_sim.faults.rule_checks import check_load
+
+    check_load(rule, cluster.faults.progress)
+    cluster.faults.add(rule)
 
 
 def _reactor() -> RealReactor:

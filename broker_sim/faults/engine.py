@@ -69,6 +69,10 @@ class RuleReport:
     """The draws of the rule by name, for `FaultEngine.replay`: `when.delay_ms`, `act.delay_ms@2` of the second firing,
     and `share`, the numbers of the requests that it has selected."""
 
+    def __str__(self) -> str:
+        problem = f": {self.problem}" if self.problem else ""
+        return f"rule {self.name} ({self.act}) has fired {self.fired} times{problem}"
+
 
 class FaultEngine:
     """All rules of a cluster."""

@@ -15,11 +15,10 @@ from broker_sim.argument_types import address
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from twisted.python.failure import Failure
 
-    from broker_sim.faults.rule import Rule
+    from broker_sim.faults.rule_file import RuleFile
     from broker_sim.wire_proxy.wire_proxy import WireProxy
 
 __all__ = ["add_arguments", "run"]
@@ -41,13 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Proxy until a signal comes. Returns the exit status."""
     from broker_sim.errors import BrokerSimError
+    from broker_sim.faults.rule_file import read_rule_file
     from broker_sim.wire_proxy.wire_proxy import WireProxy
     from sim_runtime.random_streams import RandomStreams
     from sim_runtime.real_reactor import new_reactor
 
     try:
-        rules = [] if args.rules is None else _rules(args.rules)
-    except (OSError, BrokerSimError) as error:
+        rules = None if args.rules is None else read_rule_file(args.rules)
+    except BrokerSimError as error:
         return _refuse(f"--rules: {error}")
     reactor = new_reactor()
     proxy = WireProxy(reactor=reactor, streams=RandomStreams(args.seed), upstream=args.upstream, host=args.host)
@@ -63,31 +63,15 @@ def run(args: argparse.Namespace) -> int:
     if failed:
         return _refuse(failed[0])
     for report in proxy.faults.reports():
-        problem = f": {report.problem}" if report.problem else ""
-        sys.stderr.write(f"rule {report.name} ({report.act}) has fired {report.fired} times{problem}\n")
+        sys.stderr.write(f"{report}\n")
     return EXIT_SERVED
 
 
-def _began(_: None, proxy: WireProxy, rules: Sequence[Rule]) -> None:
-    for rule in rules:
-        proxy.add(rule)
+def _began(_: None, proxy: WireProxy, rules: RuleFile | None) -> None:
+    if rules is not None:
+        rules.add_to(proxy.add)
     sys.stdout.write(f"BOOTSTRAP={proxy.bootstrap_servers}\n")
     sys.stdout.flush()
-
-
-def _rules(path: Path) -> list[Rule]:
-    import yaml
-
-    from broker_sim.errors import BrokerSimError
-    from broker_sim.faults.grammar import parse_rules
-
-    try:
-        written = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise BrokerSimError(f"{path}: {error}") from None
-    if isinstance(written, dict):
-        written = [{"name": name, **rule} if isinstance(rule, dict) else rule for name, rule in written.items()]
-    return parse_rules(written)
 
 
 def _refuse(problem: str) -> int:

@@ -66,6 +66,45 @@ def test_a_journal_on_disk_has_the_requests_of_clients(tmp_path: Path) -> None:
     assert (received.api, received.api_version) == ("ApiVersions", 0)
 
 
+def test_rules_of_a_file_apply_and_are_reported_at_the_end(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        "slow: {select: {api: ApiVersions}, phase: before_response, act: {delay_ms: 1}}\n"
+        "idle: {act: {kill: 1}, when: {appended_records: 9}}\n"
+    )
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--rules", str(rules)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        host, port = process.stdout.readline().strip().partition("=")[2].rsplit(":", 1)
+        with socket.create_connection((host, int(port)), SECONDS_MAX) as client:
+            client.sendall(encode_request(ApiVersionsRequest(), 0, correlation_id=7, client_id="curious"))
+            assert client.recv(4)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS_MAX) == 0
+        slow, idle = process.stderr.read().splitlines()
+    assert slow == "rule slow (delay_ms) has fired 1 times"
+    assert idle.startswith("rule idle (kill) has fired 0 times: ")
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        ("act: {kill: 7}", ":1:14: late.act.kill: there is no broker 7"),
+        ("act: disconnect, when: {acked_share: 0.5}", ":1:32: late.when.acked_share: only a scenario"),
+    ],
+)
+def test_a_rule_that_the_cluster_cannot_apply_ends_it_with_its_place(rule: str, named: str, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(f"late: {{{rule}}}\n")
+    command = [sys.executable, "-m", "broker_sim", "--rules", str(rules)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX, env=ENVIRONMENT)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"{rules}{named}" in run.stderr
+
+
 def test_each_listener_has_a_line_of_its_own() -> None:
     listeners = (
         "listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://:0",

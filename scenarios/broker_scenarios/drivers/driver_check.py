@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from broker_scenarios.drivers.driver import Driver
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.steps import Script
-    from broker_scenarios.language.yaml_source import KeyPath
+    from broker_sim.yaml_source import KeyPath
 
 __all__ = ["driver_problems"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from broker_scenarios.language.kinds import Complain
-    from broker_scenarios.language.yaml_source import KeyPath, Source
+    from broker_sim.yaml_source import KeyPath, Source
 
 __all__ = ["DRAW_SCHEMA", "Draws", "check_draw", "is_draw", "name_of"]
 

@@ -14,7 +14,7 @@ from broker_scenarios.language.draws import check_draw, is_draw
 from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
-    from broker_scenarios.language.yaml_source import KeyPath
+    from broker_sim.yaml_source import KeyPath
 
 __all__ = [
     "Choice",

@@ -28,7 +28,7 @@ from broker_scenarios.language.kinds import places_of_draws
 from broker_scenarios.language.schema import FLIP, PARTITIONS_MAX, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
-from broker_scenarios.language.yaml_source import Mistake, ScenarioFileError, Source, read_source
+from broker_scenarios.language.yaml_source import ScenarioFileError, read_source
 from broker_scenarios.workloads.keyed_load import LoadSpec, SizeShare
 from broker_sim.broker_configs import BrokerConfigs
 from broker_sim.cluster_input import config_texts
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker_scenarios.expectations import Expectation
-    from broker_scenarios.language.yaml_source import KeyPath
     from broker_sim.faults.rule import Rule
     from broker_sim.faults.rule_state import Decision
+    from broker_sim.yaml_source import KeyPath, Mistake, Source
 
 __all__ = ["Scenario", "load_scenario"]
 

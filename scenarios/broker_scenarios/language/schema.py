@@ -36,7 +36,7 @@ from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_scenarios.language.kinds import Complain
-    from broker_scenarios.language.yaml_source import KeyPath
+    from broker_sim.yaml_source import KeyPath
 
 __all__ = ["DISKS", "FLIP", "PARTITIONS_MAX", "SCENARIO", "MeasureKind", "json_schema"]
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from broker_scenarios.language.clients import ClientGroup
-    from broker_scenarios.language.yaml_source import KeyPath
     from broker_sim.faults.rule_targets import RuleTargets
     from broker_sim.topic_spec import TopicSpec
+    from broker_sim.yaml_source import KeyPath
 
 __all__ = ["ANYWHERE", "ScriptCheck"]
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.language.kinds import Complain, Kind
     from broker_scenarios.language.steps import Script, Step
-    from broker_scenarios.language.yaml_source import KeyPath
+    from broker_sim.yaml_source import KeyPath
 
 __all__ = ["SCRIPT", "STEPS", "StepForm", "parse_script"]
 

@@ -54,6 +54,7 @@ def test_a_wrong_rule_is_refused_before_anything_starts(tmp_path: Path) -> None:
     command = [*COMMAND, "--upstream", "127.0.0.1:1", "--rules", str(rules)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
+    assert f"--rules: {rules}:1:8: lose.act: " in done.stderr
     assert "did you mean 'disconnect'" in done.stderr
 
 

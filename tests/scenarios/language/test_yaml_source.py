@@ -17,14 +17,6 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_each_key_knows_its_line_and_column(tmp_path: Path) -> None:
-    source = read_source(written(tmp_path, "a.yaml", "a:\n  b: 1\n  c: [1, 2]\n"))
-    assert source.value == {"a": {"b": 1, "c": [1, 2]}}
-    assert (source.mark(("a", "b")).line, source.mark(("a", "b")).column) == (2, 3)
-    assert source.mark(("a", "c", 1)).column == 10
-    assert source.mark(("a", "missing")).line == 1
-
-
 def test_a_file_lies_over_its_base_key_by_key_and_each_value_knows_its_file(tmp_path: Path) -> None:
     written(tmp_path, "base.yaml", "a: {x: 1, y: 2}\nlist: [1, 2]\n")
     source = read_source(written(tmp_path, "flip.yaml", "base: base.yaml\na: {y: 3}\nlist: [9]\n"))
