@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from broker_scenarios.operations import Value
+
 __all__ = [
     "NO_OFFSET",
     "NO_PARTITION",
@@ -68,7 +70,7 @@ class LogRecord(NamedTuple):
     topic: str
     partition: int
     offset: int
-    value_id: int
+    value_id: Value
     truncated: bool = False
 
 
@@ -78,7 +80,7 @@ class TruncatedRecord(NamedTuple):
     topic: str
     partition: int
     offset: int
-    value_id: int
+    value_id: Value
     broker: int
     leader_epoch: int
     time_us: int

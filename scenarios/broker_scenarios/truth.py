@@ -17,13 +17,15 @@ from protocol_specs.records.control_records import ControlRecordType, control_re
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from broker_scenarios.findings import Finding
+    from broker_scenarios.operations import Value
     from broker_sim.cluster import Cluster
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
     from broker_sim.log.replica_log import ReplicaLog
+    from protocol_specs.records.record_reader import Record
 
 __all__ = ["Truth", "read_truth"]
 
@@ -51,7 +53,7 @@ class UncommittedRecord(NamedTuple):
     topic: str
     partition: int
     offset: int
-    value_id: int
+    value_id: Value
     state: str
 
 
@@ -59,15 +61,25 @@ _INTERNAL: Final = "__"
 _JOURNAL_DROPPED: Final = "the journal has dropped {0} events: its limit_events is {1}"
 
 
-def read_truth(cluster: Cluster) -> Truth:
-    """Read every partition of the clients' topics from its leader's log; on the reactor's thread, after the run."""
+def _id_of(record: Record) -> Value:
+    """The value of a record of a load."""
+    return value_id_of(record.value)
+
+
+def read_truth(
+    cluster: Cluster, topics: Collection[str] | None = None, value_of: Callable[[Record], Value] = _id_of
+) -> Truth:
+    """Read every partition of the clients' topics from its leader's log; on the reactor's thread, after the run.
+
+    `topics` limits the logs to some of them; `value_of` names a record, for records that no load has made.
+    """
     caveats: list[str] = []
     stored: list[LogRecord] = []
     uncommitted: list[UncommittedRecord] = []
     log_starts: dict[tuple[str, int], int] = {}
     divergences: list[Finding] = []
     for topic, partitions in cluster.partition_counts.items():
-        if topic.startswith(_INTERNAL):
+        if topic.startswith(_INTERNAL) or (topics is not None and topic not in topics):
             continue
         for partition in range(partitions):
             name = f"{topic}-{partition}"
@@ -84,7 +96,7 @@ def read_truth(cluster: Cluster) -> Truth:
                 caveats.append(f"{name}: {behind} records above the high watermark at the end")
             log_starts[topic, partition] = log.log_start_offset
             divergences += diverging_replicas(cluster, leader, log)
-            committed, others = _read(log, topic, partition)
+            committed, others = _read(log, topic, partition, value_of)
             stored += committed
             uncommitted += others
     if cluster.journal.dropped:
@@ -94,13 +106,15 @@ def read_truth(cluster: Cluster) -> Truth:
         uncommitted=uncommitted,
         log_starts=log_starts,
         divergences=divergences,
-        truncated=_truncated(cluster.journal),
+        truncated=_truncated(cluster.journal, topics, value_of),
         journal=cluster.journal.events,
         caveats=tuple(caveats),
     )
 
 
-def _read(log: ReplicaLog, topic: str, partition: int) -> tuple[list[LogRecord], list[UncommittedRecord]]:
+def _read(
+    log: ReplicaLog, topic: str, partition: int, value_of: Callable[[Record], Value]
+) -> tuple[list[LogRecord], list[UncommittedRecord]]:
     """The records of a log: those of no transaction or a committed one, and the others."""
     committed: list[LogRecord] = []
     others: list[UncommittedRecord] = []
@@ -114,19 +128,21 @@ def _read(log: ReplicaLog, topic: str, partition: int) -> tuple[list[LogRecord],
                 others += (UncommittedRecord(*record[:4], state="aborted") for record in records)
             continue
         target = open_transactions.setdefault(batch.producer_id, []) if batch.is_transactional else committed
-        target += (
-            LogRecord(topic, partition, record.offset, value_id_of(record.value)) for record in read_any(batch.data)
-        )
+        target += (LogRecord(topic, partition, record.offset, value_of(record)) for record in read_any(batch.data))
     for records in open_transactions.values():
         others += (UncommittedRecord(*record[:4], state="open") for record in records)
     committed.sort(key=lambda record: record.offset)
     return committed, others
 
 
-def _truncated(journal: Journal) -> list[TruncatedRecord]:
+def _truncated(
+    journal: Journal, topics: Collection[str] | None, value_of: Callable[[Record], Value]
+) -> list[TruncatedRecord]:
     cut: list[TruncatedRecord] = []
     for event in [*journal.events_of(LogTruncated), *journal.events_of(TailLost)]:
         assert isinstance(event, LogTruncated | TailLost)
+        if topics is not None and event.topic not in topics:
+            continue
         for batch in event.batches:
             epoch = batch.leader_epoch if isinstance(event, TailLost) else event.leader_epoch
             cut += (
@@ -134,7 +150,7 @@ def _truncated(journal: Journal) -> list[TruncatedRecord]:
                     topic=event.topic,
                     partition=event.partition,
                     offset=record.offset,
-                    value_id=value_id_of(record.value),
+                    value_id=value_of(record),
                     broker=event.broker_id,
                     leader_epoch=epoch,
                     time_us=event.time_us,

@@ -3,26 +3,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_sim.control.journal_file import read_journal
+from tests.plugin_runs import ROOT, SECONDS_MAX, run_pytest
 
-ROOT = Path(__file__).parents[2]
-SECONDS_MAX = 60
-
-
-def run_pytest(folder: Path, text: str, *options: str) -> str:
-    """The output of a pytest of its own, with the plugin and nothing of this repository's configuration."""
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -p no:cacheprovider\n")
-    (folder / "test_it.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "broker_sim.pytest_plugin", *options, "test_it.py"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    run = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS_MAX, env=environment
-    )
-    return run.stdout + run.stderr
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_fixtures_give_fresh_clusters(tmp_path: Path) -> None:

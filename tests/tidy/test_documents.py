@@ -192,6 +192,9 @@ def test_a_documented_command_prints_what_is_shown(
     assert not shown or re.fullmatch(pattern, out + err), out + err
 
 
+PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"].values()
+
+
 def shown_tests(document: Path) -> list[str]:
     return [block for block in blocks(document, "python") if "def test_" in block]
 
@@ -209,12 +212,14 @@ def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> N
             "-q",
             "-p",
             "no:cacheprovider",
+            *(option for name in PLUGINS for option in ("-p", name)),
             "--rootdir",
             str(tmp_path),
             str(tmp_path),
         ],
         cwd=tmp_path,
-        env=environment(),
+        # The plugins of this checkout, also if the package was installed before it had them.
+        env={**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

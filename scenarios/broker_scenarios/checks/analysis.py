@@ -159,7 +159,7 @@ def by_partition(
         send = event.process, event.index
         own[send] = max(own.get(send, NO_PARTITION), event.partition)
     groups: dict[TopicPartition, tuple[list[HistoryEvent], list[LogRecord]]] = {}
-    lowest: dict[tuple[str, int], int] = {}
+    lowest: dict[tuple[str, Value], int] = {}
     for record in logs:
         groups.setdefault((record.topic, record.partition), ([], []))[1].append(record)
         value = record.topic, record.value_id

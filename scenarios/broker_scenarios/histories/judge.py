@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,13 +29,25 @@ from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import Validity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from broker_scenarios.checks.analysis import Analysis
     from broker_scenarios.checks.calls import Send
+    from broker_scenarios.explanations import Explainer
+    from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.operations import Op
 
-__all__ = ["check_history", "judge_history", "numbered", "read_logs"]
+__all__ = ["BrokerEvidence", "check_history", "judge_history", "numbered", "read_logs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerEvidence:
+    """The evidence of simulated brokers: the records that replicas cut off, and the causes of losses."""
+
+    truncated: Sequence[TruncatedRecord]
+    explainer: Explainer
+    caveats: Sequence[str] = ()
+    """The reasons for which the verdict is unknown if nothing breaks a promise."""
 
 
 _TABLES: Final = (".parquet", ".arrow", ".feather")
@@ -47,6 +60,7 @@ def check_history(
     history: Path | Iterable[Op],
     promises: Path | Mapping[str, Any],
     logs: Path | Mapping[str, Any] | None = None,
+    brokers: BrokerEvidence | None = None,
 ) -> HistoryVerdict:
     """Judge a history of the neutral form.
 
@@ -55,18 +69,30 @@ def check_history(
         promises: a JSON or YAML file, or its mapping: `topics`, Kafka's configurations, claims, faults.
         logs: what each partition holds at the end, a JSON file or its mapping `topic-partition` -> list of
             [offset, value] or [offset, value, attributes]; null for a partition that is not known.
+        brokers: what the brokers' journal shows beside their logs, if they are simulated.
 
     Raises:
         ScenarioError: an input is malformed (HistoryError for the history); the message names file, line and key.
     """
     circumstances = read_circumstances(promises) if isinstance(promises, Path) else circumstances_of(promises)
     with _without_collections():
-        return judge_history(_whole_history(history, circumstances, logs), circumstances)
+        whole = _whole_history(history, circumstances, logs)
+        if brokers is None:
+            return judge_history(whole, circumstances)
+        for cut in brokers.truncated:
+            analysis = whole.analyses.get(f"{cut.topic}-{cut.partition}")
+            if analysis is not None:
+                analysis.truncated.setdefault(cut.value_id, []).append(cut.offset)
+        return judge_history(whole, circumstances, brokers)
 
 
-def judge_history(history: WholeHistory, circumstances: Circumstances) -> HistoryVerdict:
-    """Judge a folded history."""
+def judge_history(
+    history: WholeHistory, circumstances: Circumstances, brokers: BrokerEvidence | None = None
+) -> HistoryVerdict:
+    """Judge a folded history; the brokers' evidence explains losses."""
     result = check_whole(history)
+    if brokers is not None:
+        brokers.explainer.explain_all(result.findings)
     explainer = FaultExplainer(history, circumstances)
     judged: list[JudgedFinding] = []
     for finding in result.findings:
@@ -76,7 +102,7 @@ def judge_history(history: WholeHistory, circumstances: Circumstances) -> Histor
     order = [kind.value for kind in FindingKind]
     judged.sort(key=lambda each: (each.allowed is not None, order.index(each.name), each.key))
     unknown = [f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes]
-    unknown += _not_judged(history)
+    unknown += [*_not_judged(history), *(brokers.caveats if brokers is not None else ())]
     broken = any(finding.allowed is None for finding in judged)
     return HistoryVerdict(
         validity=Validity.BROKEN if broken else Validity.UNKNOWN if unknown else Validity.VALID,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from broker_scenarios.checks.whole_history import WholeHistory
     from broker_scenarios.evidence import Evidence
     from broker_scenarios.history import HistoryEvent
+    from broker_scenarios.operations import Value
     from broker_scenarios.playing.run_history import Operation, RunHistory
     from broker_scenarios.truth import Truth
 
@@ -81,7 +82,7 @@ def operations_of(history: RunHistory, sends: Sequence[HistoryEvent], truth: Tru
 
 
 def _lines_of(
-    operation: Operation, number: int, begin_us: int, place_of: Mapping[int, str]
+    operation: Operation, number: int, begin_us: int, place_of: Mapping[Value, str]
 ) -> list[tuple[int, int, Op]]:
     facts = operation.facts
     common: dict[str, Any] = {
@@ -116,7 +117,7 @@ def _lines_of(
     return lines
 
 
-def _mop(mop: list[Any], place_of: Mapping[int, str], *, invocation: bool) -> Mop:
+def _mop(mop: list[Any], place_of: Mapping[Value, str], *, invocation: bool) -> Mop:
     match mop:
         case ["send", str(key), [int(offset), int(value)]]:
             return Send(_placed(key, value, place_of), value, NO_OFFSET if invocation else offset)
@@ -139,7 +140,7 @@ def _mop(mop: list[Any], place_of: Mapping[int, str], *, invocation: bool) -> Mo
     raise AssertionError(f"a run records no such micro-operation: {mop!r}")
 
 
-def _placed(key: str, value: int, place_of: Mapping[int, str]) -> str:
+def _placed(key: str, value: int, place_of: Mapping[Value, str]) -> str:
     """The key of a send of a transaction, if no response has named its partition that of its log."""
     return place_of.get(value, f"{key.removesuffix('-None')}-0") if key.endswith("-None") else key
 

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from broker_scenarios.history import HistoryEvent
+    from broker_scenarios.operations import Value
 
 __all__ = ["send_operations"]
 
 
 def send_operations(
-    events: Iterable[HistoryEvent], begin_us: int, place_of: Mapping[int, str] | None = None
+    events: Iterable[HistoryEvent], begin_us: int, place_of: Mapping[Value, str] | None = None
 ) -> Iterator[tuple[int, Op]]:
     """Return the time and the operation of each event; times of operations count from `begin_us`.
 
