@@ -60,6 +60,8 @@ class ReleaseBehaviour:
     """A high watermark stays while the ISR is smaller than min.insync.replicas (KIP-966)."""
     min_isr_within_replicas: bool = _since("3.7")
     """min.insync.replicas above the number of replicas requires all of them (KIP-966; else more than there are)."""
+    kraft_elects_uncleanly: bool = _since("3.9")
+    """A KRaft controller obeys unclean.leader.election.enable (KAFKA-12670; else ElectLeaders alone is unclean)."""
 
     # Requests.
     versions_are_checked: bool = _since("0.10")

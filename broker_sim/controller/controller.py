@@ -102,7 +102,7 @@ class Controller:
         self._rebalance = RepeatingCall(reactor, interval_s * 1000, self.elect_preferred_leaders)
         if config.auto_leader_rebalance_enable:
             self._rebalance.start()
-        # 4.x alone has this configuration; an older controller looks again only when a broker comes or goes.
+        # Releases without this configuration have no unclean election by configuration either.
         unclean_interval_ms = config.values.get("unclean.leader.election.interval.ms", 0)
         assert isinstance(unclean_interval_ms, int)
         self._unclean_elections = RepeatingCall(reactor, max(unclean_interval_ms, 1), self.elect_unclean_leaders)
@@ -506,11 +506,15 @@ class Controller:
         leaderless = {
             topic_partition: registration.isr
             for topic_partition, registration in _partitions(self.image)
-            if registration.leader == NO_LEADER
-            and self.topic_config(self.image.topics[topic_partition.topic]).unclean_leader_election_enable
+            if registration.leader == NO_LEADER and self._elects_uncleanly(self.image.topics[topic_partition.topic])
         }
         if leaderless:
             self._commit(*self._elect(self.image, leaderless))
+
+    def _elects_uncleanly(self, topic: TopicImage) -> bool:
+        """Mirrors ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic."""
+        obeys = self.config.behaviour.kraft_elects_uncleanly
+        return obeys and self.topic_config(topic).unclean_leader_election_enable
 
     def topic_config(self, topic: TopicImage) -> TopicConfig:
         """The topic's configuration as the controller resolves it."""
@@ -568,15 +572,14 @@ class Controller:
     ) -> ElectionRules:
         """Return the rules of a partition's elections; by default ONLINE, or UNCLEAN where the topic allows it."""
         topic = image.topics[topic_partition.topic]
-        config = self.topic_config(topic)
         if election is None:
-            election = Election.UNCLEAN if config.unclean_leader_election_enable else Election.ONLINE
+            election = Election.UNCLEAN if self._elects_uncleanly(topic) else Election.ONLINE
         replicas = topic.partitions[topic_partition.partition].replicas
         lost = topic.partitions[topic_partition.partition].lost_replicas
         return ElectionRules(
             election=election,
             is_acceptable=lambda replica: replica != removed and image.is_active(replica) and replica not in lost,
-            min_isr=min(config.min_insync_replicas, len(replicas)),
+            min_isr=min(self.topic_config(topic).min_insync_replicas, len(replicas)),
             elr_enabled=self.image.elr_enabled,
             shrinks_safely=self._shrinks_safely,
         )

@@ -8,10 +8,10 @@ from broker_client.core.admin.configs import ConfigResource
 from broker_scenarios.checks.wire_check import NEEDS_BROKERS
 from broker_scenarios.language.steps import Act, Repeat, Wait
 from broker_sim.config.per_broker import split_by_broker
-from broker_sim.config.release_behaviour import DEFAULT_RELEASE
+from broker_sim.config.release_behaviour import DEFAULT_RELEASE, behaviour_of
 from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
 from broker_sim.control import events
-from broker_sim.errors import BrokerSimError
+from broker_sim.errors import BrokerSimError, ConfigError
 from broker_sim.faults.action import Need
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.link_action import ALL, CLIENTS, ClientEnd, LinkAction
@@ -31,6 +31,8 @@ __all__ = ["config_problem", "problem_of", "rule_problem"]
 
 ABOUT_INTERNAL_TOPICS: Final = ("offsets.topic.", "transaction.state.log.", "share.coordinator.state.topic.")
 """The sizes of internal topics, which a cluster of another size has otherwise: no finding depends on them."""
+
+UNCLEAN: Final = "unclean.leader.election.enable"
 
 SEEN: Final = frozenset({
     events.BatchAppended,
@@ -72,6 +74,9 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
         return f"its cause is the release: {' and '.join(side.release for side in sides)}"
     if scenario.release not in {DEFAULT_RELEASE, release}:
         return f"it is about release {scenario.release}"
+    if release is not None and not _elects_uncleanly(release):
+        for topic in (topic for side in sides for topic in side.topics if topic.configs.get(UNCLEAN) == "true"):
+            return f"topics.{topic.name}: controllers of {release} ignore {UNCLEAN} (KAFKA-12670)"
     own = [name for name in scenario.broker_config if name.rpartition(":")[2] in SIMULATOR_DEFINITIONS]
     if own:
         return f"{own[0]} is a configuration of the simulator"
@@ -79,6 +84,13 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
         if gate.kind not in SEEN:
             return f"a proxy does not see {gate.kind.__name__}"
     return next(filter(None, map(_between_brokers, rules_of(scenario))), None)
+
+
+def _elects_uncleanly(release: str) -> bool:
+    try:
+        return behaviour_of(release.rpartition(".")[0]).kraft_elects_uncleanly
+    except ConfigError:
+        return True  # it is newer than every release that is known here
 
 
 def _event_gates(scenario: Scenario) -> Iterator[EventGate]:

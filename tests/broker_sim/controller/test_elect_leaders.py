@@ -102,6 +102,22 @@ def test_an_unclean_election_elects_a_live_replica_and_is_reported(replicas: Mak
     assert cluster.values(1) == cluster.values(2) == cluster.values(3) == [1]
 
 
+@pytest.mark.parametrize(("release", "leader"), [("3.8.1", None), ("3.9.2", 2), ("4.3.1", 2)])
+def test_a_topic_that_allows_unclean_elections_has_one_from_3_9_on(
+    replicas: Make, release: str, leader: int | None
+) -> None:
+    config = {"unclean.leader.election.enable": "true"}
+    cluster = replicas(release=release, replication_factor=2, topic_config=config)
+    cluster.cluster.kill(2)
+    cluster.run(ms=SESSION_MS + 500)
+    cluster.cluster.kill(1)
+    cluster.run(ms=SESSION_MS + 500)
+    assert cluster.leader() is None
+    cluster.cluster.restart(2)
+    cluster.run(ms=5_000)
+    assert cluster.leader() == leader
+
+
 @pytest.mark.parametrize(("release", "leader"), [("3.7.2", None), ("4.3.1", 3)])
 def test_a_topic_that_allows_it_too_late_has_its_unclean_election_within_five_minutes_of_4_x(
     replicas: Make, release: str, leader: int | None

@@ -290,3 +290,25 @@ def replicas_that_move_while_a_broker_is_dead(probe: Probe) -> None:
     _describe_topics(probe, *topics.values(), note="back", brokers=(1,))
     for broker in (1, DEAD):
         probe.exchange(fetch(only, wanted()), 12, on=probe.connect(broker), note=f"what broker {broker} has")
+
+
+@case(brokers=3, settings=(("metadata.max.idle.interval.ms", "509"),))
+def a_replica_out_of_sync_that_is_the_only_one_alive(probe: Probe) -> None:
+    topic = placed(probe, "t", [DEAD, 1], unclean_leader_election_enable="true")
+    probe.nodes.shut_down(1)
+    _await(probe, "led alone", topic, lambda each: each.isr_nodes == [DEAD], brokers=(2,))
+    probe.nodes.shut_down(DEAD)
+    probe.nodes.restart(1)
+    leader = -1 if probe.release == "3.7.2" else 1
+    _await(
+        probe,
+        "that the other replica is alive for",
+        topic,
+        lambda each: (each.leader_id, each.offline_replicas) == (leader, [DEAD]),
+        seconds=START_SECONDS,
+    )
+    _describe_topics(probe, topic, note="one is back")
+    for election_type in (PREFERRED, UNCLEAN):
+        send_elect(probe, 2, (topic[0], [0]), election_type=election_type, note=str(election_type))
+    _await(probe, "led", topic, lambda each: each.leader_id == 1)
+    _describe_topics(probe, topic, note="elected")

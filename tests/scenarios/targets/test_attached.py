@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from broker_scenarios.cli import main
+from broker_scenarios.language.scenario import load_scenario
+from broker_scenarios.targets.attached_checks import problem_of
 from broker_sim.threaded_cluster import ThreadedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+CATALOG = Path(__file__).parents[3] / "scenarios" / "catalog"
 PAIR = """
 title: t
 RELEASE
@@ -100,6 +103,22 @@ def test_what_a_running_cluster_cannot_do_is_refused_by_name(
     assert run(cluster, tmp_path, **parts) == 2
     assert problem in capsys.readouterr().err
     assert "orders" not in cluster.call(lambda: cluster.cluster.partition_counts)
+
+
+@pytest.mark.parametrize(
+    ("release", "problem"),
+    [
+        (
+            "3.7.2",
+            "topics.orders: controllers of 3.7.2 ignore unclean.leader.election.enable (KAFKA-12670)",
+        ),
+        ("3.9.1", None),
+        ("99.0.0", None),
+        (None, None),
+    ],
+)
+def test_a_configuration_without_effect_in_the_release_is_refused(release: str | None, problem: str | None) -> None:
+    assert problem_of(load_scenario(CATALOG / "unclean-election-loss.yaml"), release) == problem
 
 
 def test_an_address_where_nothing_listens_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
