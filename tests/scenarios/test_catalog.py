@@ -92,3 +92,9 @@ def test_side_a_is_not_met_without_its_rules_defects_and_acts(path: Path) -> Non
 
 def test_each_name_without_faults_is_a_pair() -> None:
     assert set(WITHOUT_FAULTS) <= {path.stem for path in PAIRS}
+
+
+def test_a_refused_commit_has_another_error_without_the_second_version_of_transactions() -> None:
+    pair = load_scenario(CATALOG[0].with_name("failed-commit-reported-ok.yaml"))
+    for side in pair.sides():
+        assert misses(run(replace(side, release="3.7.2"))) == ()
