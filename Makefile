@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 DEMO := broker-sim run scenarios/catalog/leader-crash-acks-1.yaml scenarios/catalog/leader-crash-acks-all.yaml --spark --report report.html
 
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build
+
 INTEROP := tests/interop tests/interop_python tests/hostile tests/differential/test_real.py
 
 .DEFAULT_GOAL := help
@@ -23,14 +25,15 @@ demo: $(VENV)/.installed-spark ## crash a leader under load from Spark, with ack
 test: $(VENV)/.installed-test ## run the tests that need only Python and Java (minutes)
 	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not interop"
 
-lint: $(VENV)/.installed-dev ## check format, lint, types and import directions
+lint: $(VENV)/.installed-dev ## check format, lint, types, import directions and the links of the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck tools/* .ci/run
+	@$(MKDOCS)
 
-docs: $(VENV)/.installed-test ## generate the reference pages: protocol, configurations, fidelity
+docs: $(VENV)/.installed-dev ## generate the reference pages, and build the documentation site
 	rm -f docs/reference/protocol/*.md
 	$(BIN)/broker-sim protocol docs docs/reference/protocol
 	$(BIN)/python -c 'import broker_client; print(broker_client.ProducerConfig.docs_page(), end="")' > docs/reference/producer-configs.md
@@ -38,7 +41,11 @@ docs: $(VENV)/.installed-test ## generate the reference pages: protocol, configu
 	$(BIN)/python -m broker_sim.defects.reference_page > docs/reference/defects.md
 	$(BIN)/python -m broker_client.defects.reference_page > docs/reference/client-defects.md
 	$(BIN)/python -m broker_scenarios.language.reference_page > docs/reference/scenario-files.md
+	$(BIN)/python -m broker_scenarios.commands.reference_page > docs/reference/command-line.md
+	$(BIN)/python -m broker_scenarios.commands.configs > docs/reference/configurations.md
+	$(BIN)/python -m broker_sim.http_control.reference_page > docs/reference/http-control.md
 	$(BIN)/python -m tests.differential.fidelity
+	@$(MKDOCS) && echo "open build/site/index.html"
 
 interop: $(VENV)/.installed-test ## test with real Kafka, Java clients, franz-go and the built wheel; names the tools that are missing
 	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m "interop and not alone" $(INTEROP) && \

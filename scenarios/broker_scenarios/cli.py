@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker_scenarios.result_files import ResultFiles
     from broker_scenarios.runs import Where
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 EXIT_AS_EXPECTED: Final = 0
 EXIT_NOT_AS_EXPECTED: Final = 1
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from protocol_specs.errors import ProtocolError
     from sim_runtime.errors import SimRuntimeError
 
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     try:
         code: int = options.run(options)
     except (ScenarioError, BrokerSimError, ProtocolError, SimRuntimeError) as error:
@@ -90,7 +90,8 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; each sets `run`: a function of the options that returns the exit status."""
     from broker_scenarios.commands import catalog, check, configs, decode, drivers, encode, protocol, trace
     from broker_sim import serve
     from broker_sim.wire_proxy import command as proxy

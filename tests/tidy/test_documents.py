@@ -193,31 +193,50 @@ def test_a_documented_command_prints_what_is_shown(
 
 
 PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"].values()
+# The first line of a shown test that is to fail; the text block after it has lines of what pytest prints then.
+RED = "# Red: "
 
 
 def shown_tests(document: Path) -> list[str]:
-    return [block for block in blocks(document, "python") if "def test_" in block]
+    return [block for block in blocks(document, "python") if "def test_" in block and not block.startswith(RED)]
+
+
+def red_tests(document: Path) -> list[tuple[str, str]]:
+    """Each shown test that is to fail, with the text block after it."""
+    fences = FENCE.findall(document.read_text())
+    return [
+        (text, next(shown for kind, shown in fences[number:] if kind == "text"))
+        for number, (language, text) in enumerate(fences)
+        if language == "python" and text.startswith(RED)
+    ]
 
 
 @pytest.mark.parametrize("document", [path for path in DOCUMENTS if shown_tests(path)], ids=identity)
 def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> None:
-    shown = shown_tests(document)
-    for number, block in enumerate(shown):
-        (tmp_path / f"test_shown_{number}.py").write_text(block)
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            *(option for name in PLUGINS for option in ("-p", name)),
-            "--rootdir",
-            str(tmp_path),
-            str(tmp_path),
-        ],
-        cwd=tmp_path,
+    run = run_pytest(tmp_path, shown_tests(document))
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if red_tests(path)], ids=identity)
+def test_a_red_test_in_a_document_fails_as_shown(document: Path, tmp_path: Path) -> None:
+    for number, (test, shown) in enumerate(red_tests(document)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run = run_pytest(folder, [test])
+        assert run.returncode == 1, run.stdout + run.stderr
+        lines = [".*".join(map(re.escape, line.split("..."))) for line in shown.splitlines() if line != "..."]
+        pattern = "".join(rf"(?:.*\n)*?{line}\n" for line in lines)
+        assert re.match(pattern, run.stdout), run.stdout
+
+
+def run_pytest(folder: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
+    for number, block in enumerate(tests):
+        (folder / f"test_shown_{number}.py").write_text(block)
+    plugins = [option for name in PLUGINS for option in ("-p", name)]
+    options = ["-q", "-p", "no:cacheprovider", *plugins, "--rootdir", str(folder)]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(folder)],
+        cwd=folder,
         # The plugins of this checkout, also if the package was installed before it had them.
         env={**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -225,7 +244,6 @@ def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> N
         check=False,
         timeout=120,
     )
-    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
@@ -256,7 +274,7 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("document", [path for path in DOCUMENTS if shown_tests(path)], ids=identity)
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if shown_tests(path) or red_tests(path)], ids=identity)
 def test_a_page_names_the_install_of_its_tests(document: Path) -> None:
     installs = " ".join(INSTALL.findall(document.read_text()))
     imported = re.findall(r"^(?:from|import) (\w+)", "\n".join(shown_tests(document)), re.MULTILINE)

@@ -1,4 +1,7 @@
-"""`broker-sim configs`: every configuration of a release, and whether it has an effect here. Mirrors ConfigDef."""
+"""`broker-sim configs`: every configuration of a release, and whether it has an effect here. Mirrors ConfigDef.
+
+`python -m broker_scenarios.commands.configs` prints docs/reference/configurations.md.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
     sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str, str], bool]]] = {
         "broker": (definitions.broker_definitions, config_effect.has_effect),
         "topic": (definitions.topic_definitions, config_effect.topic_config_has_effect),
-        "group": (definitions.group_definitions, _never),
+        "group": (definitions.group_definitions, _always),
         "client-metrics": (definitions.client_metrics_definitions, _always),
         "simulator": (lambda _: SIMULATOR_DEFINITIONS, _always),
     }
@@ -78,13 +81,25 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
     ]
 
 
-def _never(name: str, release: str) -> bool:  # noqa: ARG001 - same signature as the other functions
-    """Groups have no part yet that would act on their configurations."""
-    return False
+def reference_page(release: str) -> str:
+    """Return the page of a release in Markdown."""
+    lines = [
+        f"# Configurations of release {release}\n",
+        "`make docs` writes this page from the code; `broker-sim configs --release R` lists those of every emulated",
+        "release. `effect` is `no` for one that is known, checked and described, and that nothing acts on.\n",
+        "A broker has its configurations from `serve -o`, `ThreadedCluster(config=...)` or a scenario file; a topic",
+        "and a group have theirs from any admin client. Producers have [a page of their own](producer-configs.md).",
+    ]
+    for kind in KINDS:
+        lines += [f"\n## {kind}\n", "| name | type | default | update | effect | valid |\n|---|---|---|---|---|---|"]
+        for row in rows_of(release, kind):
+            _, name, *others = _shown(row)
+            lines.append(f"| `{name}` | {' | '.join(text.replace('|', chr(92) + '|') for text in others)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _always(name: str, release: str) -> bool:  # noqa: ARG001 - same signature as the other functions
-    """Subscriptions define which metrics clients push, and how often."""
+    """The coordinators act on all of a group's; subscriptions define which metrics clients push, and how often."""
     return True
 
 
@@ -153,3 +168,9 @@ def _as_json(row: Row) -> dict[str, object]:
         "sensitive": definition.sensitive,
         "effect": row.effect,
     }
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(reference_page("4.3.1"))

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_scenarios.cli import main
-from broker_scenarios.commands.configs import KINDS, rows_of
+from broker_scenarios.commands.configs import KINDS, reference_page, rows_of
 
 if TYPE_CHECKING:
     import pytest
@@ -31,6 +32,15 @@ def test_every_kind_of_every_release_can_be_listed(capsys: pytest.CaptureFixture
         listed = json.loads(capsys.readouterr().out)
         assert [each["name"] for each in listed] == [row.definition.name for row in rows_of(release)]
         assert {each["kind"] for each in listed} == set(KINDS) - ({"group"} if release == "3.7" else set())
+
+
+def test_the_reference_page_is_what_the_code_writes_now() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "configurations.md"
+    assert page.read_text() == reference_page("4.3.1"), "run: make docs"
+
+
+def test_the_coordinators_act_on_every_configuration_of_a_group() -> None:
+    assert [row.definition.name for row in rows_of("4.3.1", "group") if not row.effect] == []
 
 
 def test_with_and_without_effect_make_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
