@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.histories.circumstances import circumstances_of
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Ledger"]
 
 __tracebackhide__ = True  # pytest shows the line of the test that checked a ledger, and no frame of this module
+
+Client = TypeVar("Client")
 
 SETTLED_MS: Final = 5_000.0
 """The longest wait for followers that fetch the last records, before a verdict."""
@@ -69,7 +71,22 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({', '.join(self.book.topics)})"
 
-    # What a producer reports.
+    def wrap(self, client: Client, name: str | None = None) -> Client:
+        """Return a client that is used in place of `client` and hands in all that it sends or consumes.
+
+        It is a producer or consumer of confluent-kafka, kafka-python, aiokafka or broker_client; calls, callbacks and
+        errors are as without the ledger. `name` is the client's lifetime in the findings, by default `producer-1` and
+        so on.
+
+        Raises:
+            ScenarioError: the client is of another library.
+        """
+        from broker_scenarios.ledger.adapters import wrapped
+
+        found: Client = wrapped(client, self.book, name)
+        return found
+
+    # The reports of a producer.
 
     def sent(
         self,
@@ -102,7 +119,7 @@ class Ledger:
         text = None if error is None else str(error)
         self.book.complete(record, EventType.FAIL if certain else EventType.INFO, error=text)
 
-    # What a consumer reports.
+    # The reports of a consumer.
 
     def consumed(
         self,
