@@ -13,6 +13,7 @@ from benchmarks import (
     codec,
     consumer,
     groups,
+    harness,
     producer,
     reads_vs_librdkafka_mock,
     replication_factor,
@@ -30,6 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     results = [
         *start_times.run(starts=2 * options.pairs + 1),
+        *harness.run(options.pairs),
         *scale.run(),
         *replication_factor.run(options.pairs),
         *broker_vs_librdkafka_mock.run(options.pairs),
