@@ -107,17 +107,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
     )
+    _add_control_arguments(parser)
+    parser.add_argument("--verbose", action="store_true", help="log more than warnings")
+
+
+def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules",
         type=Path,
         metavar="FILE",
         help="a YAML file with a list of fault rules, or by name; the report of each goes to standard error at the end",
     )
-    _add_control_arguments(parser)
-    parser.add_argument("--verbose", action="store_true", help="log more than warnings")
-
-
-def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         type=_control_address,

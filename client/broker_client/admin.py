@@ -51,6 +51,7 @@ from broker_client.core.admin.group_descriptions import (
 )
 from broker_client.core.admin.groups import GroupListing, GroupState, GroupType
 from broker_client.core.admin.log_dirs import LogDirDescription, ReplicaInfo, TopicPartitionReplica
+from broker_client.core.admin.log_reads import LogRead
 from broker_client.core.admin.quotas import QuotaEntity, QuotaFilter
 from broker_client.core.admin.records import HIGH_WATERMARK, ListedOffset, OffsetSpec
 from broker_client.core.admin.replicas import ElectionType, PartitionReassignment
@@ -123,6 +124,7 @@ __all__ = [
     "ItemsFailed",
     "ListedOffset",
     "LogDirDescription",
+    "LogRead",
     "MemberDescription",
     "NewPartitions",
     "NewTopic",
@@ -318,6 +320,13 @@ class Admin:
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Delete the records before an offset per partition (HIGH_WATERMARK: all); return the low watermarks."""
         return self._call(lambda: self._admin.delete_records(before))
+
+    def read_logs(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, LogRead]:
+        """Return whole batches of each partition, from the one on that has its offset, control records included.
+
+        Kafka's Admin has no such call.
+        """
+        return self._call(lambda: self._admin.read_logs(offsets))
 
     # Groups
 

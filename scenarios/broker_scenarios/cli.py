@@ -92,7 +92,21 @@ class _ShowVersion(argparse.Action):
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets `run`: a function of the options that returns the exit status."""
-    from broker_scenarios.commands import catalog, check, configs, decode, drivers, encode, protocol, trace
+    from broker_scenarios.commands import (
+        catalog,
+        check,
+        configs,
+        consume,
+        decode,
+        drivers,
+        encode,
+        groups,
+        produce,
+        protocol,
+        records,
+        topics,
+        trace,
+    )
     from broker_sim import serve
     from broker_sim.wire_proxy import command as proxy
 
@@ -116,6 +130,8 @@ def make_parser() -> argparse.ArgumentParser:
     proxying.set_defaults(run=proxy.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
+    for each in (topics, produce, consume, groups, records):
+        each.add(commands)
     catalog.add(commands)
     drivers.add(commands)
     check.add(commands)

@@ -11,6 +11,7 @@ from broker_client.core.admin.group_members import GroupMemberCalls
 from broker_client.core.admin.group_offsets import GroupOffsetCalls
 from broker_client.core.admin.groups import GroupCalls
 from broker_client.core.admin.log_dirs import LogDirCalls
+from broker_client.core.admin.log_reads import LogReadCalls
 from broker_client.core.admin.quotas import QuotaCalls
 from broker_client.core.admin.records import RecordCalls
 from broker_client.core.admin.replicas import ReplicaCalls
@@ -39,6 +40,7 @@ class AdminCore(
     RecordCalls,
     ReplicaCalls,
     LogDirCalls,
+    LogReadCalls,
     ClusterCalls,
     QuotaCalls,
     GroupCalls,
