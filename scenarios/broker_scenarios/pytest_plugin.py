@@ -1,8 +1,12 @@
-"""Pytest's fixtures for the verdict on a client under test.
+"""Pytest's fixtures for the verdict on a client under test, and scenarios as tests.
 
 `kafka_ledger(cluster, "orders")` makes a Ledger of a cluster's topics: hand in what the client sent and consumed, or
 wrap the client, and end the test with `ledger.check()`. A ledger that a test has not checked fails the test. The report
 of a failed test has the command that judges its history again.
+
+The marker `kafka_scenario("lost.yaml", seeds=20)` runs a scenario on virtual time before the body of its test, once per
+seed: the fixture `kafka_scenario_result` is the result. Files named `*.scenario.yaml` are collected as tests;
+`--kafka-seeds N` runs N seeds of each, and `--kafka-seed` gives the first.
 """
 
 from __future__ import annotations
@@ -18,14 +22,45 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
     from broker_scenarios.ledger import Ledger
+    from broker_scenarios.pytest_scenarios import ScenarioFile
+    from broker_scenarios.sweep import SeedResult
     from broker_sim import ThreadedCluster
 
-__all__ = ["LedgerFactory", "kafka_ledger", "pytest_runtest_makereport"]
+__all__ = [
+    "LedgerFactory",
+    "kafka_ledger",
+    "kafka_scenario_result",
+    "pytest_addoption",
+    "pytest_collect_file",
+    "pytest_configure",
+    "pytest_generate_tests",
+    "pytest_runtest_call",
+    "pytest_runtest_makereport",
+]
+
+MARKER: Final = "kafka_scenario(file, seeds, first_seed, records): the scenario file that this test runs, per seed"
+RESULT: Final = "kafka_scenario_result"
+ENDING: Final = ".scenario.yaml"
+SEEDS: Final = "--kafka-seeds"
 
 HISTORIES: Final = "broker-sim-ledgers"
 NAME_MAX: Final = 100
 LEDGERS: Final[pytest.StashKey[list[Ledger]]] = pytest.StashKey()
 FAILED: Final = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option, for the command line and the ini file."""
+    group = parser.getgroup("broker-sim")
+    text = f"run so many seeds of each collected *{ENDING} (default: the seed of the file)"
+    group.addoption(SEEDS, metavar="N", default=None, help=text)
+    parser.addini("kafka_seeds", text, default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, and check the option."""
+    config.addinivalue_line("markers", MARKER)
+    _number(config, SEEDS, at_least=1)
 
 
 class LedgerFactory(Protocol):
@@ -87,3 +122,70 @@ def _folder(config: pytest.Config) -> Path:
     """The directory of journals (`--kafka-journal`), else one for temporary files."""
     given = config.getoption("--kafka-journal", None) or config.getini("kafka_journal")
     return Path(given) if given else Path(tempfile.gettempdir()) / HISTORIES
+
+
+# Scenarios
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+    """Collect the scenario files that are named as tests."""
+    if not file_path.name.endswith(ENDING):
+        return None
+    # Imported here, so that pytest starts as fast as without this plugin.
+    from broker_scenarios.pytest_scenarios import ScenarioFile
+
+    found: ScenarioFile = ScenarioFile.from_parent(parent, path=file_path)
+    found.seeds = _number(parent.config, SEEDS, at_least=1)
+    found.first_seed = _number(parent.config, "--kafka-seed", at_least=0)
+    return found
+
+
+def _number(config: pytest.Config, option: str, *, at_least: int) -> int | None:
+    text = config.getoption(option) or config.getini(option.removeprefix("--").replace("-", "_"))
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < at_least:
+        raise pytest.UsageError(f"{option} {text!r}: expected a whole number from {at_least}")
+    return int(text)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test per seed of the scenario of a marker."""
+    marker = metafunc.definition.get_closest_marker("kafka_scenario")
+    if marker is None:
+        return
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.pytest_scenarios import of_marker
+
+    try:
+        runs = of_marker(marker, metafunc.definition.path.parent)
+    except ScenarioError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    if RESULT not in metafunc.fixturenames:
+        # A test whose claims are all in the file need not name the fixture.
+        metafunc.fixturenames.append(RESULT)
+    metafunc.parametrize(RESULT, runs, indirect=True, ids=[run.id for run in runs])
+
+
+@pytest.fixture
+def kafka_scenario_result(request: pytest.FixtureRequest) -> SeedResult:
+    """The result of the scenario of the marker `kafka_scenario`, for one seed: counts, misses, digest."""
+    from broker_scenarios.errors import ScenarioError
+
+    if not hasattr(request, "param"):
+        pytest.fail(f"{RESULT} needs the marker kafka_scenario('FILE', seeds=N)", pytrace=False)
+    try:
+        result: SeedResult = request.param.run()
+    except ScenarioError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    return result
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Fail a test whose scenario did not end as its file expects, before its body."""
+    result: SeedResult | None = getattr(item, "funcargs", {}).get(RESULT)
+    if result is not None and result.misses:
+        from broker_scenarios.pytest_scenarios import failure_text
+
+        pytest.fail(failure_text(result), pytrace=False)

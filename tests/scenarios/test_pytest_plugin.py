@@ -66,6 +66,78 @@ def test_unchecked_because_it_failed(kafka_cluster, kafka_ledger):
     assert "lost-write (1)" in capsys.readouterr().out
 
 
+SCENARIO = """title: All records arrive
+claim: A small load arrives.
+cluster: {brokers: 1}
+topics:
+  orders: {partitions: 1, replication_factor: 1}
+load: {records: 100, producers: 1, rate_per_second: 2000}
+expect: {lost: %s}
+"""
+
+
+def test_scenarios_are_tests_by_marker_and_by_name(tmp_path: Path) -> None:
+    (tmp_path / "met.yaml").write_text(SCENARIO % 0)
+    (tmp_path / "missed.scenario.yaml").write_text(SCENARIO % '">= 1"')
+    output = run_pytest(
+        tmp_path,
+        """
+import pytest
+
+@pytest.mark.kafka_scenario("met.yaml", seeds=2, first_seed=7)
+def test_met():
+    pass
+
+@pytest.mark.kafka_scenario("met.yaml", records=50)
+def test_its_result(kafka_scenario_result):
+    assert kafka_scenario_result.counts.acked == 50
+
+@pytest.mark.kafka_scenario("missed.scenario.yaml")
+def test_missed():
+    raise AssertionError("the body is not reached")
+
+def test_without_marker(kafka_scenario_result):
+    pass
+""",
+        "missed.scenario.yaml",
+        "--kafka-seeds=2",
+        "--kafka-seed=3",
+        "-vv",
+    )
+    assert "3 failed, 3 passed, 1 error" in output, output
+    for expected in (
+        "test_met[seed-7] PASSED",
+        "test_met[seed-8] PASSED",
+        "seed-3 FAILED",
+        "seed-4 FAILED",
+        "missed.scenario seed 4: valid: 100 sent, 100 acked, 100 stored",
+        "not as expected: lost 0, expected at least 1",
+        f"reproduce: broker-sim run {tmp_path}/missed.scenario.yaml --virtual --seed 4 --records 100",
+        "kafka_scenario_result needs the marker kafka_scenario('FILE', seeds=N)",
+    ):
+        assert expected in output, (expected, output)
+
+
+def test_wrong_markers_options_and_files_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "met.yaml").write_text(SCENARIO % 0)
+    (tmp_path / "wrong.scenario.yaml").write_text("title: nothing\n")
+    given = ("'met.yaml', seed=4", "'met.yaml', seeds='4'", "'met.yaml', first_seed=-1", "", "'absent.yaml'")
+    for number, arguments in enumerate(given):
+        text = f"import pytest\n\n@pytest.mark.kafka_scenario({arguments})\ndef test_it(): pass\n"
+        (tmp_path / f"test_marker_{number}.py").write_text(text)
+    output = run_pytest(tmp_path, "", ".")
+    for expected in (
+        "kafka_scenario(seed=...): unknown; did you mean 'seeds'?; expected seeds, first_seed, records",
+        "kafka_scenario(seeds='4'): expected a whole number from 1",
+        "kafka_scenario(first_seed=-1): expected a whole number from 0",
+        "kafka_scenario(): expected one scenario file, such as kafka_scenario('lost.yaml', seeds=20)",
+        "absent.yaml: there is no such scenario file",
+        "wrong.scenario.yaml:1:1: ",
+    ):
+        assert expected in output, (expected, output)
+    assert "--kafka-seeds 'x': expected a whole number from 1" in run_pytest(tmp_path, "", "--kafka-seeds=x")
+
+
 def test_the_plugin_imports_nothing_heavy() -> None:
     code = (
         "import sys, broker_scenarios.pytest_plugin; "

@@ -17,6 +17,7 @@ from tests.interop.served_cluster import command, environment
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 ANCHOR = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -214,6 +215,8 @@ def red_tests(document: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("document", [path for path in DOCUMENTS if shown_tests(path)], ids=identity)
 def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> None:
+    for name, text in FILE.findall(document.read_text()):
+        (tmp_path / name).write_text(text)
     run = run_pytest(tmp_path, shown_tests(document))
     assert run.returncode == 0, run.stdout + run.stderr
 
