@@ -1,8 +1,8 @@
 """A cluster on a reactor thread of its own, for callers that block: tests, and drivers of clients with threads.
 
 The verbs are those of `Cluster`; each runs in the cluster's thread and waits for its result. A verb that takes longer
-than `timeout_s` raises DeadlineExceeded, which names the verb. In a program on asyncio call each verb by
-`await asyncio.to_thread(cluster.kill, 1)`: the loop then runs on while the verb waits.
+than `timeout_s` raises DeadlineExceeded, which names the verb. A program on asyncio calls `await cluster.aio.kill(1)`:
+its loop runs on while the verb waits.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
+    from broker_sim.aio_verbs import AioVerbs
     from broker_sim.cluster_input import ConfigInput, TopicsInput
     from broker_sim.cluster_state import (
         BrokerStatus,
@@ -185,6 +186,13 @@ class ThreadedCluster:
     def closed(self) -> bool:
         """True after `close`."""
         return not self._thread.running
+
+    @property
+    def aio(self) -> AioVerbs:
+        """The verbs as coroutines."""
+        from broker_sim.aio_verbs import AioVerbs
+
+        return AioVerbs(self)
 
     # Addresses.
 

@@ -1,0 +1,92 @@
+"""The verbs of a ThreadedCluster for tests on asyncio: `await cluster.aio.kill(1)`.
+
+Each waits in a thread, so that the event loop runs on: the client under test is on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from broker_sim.threaded_cluster import ThreadedCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+__all__ = ["AioVerbs"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaitable(
+    verb: Callable[Concatenate[ThreadedCluster, P], T],
+) -> Callable[Concatenate[AioVerbs, P], Coroutine[Any, Any, T]]:
+    @functools.wraps(verb)
+    async def call(self: AioVerbs, /, *arguments: P.args, **options: P.kwargs) -> T:
+        __tracebackhide__ = True
+        return await asyncio.to_thread(verb, self.cluster, *arguments, **options)
+
+    return call
+
+
+class AioVerbs:
+    """The verbs of a cluster under their names, with the same arguments, results and errors."""
+
+    def __init__(self, cluster: ThreadedCluster) -> None:
+        self.cluster = cluster
+
+    call = _awaitable(ThreadedCluster.call)
+    reset = _awaitable(ThreadedCluster.reset)
+    close = _awaitable(ThreadedCluster.close)
+
+    kill = _awaitable(ThreadedCluster.kill)
+    stop = _awaitable(ThreadedCluster.stop)
+    restart = _awaitable(ThreadedCluster.restart)
+    lose_power = _awaitable(ThreadedCluster.lose_power)
+    rolling_restart = _awaitable(ThreadedCluster.rolling_restart)
+    upgrade = _awaitable(ThreadedCluster.upgrade)
+    finalize = _awaitable(ThreadedCluster.finalize)
+    kill_controller = _awaitable(ThreadedCluster.kill_controller)
+    restart_controller = _awaitable(ThreadedCluster.restart_controller)
+
+    isolate = _awaitable(ThreadedCluster.isolate)
+    rejoin = _awaitable(ThreadedCluster.rejoin)
+    hold_link = _awaitable(ThreadedCluster.hold_link)
+    release_link = _awaitable(ThreadedCluster.release_link)
+    cut_link = _awaitable(ThreadedCluster.cut_link)
+    restore_link = _awaitable(ThreadedCluster.restore_link)
+    slow_link = _awaitable(ThreadedCluster.slow_link)
+
+    create_topic = _awaitable(ThreadedCluster.create_topic)
+    leader_of = _awaitable(ThreadedCluster.leader_of)
+    records = _awaitable(ThreadedCluster.records)
+    log_of = _awaitable(ThreadedCluster.log_of)
+
+    wait_for_leader = _awaitable(ThreadedCluster.wait_for_leader)
+    wait_for_controller = _awaitable(ThreadedCluster.wait_for_controller)
+    wait_for_isr = _awaitable(ThreadedCluster.wait_for_isr)
+    wait_for_rule = _awaitable(ThreadedCluster.wait_for_rule)
+    wait_for_group = _awaitable(ThreadedCluster.wait_for_group)
+    wait_for_transaction = _awaitable(ThreadedCluster.wait_for_transaction)
+    wait_until_quiet = _awaitable(ThreadedCluster.wait_until_quiet)
+
+    brokers = _awaitable(ThreadedCluster.brokers)
+    topics = _awaitable(ThreadedCluster.topics)
+    connections = _awaitable(ThreadedCluster.connections)
+    groups = _awaitable(ThreadedCluster.groups)
+    transactions = _awaitable(ThreadedCluster.transactions)
+    metrics = _awaitable(ThreadedCluster.metrics)
+    events = _awaitable(ThreadedCluster.events)
+    requests = _awaitable(ThreadedCluster.requests)
+    report = _awaitable(ThreadedCluster.report)
+    write_journal = _awaitable(ThreadedCluster.write_journal)
+
+    add_rule = _awaitable(ThreadedCluster.add_rule)
+    respond = _awaitable(ThreadedCluster.respond)
+    release_rule = _awaitable(ThreadedCluster.release_rule)
+    remove_rule = _awaitable(ThreadedCluster.remove_rule)
+    rule_reports = _awaitable(ThreadedCluster.rule_reports)
+    rule_problems = _awaitable(ThreadedCluster.rule_problems)
+    check_rules = _awaitable(ThreadedCluster.check_rules)
