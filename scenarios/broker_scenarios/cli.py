@@ -104,6 +104,7 @@ def make_parser() -> argparse.ArgumentParser:
         produce,
         protocol,
         records,
+        serve_command,
         topics,
         trace,
     )
@@ -122,7 +123,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     serving = commands.add_parser("serve", help="start a cluster for any Kafka client", description=serve.__doc__)
     serve.add_arguments(serving)
-    serving.set_defaults(run=serve.run)
+    serve_command.add_arguments(serving)
     proxying = commands.add_parser(
         "proxy", help="put a proxy with fault rules before a cluster", description=proxy.__doc__
     )

@@ -5,7 +5,7 @@ A load may be sent by Spark's tasks instead (`spark.run`): `run_over_tcp` takes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History
 
-__all__ = ["SendLoad", "run_attached", "run_locally", "run_on_kafka", "run_over_tcp"]
+__all__ = ["SendLoad", "cluster_of", "run_attached", "run_locally", "run_on_kafka", "run_over_tcp"]
 
 SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
 """Sends the whole load and returns the history of the producers."""
@@ -50,7 +50,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
         ScenarioError: a driver is not installed.
     """
     commands = commands_of(scenario)
-    with _cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s) as threaded:
+    with cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s) as threaded:
         cluster = threaded.cluster
         if trace is not None:
             threaded.call(trace.follow, cluster.journal)
@@ -127,7 +127,7 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
     group = scenario.only_load
     load = group.load
     assert load is not None, "it was chosen for its load"
-    with _cluster_of(scenario, seed, timeout_s=scenario.deadline_s) as threaded:
+    with cluster_of(scenario, seed, timeout_s=scenario.deadline_s) as threaded:
         cluster = threaded.cluster
         threaded.call(lambda: cluster.faults.expect(records=load.records))
         for rule in scenario.rules:
@@ -168,7 +168,10 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
     )
 
 
-def _cluster_of(scenario: Scenario, seed: int, *, timeout_s: float) -> ThreadedCluster:
+def cluster_of(
+    scenario: Scenario, seed: int, *, timeout_s: float, host: str = "127.0.0.1", ports: Sequence[int] | None = None
+) -> ThreadedCluster:
+    """Start the cluster of a scenario, without its rules. Raises BrokerSimError for an address that cannot be used."""
     return ThreadedCluster(
         brokers=scenario.brokers,
         controllers=scenario.controllers,
@@ -176,6 +179,8 @@ def _cluster_of(scenario: Scenario, seed: int, *, timeout_s: float) -> ThreadedC
         config=scenario.broker_config,
         defects=scenario.broker_defects,
         release=scenario.release,
+        host=host,
+        ports=ports,
         seed=seed,
         timeout_s=timeout_s,
         data_dir="/data" if scenario.on_disk else None,

@@ -58,6 +58,9 @@ RUN_BY = {
     "python benchmarks/consumer.py 1000": "tests/interop_python/test_consumer_benchmark.py",
     "python benchmarks/soak.py --minutes 10": "tests/interop_python/test_soak.py",
     "python benchmarks/thread_models.py": "tests/broker_sim/network/test_thread_models.py",
+    "broker-sim serve scenarios/catalog/leader-crash-acks-1.yaml --duration 60": (
+        "tests/scenarios/served/test_serve_scenario.py"
+    ),
     "broker-sim serve --topic orders:1:3 --rules rules.yaml": "tests/broker_sim/test_serve.py",
     "broker-sim serve --brokers 3 --topic orders:6:3 --data-dir ./data": "tests/broker_sim/test_serve.py",
     "broker-sim serve --topic orders:6:3 --journal journal.jsonl": "tests/broker_sim/test_serve.py",

@@ -1,0 +1,64 @@
+"""`broker-sim serve SCENARIO`: the cluster of a scenario for the user's own clients, with a verdict at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.argument_types import positive
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add_arguments"]
+
+_WITH_SCENARIO: Final = ("scenario", "duration", "host", "port", "seed", "journal", "verbose", "run")
+"""The options that a scenario does not decide."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `serve` has beside the options of broker_sim."""
+    parser.add_argument(
+        "scenario",
+        nargs="?",
+        type=Path,
+        metavar="SCENARIO.yaml",
+        help="serve the cluster, topics and rules of this file; its clients do not run. At the end the verdict on what "
+        "brokers and logs show is printed; exit status 0 if it is what the file expects, else 1",
+    )
+    parser.add_argument(
+        "--duration", type=positive, metavar="SECONDS", help="end then (default with SCENARIO.yaml: its deadline_s)"
+    )
+    defaults = {name: parser.get_default(name) for name in vars(parser.parse_args([]))}
+
+    def run(options: argparse.Namespace) -> int:
+        return _run(options, [name for name, value in vars(options).items() if value != defaults.get(name)])
+
+    parser.set_defaults(run=run)
+
+
+def _run(options: argparse.Namespace, given: list[str]) -> int:
+    from broker_scenarios.errors import ScenarioError
+    from broker_sim import serve
+
+    if options.scenario is None:
+        if options.duration is not None:
+            raise ScenarioError("--duration is for `serve SCENARIO.yaml`; without a scenario a signal ends it")
+        return serve.run(options)
+    decided = [name for name in given if name not in _WITH_SCENARIO]
+    if decided:
+        option = "-o" if decided[0] == "config" else f"--{decided[0].replace('_', '-')}"
+        raise ScenarioError(f"{option}: {options.scenario} decides it; without a scenario serve takes it")
+
+    from broker_scenarios.language.scenario import load_scenario
+    from broker_scenarios.served.serve_scenario import serve_scenario
+
+    scenario = load_scenario(options.scenario)
+    return serve_scenario(
+        scenario,
+        options.seed or scenario.seed,
+        host=options.host,
+        ports=[options.port + place for place in range(scenario.brokers)] if options.port else None,
+        duration_s=options.duration or scenario.deadline_s,
+        journal=options.journal,
+    )

@@ -1,0 +1,87 @@
+"""`broker-sim serve SCENARIO.yaml` with a foreign client, as a user starts it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Producer
+
+from broker_scenarios.cli import main
+from tests.interop.served_cluster import command, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_S = 30
+SCENARIO = """
+title: A response is lost
+cluster: {{brokers: 1}}
+topics: {{orders: {{partitions: 1, replication_factor: 1}}}}
+load: {{records: 5, producers: 1, rate_per_second: 100}}
+rules:
+  lose-a-response: {{select: {{api: Produce, nth: 1}}, phase: before_response, act: disconnect}}
+expect: {expect}
+"""
+
+
+def written(folder: Path, expect: str) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(SCENARIO.format(expect=expect))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("expect", "status", "last"),
+    [("{acked: 5, duplicated: 5, lost: 0}", 0, "as expected"), ("{duplicated: 0}", 1, "NOT as expected")],
+)
+def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, status: int, last: str) -> None:
+    journal = tmp_path / "journal.jsonl"
+    serve = command("serve", str(written(tmp_path, expect)), "--journal", str(journal))
+    with subprocess.Popen(
+        serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        name, _, servers = process.stdout.readline().strip().partition("=")
+        assert name == "BOOTSTRAP_SERVERS"
+        producer = Producer({"bootstrap.servers": servers, "linger.ms": 200})
+        for number in range(5):
+            producer.produce("orders", f"value {number}")
+        assert producer.flush(PATIENCE_S) == 0
+        process.send_signal(signal.SIGTERM)
+        printed, _ = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == status
+    lines = printed.splitlines()
+    assert lines[0] == "mine: 5 sent, 5 acked, 5 stored, 0 failed, 0 unknown"
+    assert lines[-1] == last
+    assert "duplicate (5): stored at two or more offsets" in lines
+    assert "rule lose-a-response (disconnect) has fired 1 times" in lines
+    assert ("not as expected: duplicated 5, expected exactly 0" in lines) is bool(status)
+    assert "BatchAppended" in journal.read_text()
+
+
+def test_without_a_client_nothing_was_tested(tmp_path: Path) -> None:
+    serve = command("serve", str(written(tmp_path, "{lost: 0}")), "--duration", "1")
+    run = subprocess.run(serve, capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=environment())
+    assert run.returncode == 1
+    assert "not as expected: rule 'lose-a-response' never fired" in run.stdout
+    assert "not as expected: verdict unknown, expected valid: no record was acknowledged" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["{file}", "--brokers", "2"], "--brokers: {file} decides it"),
+        (["{file}", "-o", "a=b"], "-o: {file} decides it"),
+        (["{file}", "--control", "127.0.0.1:0"], "--control: {file} decides it"),
+        (["--duration", "3"], "--duration is for `serve SCENARIO.yaml`"),
+    ],
+)
+def test_an_option_that_the_file_decides_is_refused(
+    options: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path, "{lost: 0}"))
+    assert main(["serve", *(each.format(file=path) for each in options)]) == 2
+    assert capsys.readouterr().err.startswith(problem.format(file=path))
