@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.gates import EventGate
     from broker_sim.faults.rule import Rule
 
-__all__ = ["config_problem", "problem_of", "rule_problem"]
+__all__ = ["config_problem", "problem_of", "rule_problem", "rules_of"]
 
 ABOUT_INTERNAL_TOPICS: Final = ("offsets.topic.", "transaction.state.log.", "share.coordinator.state.topic.")
 """The sizes of internal topics, which a cluster of another size has otherwise: no finding depends on them."""

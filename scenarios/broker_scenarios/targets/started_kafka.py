@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Final, Self
 from twisted.internet.threads import deferToThreadPool
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.targets.attached_checks import rules_of
 from broker_scenarios.targets.upstream import Upstream
 from broker_sim.config.per_broker import split_by_broker
+from broker_sim.faults.actions.cluster.alter_quota import AlterQuota
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -224,8 +226,14 @@ class KafkaClusters:
 
     @staticmethod
     def shape_of(scenario: Scenario) -> tuple[object, ...]:
-        """Return what scenarios on one cluster have in common."""
-        return scenario.brokers, scenario.controllers, tuple(sorted(scenario.broker_config.items()))
+        """Return what scenarios on one cluster have in common.
+
+        One with quotas has a cluster of its own: a broker that throttles a client reads what the client has sent when
+        the throttle time ends, perhaps in the next run, and appends it to the next topic of the same name.
+        """
+        has_quotas = any(isinstance(rule.act, AlterQuota) for rule in rules_of(scenario))
+        config = tuple(sorted(scenario.broker_config.items()))
+        return scenario.brokers, scenario.controllers, config, scenario.name if has_quotas else ""
 
     def of(self, scenario: Scenario) -> Upstream:
         """Return a cluster as the scenario has it, which takes seconds until it serves."""

@@ -8,6 +8,7 @@ import pytest
 from broker_scenarios.cli import main
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.targets.attached_checks import problem_of
+from broker_scenarios.targets.started_kafka import KafkaClusters
 from broker_sim.threaded_cluster import ThreadedCluster
 
 if TYPE_CHECKING:
@@ -129,3 +130,10 @@ def test_an_address_where_nothing_listens_is_named(tmp_path: Path, capsys: pytes
     with pytest.raises(SystemExit):
         main(["run", str(path), "--attach", "nowhere"])
     assert "expected HOST:PORT" in capsys.readouterr().err
+
+
+def test_a_pair_with_quotas_shares_no_cluster() -> None:
+    throttled = load_scenario(CATALOG / "client-ignores-throttle-time.yaml")
+    quiet = load_scenario(CATALOG / "lost-ack-duplicate.yaml")
+    assert len({KafkaClusters.shape_of(side) for side in throttled.sides()}) == 2
+    assert len({KafkaClusters.shape_of(side) for side in quiet.sides()}) == 1
