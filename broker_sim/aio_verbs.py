@@ -42,6 +42,8 @@ class AioVerbs:
     close = _awaitable(ThreadedCluster.close)
 
     kill = _awaitable(ThreadedCluster.kill)
+    pause = _awaitable(ThreadedCluster.pause)
+    resume = _awaitable(ThreadedCluster.resume)
     stop = _awaitable(ThreadedCluster.stop)
     restart = _awaitable(ThreadedCluster.restart)
     lose_power = _awaitable(ThreadedCluster.lose_power)

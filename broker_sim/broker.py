@@ -18,7 +18,14 @@ from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
-from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
+from broker_sim.control.events import (
+    BrokerKilled,
+    BrokerPaused,
+    BrokerResumed,
+    BrokerStarted,
+    BrokerStopped,
+    PowerLost,
+)
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.coordinators.coordinators import Coordinators
@@ -60,6 +67,7 @@ if TYPE_CHECKING:
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.power_loss import UnflushedTails
     from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
+    from broker_sim.socket_pause import SocketPause
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
@@ -117,6 +125,7 @@ class Broker:
         self._previous_epoch = NO_EPOCH
         self._running: Deferred[None] | None = None
         self._unflushed: UnflushedTails | None = None
+        self._pause: SocketPause | None = None
         self.socket_server: SocketServer | None = None
         self._boot_parts()
 
@@ -355,28 +364,50 @@ class Broker:
         self.metadata_held = False
         self._loader.resume()
 
+    @property
+    def paused(self) -> bool:
+        """True from `pause` to `resume` or to the end of the process."""
+        return self._pause is not None or getattr(self.reactor, "is_stopped", False)
+
     def pause(self) -> None:
-        """Stop the process, as SIGSTOP does: sockets accept bytes, timers stand still. On a simulated network alone.
+        """Stop the process, as SIGSTOP does: sockets accept bytes, nothing responds. On real sockets see SocketPause.
 
         Raises:
-            BrokerSimError: the broker is not on a host of a simulated network.
+            BrokerSimError: the broker is down.
         """
         # Imported with the first pause: a broker on real sockets needs no simulated network.
         from sim_runtime.virtual_host import HostReactor
 
-        if not isinstance(self.reactor, HostReactor):
-            raise BrokerSimError(f"broker {self.id} is on no simulated network, where its timers can stand still")
-        self.reactor.stop_process()
-        for link in self._links_to_here():
-            link.hold()
+        if not self.alive:
+            raise BrokerSimError(f"broker {self.id} is down: nothing can be paused")
+        if self.paused:
+            return
+        if isinstance(self.reactor, HostReactor):
+            self.reactor.stop_process()
+            for link in self._links_to_here():
+                link.hold()
+        else:
+            from broker_sim.socket_pause import SocketPause
+
+            self._pause = SocketPause(self.id, self.links, self._faults.connections, self.random("pause"))
+        self.journal.append(BrokerPaused(time_us=self.journal.now_us(), broker_id=self.id))
 
     def resume(self) -> None:
         """Continue the process after `pause`: all that was due and all that has arrived is handled now."""
+        if not self.paused:
+            return
+        self.journal.append(BrokerResumed(time_us=self.journal.now_us(), broker_id=self.id))
         reactor: Any = self.reactor
-        if getattr(reactor, "is_stopped", False):
+        if self._pause is None:
             reactor.continue_process()
             for link in self._links_to_here():
                 link.release()
+        self._end_pause()
+
+    def _end_pause(self) -> None:
+        pause, self._pause = self._pause, None
+        if pause is not None:
+            pause.end()
 
     def _links_to_here(self) -> list[Link]:
         return [link for link in self.links.links_of(self.id) if link.target == self.id]
@@ -384,8 +415,10 @@ class Broker:
     def kill(self) -> None:
         """Crash: reset connections, cancel timers, keep the logs. Does nothing if the broker is dead."""
         if self.alive:
-            self.resume()
+            if self._pause is None:
+                self.resume()
             self._end(abort=True)
+            self._end_pause()  # after the end: what it held dies with the process
             self.journal.append(BrokerKilled(time_us=self.journal.now_us(), broker_id=self.id))
 
     async def stop(self) -> None:

@@ -55,15 +55,13 @@ class ClusterAdmin:
     def capabilities(self) -> frozenset[Need]:
         """The parts that actions of fault rules can need."""
         cluster = self._cluster
-        found = {Need.CLUSTER, Need.PROCESS, Need.ADMIN, Need.WIRE}
+        found = {Need.CLUSTER, Need.PROCESS, Need.PAUSE, Need.ADMIN, Need.WIRE}
         if cluster.data is not None:
             found.add(Need.DISK)
             if isinstance(cluster.data.disk, VirtualDisk):
                 found.add(Need.VIRTUAL_DISK)
         if isinstance(cluster.reactor, VirtualReactor | HostReactor):
             found.add(Need.VIRTUAL_TIME)
-        if all(isinstance(broker.reactor, HostReactor) for broker in cluster.brokers.values()):
-            found.add(Need.PAUSE)
         if cluster.faults.clients is not None:
             found.add(Need.CLIENTS)
         return frozenset(found)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from broker_sim.control.events import (
     BrokerFenced,
     BrokerKilled,
+    BrokerPaused,
+    BrokerResumed,
     BrokerStarted,
     BrokerStopped,
     BrokerUnfenced,
@@ -54,6 +56,8 @@ PEER_CLOSED: Final = "the peer closed it"
 NODE_EVENTS: Final = (
     BrokerFenced,
     BrokerKilled,
+    BrokerPaused,
+    BrokerResumed,
     BrokerStarted,
     BrokerStopped,
     BrokerUnfenced,

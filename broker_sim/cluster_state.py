@@ -53,6 +53,7 @@ class BrokerStatus:
     port: int
     rack: str | None
     running: bool
+    paused: bool
     fenced: bool
     epoch: int
     connections: int
@@ -173,6 +174,7 @@ def broker_status(cluster: Cluster) -> list[BrokerStatus]:
                 port=broker.port,
                 rack=broker.rack,
                 running=broker.alive,
+                paused=broker.paused,
                 fenced=registration is None or registration.fenced,
                 epoch=broker.broker_epoch,
                 connections=0 if server is None else sum(1 for _ in server.open_channels()),

@@ -216,6 +216,18 @@ class ThreadedCluster:
         """Kill a broker as SIGKILL does: connections are reset, its log stays. A dead broker stays dead."""
         self.call(self.cluster.kill, broker_id)
 
+    def pause(self, broker_id: int) -> None:
+        """Let a broker stand still, as SIGSTOP does: its sockets accept bytes, and nothing responds until `resume`.
+
+        Raises:
+            BrokerSimError: there is no such broker, or it is down.
+        """
+        self.call(self.cluster.admin.pause, broker_id)
+
+    def resume(self, broker_id: int) -> None:
+        """Let a paused broker go on: what has arrived meanwhile is served now."""
+        self.call(self.cluster.admin.resume, broker_id)
+
     def stop(self, broker_id: int) -> None:
         """Shut a broker down in order: its leaderships move first. A dead broker stays dead."""
         self.call(self.cluster.stop, broker_id)

@@ -271,6 +271,16 @@ class BrokerKilled(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class BrokerPaused(Event):
+    """The process of a broker stands still, as after SIGSTOP."""
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class BrokerResumed(Event):
+    """The process of a paused broker goes on."""
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class PowerLost(Event):
     """The machine of a broker has lost its power: unflushed data may be lost."""
 

@@ -50,7 +50,7 @@ _DESCRIPTIONS: Final = {
     Need.VIRTUAL_TIME: "virtual time",
     Need.WIRE: "the bytes between clients and brokers",
     Need.PROCESS: "broker processes that can be killed and started",
-    Need.PAUSE: "broker processes that can be paused: real ones, or those of a simulated network",
+    Need.PAUSE: "broker processes that can be paused",
     Need.ADMIN: "the requests of an administrator",
     Need.CLIENTS: "clients that the run starts and ends",
 }

@@ -77,8 +77,10 @@ function rows(id, made, nothing) {
 }
 
 function brokerRow(broker) {
-  const state = broker.running ? (broker.fenced ? ['fenced', 'doubt'] : ['runs', 'good']) : ['down', 'bad']
-  const verbs = broker.running ? ['kill', 'stop', 'isolate', 'rejoin'] : ['restart']
+  const state = !broker.running ? ['down', 'bad'] : broker.paused ? ['paused', 'doubt']
+    : broker.fenced ? ['fenced', 'doubt'] : ['runs', 'good']
+  const verbs = !broker.running ? ['restart'] : broker.paused ? ['resume', 'kill']
+    : ['pause', 'kill', 'stop', 'isolate', 'rejoin']
   const buttons = verbs.map((verb) =>
     button(verb, `${verb} broker ${broker.id}`, () => act('POST', `/brokers/${broker.id}/${verb}`)))
   return element('tr', {}, cell(broker.id), element('td', {}, element('span', { class: `pill ${state[1]}` }, state[0])),

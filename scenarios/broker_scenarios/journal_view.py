@@ -23,6 +23,8 @@ NEVER_US: Final = 2**63 - 1
 _BROKER_CHANGES: Final[dict[type[Event], str]] = {
     journal_events.BrokerKilled: "killed",
     journal_events.PowerLost: "lost its power",
+    journal_events.BrokerPaused: "paused",
+    journal_events.BrokerResumed: "resumed",
     journal_events.BrokerStopped: "stopped",
     journal_events.BrokerStarted: "started",
     journal_events.BrokerFenced: "fenced",

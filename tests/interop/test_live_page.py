@@ -117,6 +117,13 @@ def test_a_button_kills_a_broker_and_another_one_starts_it_again(page: Page, con
     page.wait_for_cells("brokers", ["1", "runs"], ["2", "runs"])
 
 
+def test_a_paused_broker_goes_on(page: Page) -> None:
+    page.press("pause broker 2")
+    page.wait_for_cells("brokers", ["1", "runs"], ["2", "paused"])
+    page.press("resume broker 2")
+    page.wait_for_cells("brokers", ["1", "runs"], ["2", "runs"])
+
+
 def test_a_rule_is_added_fires_and_is_removed(page: Page, control: Control) -> None:
     Select(page.find("#preset")).select_by_visible_text("slow requests")
     text = page.find("#rule")

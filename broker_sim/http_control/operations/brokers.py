@@ -50,6 +50,11 @@ VERBS: Final[Mapping[str, tuple[str, Callable[[Cluster, int], Any]]]] = {
         "Shut a broker down in order: its leaderships move first. Responds when it is down.",
         lambda cluster, broker: cluster.stop(broker),
     ),
+    "pause": (
+        "Let a broker stand still, as SIGSTOP does: its sockets accept bytes, and nothing responds.",
+        lambda cluster, broker: cluster.admin.pause(broker),
+    ),
+    "resume": ("Let a paused broker go on.", lambda cluster, broker: cluster.admin.resume(broker)),
     "restart": (
         "Start a broker on its old port with its old log, after a kill if it runs. Responds when it is unfenced.",
         lambda cluster, broker: cluster.restart(broker),

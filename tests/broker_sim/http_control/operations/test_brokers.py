@@ -25,6 +25,17 @@ def test_brokers_are_killed_and_restarted(control: Control) -> None:
     assert "BrokerKilled broker=1" in control.call("GET", f"{path}/report").text
 
 
+def test_a_broker_is_paused_and_goes_on(control: Control) -> None:
+    path = control.new_cluster(**THREE_BROKERS)
+    control.post(f"{path}/brokers/2/pause")
+    assert [each["paused"] for each in control.get(f"{path}/brokers")] == [False, True, False]
+    control.post(f"{path}/brokers/2/resume")
+    assert control.get(f"{path}/brokers/2")["paused"] is False
+    control.post(f"{path}/brokers/2/kill")
+    response = control.call("POST", f"{path}/brokers/2/pause")
+    assert (response.status, response.json["detail"]) == (400, "broker 2 is down: nothing can be paused")
+
+
 def test_several_controllers_fail_one_at_a_time(control: Control) -> None:
     path = control.new_cluster(brokers=1, controllers=3)
     killed = control.post(f"{path}/controllers/active/kill")["controller"]

@@ -5,16 +5,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.control.events import BrokerFenced, BrokerRegistered
-from broker_sim.faults.rule import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Hosts of a simulated network, whose timers stand still, and brokers that share a loop, as on real sockets.
+NETWORKS = pytest.mark.parametrize("on_network", [True, False])
 
+
+@NETWORKS
 def test_a_paused_broker_is_fenced_and_serves_again_afterwards(
-    replicas: Callable[..., Any], fire: Callable[..., Any]
+    replicas: Callable[..., Any], fire: Callable[..., Any], *, on_network: bool
 ) -> None:
-    made = replicas(on_network=True)
+    made = replicas(on_network=on_network)
     registered = made.journal.count(kind=BrokerRegistered)
     assert fire(made, {"pause": 1}, until={"delay_ms": 20_000}, ms=15_000).problem is None
     assert [event.broker_id for event in made.journal.events_of(BrokerFenced)] == [1]
@@ -27,10 +30,11 @@ def test_a_paused_broker_is_fenced_and_serves_again_afterwards(
     assert made.journal.count(kind=BrokerRegistered) == registered
 
 
+@NETWORKS
 def test_a_paused_follower_holds_acks_until_it_leaves_the_isr(
-    replicas: Callable[..., Any], fire: Callable[..., Any]
+    replicas: Callable[..., Any], fire: Callable[..., Any], *, on_network: bool
 ) -> None:
-    made = replicas(on_network=True, config={"replica.lag.time.max.ms": "5000"})
+    made = replicas(on_network=on_network, config={"replica.lag.time.max.ms": "5000"})
     fire(made, {"pause": 3}, ms=10)
     responses = made.send(1, timeout_ms=30_000)
     made.run(ms=2_000)
@@ -48,10 +52,3 @@ def test_a_paused_broker_can_be_killed(replicas: Callable[..., Any], fire: Calla
     fire(made, {"restart": 1}, ms=20_000)
     made.settle()
     assert made.cluster.is_running(1)
-
-
-def test_a_cluster_without_a_simulated_network_refuses_it(
-    replicas: Callable[..., Any], fire: Callable[..., Any]
-) -> None:
-    with pytest.raises(RuleError, match="act: pause needs broker processes that can be paused"):
-        fire(replicas(), {"pause": 1})
