@@ -31,6 +31,7 @@ lint: $(VENV)/.installed-dev ## check format, lint, types, import directions and
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck tools/* .ci/run
+	$(BIN)/hadolint Dockerfile
 	@$(MKDOCS)
 
 docs: $(VENV)/.installed-dev ## generate the reference pages, and build the documentation site

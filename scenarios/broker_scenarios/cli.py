@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -27,6 +28,8 @@ EXIT_AS_EXPECTED: Final = 0
 EXIT_NOT_AS_EXPECTED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 
+_COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
+"""Set by the completion function of the shell."""
 EXIT_INTERRUPTED: Final = 130
 EXIT_CODES: Final = """exit status:
   0  every run ended as its scenario file expects
@@ -46,7 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from protocol_specs.errors import ProtocolError
     from sim_runtime.errors import SimRuntimeError
 
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    if _COMPLETION_VARIABLE in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)  # prints the completions and exits
+    options = parser.parse_args(arguments)
     try:
         code: int = options.run(options)
     except (ScenarioError, BrokerSimError, ProtocolError, SimRuntimeError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from broker_scenarios.cli import main
+from tests.interop.served_cluster import command, environment
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 
@@ -81,3 +82,19 @@ def test_a_bad_argument_is_one_line_and_exit_code_2(
     assert (ended.value.code, printed.out) == (2, "")
     assert named in printed.err
     assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "completions"),
+    [("broker-sim gro", "groups "), ("broker-sim topics create --rep", "--replication-factor ")],
+)
+def test_the_shell_completes_commands_and_options(line: str, completions: str, tmp_path: Path) -> None:
+    result = tmp_path / "completions"
+    variables = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(result),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    subprocess.run(command(), env={**environment(), **variables}, check=True, timeout=30)
+    assert result.read_text() == completions

@@ -61,6 +61,8 @@ RUN_BY = {
     "broker-sim serve scenarios/catalog/leader-crash-acks-1.yaml --duration 60": (
         "tests/scenarios/served/test_serve_scenario.py"
     ),
+    "docker build -t broker-sim .": "tests/tidy/test_container.py",
+    "docker run --rm -p 9092-9094:9092-9094 broker-sim": "tests/tidy/test_container.py",
     "broker-sim serve --topic orders:1:3 --rules rules.yaml": "tests/broker_sim/test_serve.py",
     "broker-sim serve --brokers 3 --topic orders:6:3 --data-dir ./data": "tests/broker_sim/test_serve.py",
     "broker-sim serve --topic orders:6:3 --journal journal.jsonl": "tests/broker_sim/test_serve.py",
