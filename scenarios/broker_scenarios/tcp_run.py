@@ -47,7 +47,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
     """Run a scenario with its clients in the cluster's thread; foreign ones are processes of their own.
 
     Raises:
-        ScenarioError: a driver is not installed.
+        ScenarioError: a driver is not installed, or the finding needs virtual time.
     """
     commands = commands_of(scenario)
     with cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s) as threaded:
@@ -171,7 +171,14 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
 def cluster_of(
     scenario: Scenario, seed: int, *, timeout_s: float, host: str = "127.0.0.1", ports: Sequence[int] | None = None
 ) -> ThreadedCluster:
-    """Start the cluster of a scenario, without its rules. Raises BrokerSimError for an address that cannot be used."""
+    """Start the cluster of a scenario, without its rules.
+
+    Raises:
+        BrokerSimError: the address cannot be used.
+        ScenarioError: the finding needs virtual time.
+    """
+    if scenario.only_virtual:
+        raise ScenarioError(f"{scenario.name}: only virtual time shows it: {scenario.only_virtual}")
     return ThreadedCluster(
         brokers=scenario.brokers,
         controllers=scenario.controllers,

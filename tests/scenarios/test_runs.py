@@ -59,3 +59,12 @@ def test_failed_records_are_reported_with_their_error_and_the_pause(
     assert " batches for orders-0 with NOT_ENOUGH_REPLICAS\n" in printed
     assert "case: acknowledgement latency: p50 " in printed
     assert "case: orders-0 acknowledged nothing for " in printed
+
+
+def test_a_finding_that_needs_virtual_time_is_refused_on_sockets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(f"{LOST_RESPONSES}only_virtual: a buffer of a simulated connection\n")
+    assert main(["run", str(path), "--local"]) == 2
+    assert "case: only virtual time shows it: a buffer of a simulated connection" in capsys.readouterr().err

@@ -95,6 +95,8 @@ class Scenario:
     """The number of records that the command line gives."""
     only_simulated: str = ""
     """Why no real cluster shows the finding; empty if one may."""
+    only_virtual: str = ""
+    """Why the finding needs virtual time; empty if it does not."""
     flip: Scenario | None = None
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
@@ -277,6 +279,7 @@ class _Reader:
             claims=value.get("claims", {}),
             always=self.invariants(value.get("always", ()), value["expect"]),
             only_simulated=value.get("only_simulated", ""),
+            only_virtual=value.get("only_virtual", ""),
         )
 
     def invariants(self, names: Sequence[str], expect: Mapping[str, Any]) -> tuple[str, ...]:

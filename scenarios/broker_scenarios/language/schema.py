@@ -239,6 +239,11 @@ def _parts() -> dict[str, Key]:
             "why no real cluster shows the finding behind a proxy: a run on one is refused with this reason",
             "the rule holds the broker's own threads",
         ),
+        "only_virtual": Key(
+            Text(),
+            "why the finding needs virtual time: a run on sockets is refused with this reason",
+            "the batch is as large as the buffers of a simulated connection",
+        ),
         "claims": Key(_CLAIMS, "what is claimed of the run beside its configurations", {"exactly-once": True}),
         "expect": Key(_EXPECT, "how the run must end", {"verdict": "valid", "lost": 0}),
         "deadline_s": Key(Number(at_least=1, at_most=86_400), "when the run is given up, in seconds", 60),

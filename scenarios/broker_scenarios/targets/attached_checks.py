@@ -58,6 +58,8 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
     sides = scenario.sides()
     if scenario.only_simulated:
         return f"only a simulated cluster shows it: {scenario.only_simulated}"
+    if scenario.only_virtual:
+        return f"only virtual time shows it: {scenario.only_virtual}"
     if scenario.broker_defects:
         return f"a running cluster cannot be given defects ({scenario.broker_defects[0]})"
     if scenario.always:

@@ -91,6 +91,7 @@ def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: Thre
         ({"config": ", config: {thread.model: pipelined}"}, "thread.model is a configuration of the simulator"),
         ({"release": "release: 3.7.2"}, "it is about release 3.7.2"),
         ({"release": "only_simulated: it is a secret"}, "only a simulated cluster shows it: it is a secret"),
+        ({"release": "only_virtual: it is a secret"}, "only virtual time shows it: it is a secret"),
         ({"brokers": 2}, "it has 1 brokers, case needs 2"),
     ],
 )
