@@ -22,6 +22,7 @@ from tests.interop.real_kafka import real_kafka
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from broker_scenarios.evidence import Evidence
     from broker_scenarios.language.scenario import Scenario
     from tests.interop.real_kafka import RealKafka
 
@@ -81,18 +82,94 @@ expect: {stored: 52, lost: 0, duplicate: 0, transactions: {ok: 1, fail: 1}}
 """
 
 
-def test_franz_go_plays_a_load_and_transactions(tmp_path: Path) -> None:
+GO_CONSUMERS = """
+title: t
+cluster:
+  brokers: 1
+  config:
+    transaction.state.log.replication.factor: 1
+    transaction.state.log.min.isr: 1
+    offsets.topic.replication.factor: 1
+    group.initial.rebalance.delay.ms: 0
+topics: {orders: {partitions: 2, replication_factor: 1}}
+clients:
+  app:
+    producer: {transactional.id: t, linger.ms: 0}
+    script:
+      - init
+      - begin
+      - {send: {count: 4, partition: 0}}
+      - {send: {count: 2, partition: 1}}
+      - commit
+      - begin
+      - {send: {partition: 0}}
+      - flush
+      - abort
+      - close
+  by-hand:
+    driver: {name: franz-go, version: VERSION}
+    consumer: {auto.offset.reset: earliest, isolation.level: read_committed}
+    script:
+      - {wait: {client: app}}
+      - {assign: [orders]}
+      - {poll: {records: 6, timeout_ms: 30000}}
+      - {seek: {orders-0: 3, orders-1: beginning}}
+      - {poll: {until: end}}
+      - close
+  member:
+    driver: {name: franz-go, version: VERSION}
+    consumer: {auto.offset.reset: earliest, isolation.level: read_committed, group.id: g, enable.auto.commit: false}
+    script:
+      - {wait: {client: app}}
+      - {subscribe: [orders]}
+      - {poll: {records: 6, timeout_ms: 30000}}
+      - commit_offsets
+      - {seek: {orders-1: 1}}
+      - {poll: {records: 1, timeout_ms: 30000}}
+      - unsubscribe
+      - {subscribe: [orders]}
+      - {poll: {until: end}}
+      - close
+expect: {verdict: valid, stored: 6, lost: 0, duplicate: 0, transactions: {ok: 1, fail: 1}}
+"""
+
+
+def run_with_franz_go(text: str, folder: Path) -> Evidence:
     choice = DriverChoice(DRIVERS["franz-go"], "1.20.7")
     try:
         install(choice)
     except ScenarioError as missing:
         raise ToolMissingError(str(missing)) from None
-    path = tmp_path / "case.yaml"
-    path.write_text(FRANZ_GO.replace("VERSION", str(choice.version)))
+    path = folder / "case.yaml"
+    path.write_text(text.replace("VERSION", str(choice.version)))
     scenario = load_scenario(path)
     with load_progress(scenario.name, scenario.records) as progress:
-        run = judged(run_locally(scenario, 1, progress), engine=None)
-    assert run.judgement.misses == ()
+        evidence = run_locally(scenario, 1, progress)
+    assert judged(evidence, engine=None).judgement.misses == ()
+    return evidence
+
+
+def reads_of(run: Evidence) -> dict[int, list[tuple[str, int]]]:
+    """The partition and the offset of each record that a process has polled."""
+    assert run.operations is not None
+    reads: dict[int, list[tuple[str, int]]] = {}
+    for operation in run.operations.operations:
+        for mop in operation.results if operation.f == "poll" else ():
+            found = reads.setdefault(operation.process, [])
+            found += [(key, offset) for key, records in sorted(mop[1].items()) for offset, _ in records]
+    return reads
+
+
+def test_franz_go_plays_a_load_and_transactions(tmp_path: Path) -> None:
+    run_with_franz_go(FRANZ_GO, tmp_path)
+
+
+def test_franz_go_plays_consumers(tmp_path: Path) -> None:
+    run = run_with_franz_go(GO_CONSUMERS, tmp_path)
+    whole = [*(("orders-0", offset) for offset in range(4)), ("orders-1", 0), ("orders-1", 1)]
+    by_hand, member = reads_of(run).values()
+    assert sorted(by_hand) == sorted([*whole, ("orders-0", 3), ("orders-1", 0), ("orders-1", 1)])
+    assert sorted(member) == sorted([*whole, ("orders-1", 1)])
 
 
 VERIFIABLE = """

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,7 +35,7 @@ PROGRAMS: Final = Path(__file__).parent / "programs"
 _INSTALL_SECONDS_MAX: Final = 600
 _BINARY: Final = "client"
 _WHOLE: Final = "whole"
-"""The mark of a folder whose installation has ended."""
+"""The mark of a folder whose installation has ended; it holds the digest of the compiled program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def command_of(choice: DriverChoice) -> DriverCommand:
         built = installed_versions(driver)
         choice = DriverChoice(driver, max(built, key=version_numbers) if built else None)
     folder = _folder_of(choice)
-    if choice.version is None or not (folder / _WHOLE).exists():
+    if choice.version is None or not _is_whole(choice):
         raise ScenarioError(
             f"driver {choice} is not installed: broker-sim drivers install {driver.name} {choice.version or 'VERSION'}"
         )
@@ -111,7 +112,7 @@ def install(choice: DriverChoice) -> Path:
     if choice.driver.java_program is not None:
         raise ScenarioError(f"driver {choice.driver.name} is part of Kafka's releases: make interop fetches some")
     folder = _folder_of(choice)
-    if not (folder / _WHOLE).exists():
+    if not _is_whole(choice):
         if choice.driver.go_program is None:
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             package = f"{choice.driver.package}=={choice.version}"
@@ -121,7 +122,7 @@ def install(choice: DriverChoice) -> Path:
             _run(["go", "mod", "edit", f"-require={choice.driver.package}@v{choice.version}"], folder)
             _run(["go", "mod", "tidy"], folder)
             _run(["go", "build", "-o", _BINARY, "."], folder)
-        (folder / _WHOLE).touch()
+        (folder / _WHOLE).write_text(_digest_of(choice.driver))
     return folder
 
 
@@ -142,10 +143,9 @@ def _path_of(choice: DriverChoice) -> str:
         return ""
     if wanted is None:
         raise ScenarioError(f"driver {driver.name} is not installed: pip install {driver.package}")
-    folder = _folder_of(choice)
-    if not (folder / _WHOLE).exists():
+    if not _is_whole(choice):
         raise ScenarioError(f"driver {choice} is not installed: broker-sim drivers install {driver.name} {wanted}")
-    return str(folder)
+    return str(_folder_of(choice))
 
 
 def _installed_here(driver: Driver) -> str | None:
@@ -153,6 +153,20 @@ def _installed_here(driver: Driver) -> str | None:
         return version(driver.package)
     except PackageNotFoundError:
         return None
+
+
+def _is_whole(choice: DriverChoice) -> bool:
+    """Return True if the client is installed, and its program is the one of this project's version."""
+    mark = _folder_of(choice) / _WHOLE
+    return mark.exists() and mark.read_text() == _digest_of(choice.driver)
+
+
+def _digest_of(driver: Driver) -> str:
+    """Return the digest of a program that is compiled; empty for one that is not."""
+    if driver.go_program is None:
+        return ""
+    sources = sorted((PROGRAMS / driver.go_program).iterdir())
+    return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _folder_of(choice: DriverChoice) -> Path:

@@ -127,11 +127,14 @@ def test_a_program_that_is_not_compiled_is_named_with_the_command_that_compiles_
         ScenarioError, match="driver franz-go is not installed: broker-sim drivers install franz-go VER"
     ):
         command_of(DriverChoice(driver))
+    monkeypatch.setattr("broker_scenarios.drivers.installed._run", lambda *_: None)
     for version in ("1.9.0", "1.20.7"):
-        (tmp_path / f"franz-go-{version}").mkdir()
-        (tmp_path / f"franz-go-{version}" / "whole").touch()
+        install(DriverChoice(driver, version))
     assert command_of(DriverChoice(driver)).name == "franz-go 1.20.7"
     assert command_of(DriverChoice(driver, "1.9.0")).arguments == (str(tmp_path / "franz-go-1.9.0" / "client"),)
+    (tmp_path / "franz-go-1.9.0" / "whole").write_text("the digest of another program")
+    with pytest.raises(ScenarioError, match=r"franz-go 1.9.0 is not installed"):
+        command_of(DriverChoice(driver, "1.9.0"))
 
 
 def test_the_list_of_drivers_shows_what_each_can_do(capsys: pytest.CaptureFixture[str]) -> None:

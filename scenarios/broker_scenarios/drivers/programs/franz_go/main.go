@@ -1,5 +1,5 @@
-// The driver of franz-go: a producer, with or without transactions, that gets its operations as JSON lines from a
-// port of the run. The lines are those of the Python drivers (python_clients/lines.py).
+// The driver of franz-go: a producer, with or without transactions, and a consumer, that get their operations as JSON
+// lines from a port of the run. The lines are those of the Python drivers (python_clients/lines.py).
 package main
 
 import (
@@ -36,6 +36,9 @@ type invocation struct {
 	Servers     string            `json:"bootstrap_servers"`
 	ClientID    string            `json:"client_id"`
 	Producer    map[string]string `json:"producer"`
+	Consumer    map[string]string `json:"consumer"`
+	Keys        []string          `json:"keys"`
+	Records     int               `json:"records"`
 	Topic       string            `json:"topic"`
 	Partition   *int32            `json:"partition"`
 	Key         *string           `json:"key"`
@@ -204,7 +207,10 @@ func send(r *run, client *kgo.Client, of *invocation) {
 	})
 }
 
-func carryOut(r *run, client *kgo.Client, of *invocation) {
+func carryOut(r *run, client *kgo.Client, reader *consumer, of *invocation) {
+	if reader != nil && reader.carryOut(r, of) {
+		return
+	}
 	background := context.Background()
 	switch of.F {
 	case "send":
@@ -230,8 +236,14 @@ func carryOut(r *run, client *kgo.Client, of *invocation) {
 	case "close":
 		limited, cancel := context.WithTimeout(background, time.Duration(of.TimeoutMs*float64(time.Millisecond)))
 		defer cancel()
-		err := client.Flush(limited)
-		client.Close()
+		var err error
+		if client != nil {
+			err = client.Flush(limited)
+			client.Close()
+		}
+		if reader != nil {
+			reader.disconnect()
+		}
 		r.end(of, err)
 	case "exit":
 		os.Exit(0)
@@ -249,18 +261,25 @@ func main() {
 	lines := bufio.NewScanner(connection)
 	lines.Buffer(nil, lineBytesMax)
 	var client *kgo.Client
+	var reader *consumer
 	for lines.Scan() {
 		of := &invocation{}
 		if err := json.Unmarshal(lines.Bytes(), of); err != nil {
 			panic(err)
 		}
 		if of.F != "start" {
-			carryOut(r, client, of)
+			carryOut(r, client, reader, of)
 			continue
 		}
-		given, err := options(of)
-		if err == nil {
-			client, err = kgo.NewClient(given...)
+		var err error
+		if of.Producer != nil {
+			var given []kgo.Opt
+			if given, err = options(of); err == nil {
+				client, err = kgo.NewClient(given...)
+			}
+		}
+		if of.Consumer != nil && err == nil {
+			reader, err = newConsumer(of)
 		}
 		r.end(of, err)
 	}
