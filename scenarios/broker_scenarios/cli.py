@@ -13,13 +13,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from broker_scenarios.commands import real_cluster
+from broker_scenarios.commands import real_cluster, result_options
 from broker_sim.argument_types import positive, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_scenarios.result_files import ResultFiles
     from broker_scenarios.runs import Where
 
 __all__ = ["main", "make_parser"]
@@ -181,7 +180,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--decisions", type=Path, metavar="FILE", help="replay the draws in this JSON file, in place of the seed's"
     )
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
-    _add_result_files(parser)
+    result_options.add(parser)
     parser.add_argument("--history", type=Path, help="write the histories (Parquet) to this folder")
     parser.add_argument(
         "--trace",
@@ -192,29 +191,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
-def _add_result_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the results to this file, one JSON line per run"
-    )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to this file as JUnit XML")
-    parser.add_argument(
-        "--markdown", type=Path, metavar="FILE", help="append a summary to this file, as for $GITHUB_STEP_SUMMARY"
-    )
-
-
-def _result_files(options: argparse.Namespace) -> ResultFiles:
-    from broker_scenarios.result_files import ResultFiles
-
-    return ResultFiles(json=options.json, junit=options.junit, markdown=options.markdown)
-
-
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
     parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
     parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
     parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
     parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
-    _add_result_files(parser)
+    result_options.add(parser)
     parser.set_defaults(run=_sweep)
 
 
@@ -233,7 +216,7 @@ def _run(options: argparse.Namespace) -> int:
             records=options.records,
             decisions=options.decisions,
             report=options.report,
-            files=_result_files(options),
+            files=result_options.files_of(options),
             history_folder=options.history,
             trace_folder=options.trace,
         ),
@@ -264,7 +247,7 @@ def _sweep(options: argparse.Namespace) -> int:
         seeds=options.seeds,
         first_seed=options.first_seed,
         processes=options.processes,
-        files=_result_files(options),
+        files=result_options.files_of(options),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands import result_options
 from broker_sim.argument_types import positive
 
 if TYPE_CHECKING:
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments"]
 
-_WITH_SCENARIO: Final = ("scenario", "duration", "host", "port", "seed", "journal", "verbose", "run")
+_OF_SCENARIOS: Final = ("duration", "json", "junit", "markdown")
+"""The options that need a scenario."""
+_WITH_SCENARIO: Final = (*_OF_SCENARIOS, "scenario", "host", "port", "seed", "journal", "verbose", "run")
 """The options that a scenario does not decide."""
 
 
@@ -29,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", type=positive, metavar="SECONDS", help="end then (default with SCENARIO.yaml: its deadline_s)"
     )
+    result_options.add(parser)
     defaults = {name: parser.get_default(name) for name in vars(parser.parse_args([]))}
 
     def run(options: argparse.Namespace) -> int:
@@ -42,8 +46,9 @@ def _run(options: argparse.Namespace, given: list[str]) -> int:
     from broker_sim import serve
 
     if options.scenario is None:
-        if options.duration is not None:
-            raise ScenarioError("--duration is for `serve SCENARIO.yaml`; without a scenario a signal ends it")
+        for name in _OF_SCENARIOS:
+            if name in given:
+                raise ScenarioError(f"--{name} is for `serve SCENARIO.yaml`: expected a scenario file")
         return serve.run(options)
     decided = [name for name in given if name not in _WITH_SCENARIO]
     if decided:
@@ -51,14 +56,17 @@ def _run(options: argparse.Namespace, given: list[str]) -> int:
         raise ScenarioError(f"{option}: {options.scenario} decides it; without a scenario serve takes it")
 
     from broker_scenarios.language.scenario import load_scenario
-    from broker_scenarios.served.serve_scenario import serve_scenario
+    from broker_scenarios.served.serve_scenario import ServeOptions, serve_scenario
 
     scenario = load_scenario(options.scenario)
     return serve_scenario(
         scenario,
         options.seed or scenario.seed,
-        host=options.host,
-        ports=[options.port + place for place in range(scenario.brokers)] if options.port else None,
-        duration_s=options.duration or scenario.deadline_s,
-        journal=options.journal,
+        ServeOptions(
+            host=options.host,
+            ports=[options.port + place for place in range(scenario.brokers)] if options.port else None,
+            duration_s=options.duration or scenario.deadline_s,
+            journal=options.journal,
+            files=result_options.files_of(options),
+        ),
     )

@@ -12,28 +12,52 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
+from twisted.python.runtime import seconds
+
 from broker_scenarios import settling
+from broker_scenarios.errors import ScenarioError
 from broker_scenarios.expectations import EXPECTABLE
+from broker_scenarios.findings import FindingKind
 from broker_scenarios.ledger.judgement import judge_book, read_brokers, wait_until_replicated
 from broker_scenarios.promises import Promises
+from broker_scenarios.result_files import ResultFiles, RunResult
 from broker_scenarios.served.wire_book import WireBook
+from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_scenarios.tcp_run import cluster_of
-from broker_scenarios.text_forms import plural
+from broker_scenarios.text_forms import partition_name, plural
+from broker_scenarios.verdict import COUNT_NAMES
 from broker_sim.control.journal_file import JournalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.ledger.ledger_verdict import LedgerVerdict
+    from broker_sim.cluster import Cluster
     from broker_sim.threaded_cluster import ThreadedCluster
 
-__all__ = ["ServedResult", "serve_scenario"]
+__all__ = ["ServeOptions", "ServedResult", "serve_scenario"]
 
 _SETTLED_MS: Final = 10_000.0
 """The longest wait for brokers that start again and followers that fetch the last records."""
 _CALL_TIMEOUT_S: Final = 30.0
+_JUDGED: Final = (
+    "sent",
+    *COUNT_NAMES,
+    FindingKind.LOST_WRITE,
+    FindingKind.SET_LOSS,
+    FindingKind.DUPLICATE,
+    FindingKind.NONMONOTONIC_SEND,
+    FindingKind.INCONSISTENT_OFFSETS,
+    FindingKind.OFFSET_ORACLE,
+    FindingKind.MISDELIVERED,
+    FindingKind.FAILED_BUT_STORED,
+    FindingKind.UNRESOLVED,
+    FindingKind.RECOVERED,
+    FindingKind.REPLICA_DIVERGENCE,
+)
+"""The counts that can be judged without the clients' own reports, beside the invariants of `always`."""
 _SHOWN: Final = ("sent", "acked", "stored", "failed", "unknown")
 
 
@@ -44,6 +68,8 @@ class ServedResult:
     verdict: LedgerVerdict
     counts: dict[str, int]
     refused: dict[str, int]
+    in_brokers: list[str]
+    """What the brokers themselves have shown: invariants that did not hold, and replicas that differ."""
     rules: list[str]
     misses: list[str]
 
@@ -57,81 +83,159 @@ class ServedResult:
             f"brokers refused {plural(count, 'batch', 'batches')} with {each}" for each, count in self.refused.items()
         )
         yield self.verdict.text()
+        yield from self.in_brokers
         yield from self.rules
         yield from (f"not as expected: {miss}" for miss in self.misses)
         yield "as expected" if not self.misses else "NOT as expected"
 
 
-def serve_scenario(
-    scenario: Scenario, seed: int, *, host: str, ports: list[int] | None, duration_s: float, journal: Path | None
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The options of `broker-sim serve SCENARIO.yaml`."""
+
+    host: str
+    ports: list[int] | None
+    duration_s: float
+    journal: Path | None
+    files: ResultFiles
+
+
+def serve_scenario(scenario: Scenario, seed: int, options: ServeOptions) -> int:
     """Serve until a signal or the end of the time. Returns 0 if all is as the file expects, else 1.
 
     Raises:
-        ScenarioError: the file has what only its own clients could do.
+        ScenarioError: the file expects what only its own clients can show, or a result file cannot be written.
         BrokerSimError: an address cannot be used, or a rule does not fit the cluster.
     """
     scenario = scenario.drawn(seed)
+    _refuse_unjudged(scenario)
     ended = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    began_s = seconds()
+    ports, host = options.ports, options.host
     # Not as a context manager, which raises an error for a rule that never fired: here it is a part of the result.
     with closing(cluster_of(scenario, seed, timeout_s=_CALL_TIMEOUT_S, host=host, ports=ports)) as threaded:
-        writer = None if journal is None else threaded.call(JournalWriter, journal, threaded.cluster.journal)
-        book = threaded.call(_began, threaded, scenario)
+        journal, path = threaded.cluster.journal, options.journal
+        writer = None if path is None else threaded.call(JournalWriter, path, journal)
+        followed = threaded.call(_Followed, threaded.cluster, scenario)
         sys.stdout.write(f"BOOTSTRAP_SERVERS={threaded.bootstrap_servers}\n")
         sys.stdout.flush()
-        ended.wait(duration_s)
-        result = _result(threaded, scenario, book)
+        ended.wait(options.duration_s)
+        result = _result(threaded, scenario, followed)
         if writer is not None:
             threaded.call(writer.close)
-    for line in result.lines(scenario.name):
+    lines = list(result.lines(scenario.name))
+    for line in lines:
         sys.stdout.write(f"{line}\n")
+    options.files.write([_run_result(result, scenario, seed, lines, seconds() - began_s)])
     return 1 if result.misses else 0
 
 
-def _began(threaded: ThreadedCluster, scenario: Scenario) -> WireBook:
-    faults = threaded.cluster.faults
-    if scenario.records:
-        faults.expect(records=scenario.records)
-    for rule in scenario.rules:
-        faults.add(rule)
-    faults.start_load()
-    return WireBook(threaded.cluster, [topic.name for topic in scenario.topics])
+def _refuse_unjudged(scenario: Scenario) -> None:
+    expected = scenario.expectation
+    beside = {
+        "outcome": expected.outcome,
+        "transactions": expected.transactions,
+        "calls": expected.calls,
+        "measures": expected.measures,
+        "live_within_ms": expected.live_within_ms,
+    }
+    unjudged = [name for name, given in beside.items() if given]
+    unjudged += [name for name in expected.counts if name not in (*_JUDGED, *scenario.always)]
+    if unjudged:
+        raise ScenarioError(
+            f"{scenario.path}: expect.{unjudged[0]}: only the file's own clients can show it; expected counts of sent, "
+            f"{', '.join(COUNT_NAMES)}, findings of producers, errors and invariants in `always`"
+        )
 
 
-def _result(threaded: ThreadedCluster, scenario: Scenario, wire: WireBook) -> ServedResult:
-    cluster, topics = threaded.cluster, wire.book.topics
+class _Followed:
+    """The rules are added, and what clients and brokers do is followed; made on the reactor's thread."""
+
+    def __init__(self, cluster: Cluster, scenario: Scenario) -> None:
+        if scenario.records:
+            cluster.faults.expect(records=scenario.records)
+        self.watch = SimulatedTarget(cluster).watch(scenario.always)
+        for rule in scenario.rules:
+            cluster.faults.add(rule)
+        cluster.faults.start_load()
+        self.wire = WireBook(cluster, [topic.name for topic in scenario.topics])
+
+
+def _result(threaded: ThreadedCluster, scenario: Scenario, followed: _Followed) -> ServedResult:
+    cluster, wire = threaded.cluster, followed.wire
+    topics = wire.book.topics
     reports = threaded.rule_reports()
     threaded.call(settling.heal, cluster)
     threaded.call(wait_until_replicated, cluster, topics, _SETTLED_MS)
     threaded.call(wire.close)
     brokers = threaded.call(read_brokers, cluster, topics)
     verdict = judge_book(wire.book, brokers, _promises(scenario, wire), all_delivered=False, other_producers=False)
+    in_brokers = list(brokers.truth.divergences)
+    crashes: list[str] = []
+    if followed.watch is not None:
+        in_brokers += followed.watch.findings
+        crashes += followed.watch.crashes
     counts = _counts(wire, verdict)
-    expected = scenario.expectation
-    misses = [f"rule {report.name!r} {report.problem}" for report in reports if report.problem]
-    if expected.validity is not None and verdict.judged.validity is not expected.validity:
-        why = "; ".join(verdict.judged.unknown)
-        misses.append(
-            f"verdict {verdict.judged.validity.value}, expected {expected.validity.value}{why and f': {why}'}"
-        )
-    misses += [
-        f"{name} {counts[name]}, expected {wanted}"
-        for name, wanted in expected.counts.items()
-        if not wanted.holds(counts[name])
-    ]
-    misses += [
-        f"{plural(wire.refused[name], 'batch', 'batches')} refused with {name}, expected {wanted}"
-        for name, wanted in expected.errors.items()
-        if not wanted.holds(wire.refused[name])
-    ]
+    for finding in in_brokers:
+        counts[finding.kind.value] += 1
     return ServedResult(
         verdict=verdict,
         counts=counts,
         refused=dict(wire.refused),
+        in_brokers=[
+            f"{each.kind.value} in {partition_name(each.topic, each.partition)}: {each.detail}" for each in in_brokers
+        ],
         rules=[str(report) for report in reports],
-        misses=misses,
+        misses=[
+            *(f"rule {report.name!r} {report.problem}" for report in reports if report.problem),
+            *crashes,
+            *_misses(scenario, verdict, counts, wire.refused),
+            *(
+                f"{each.kind.value}: {each.detail}"
+                for each in in_brokers
+                if each.kind not in scenario.expectation.counts
+            ),
+        ],
+    )
+
+
+def _misses(
+    scenario: Scenario, verdict: LedgerVerdict, counts: Mapping[str, int], refused: Mapping[str, int]
+) -> Iterator[str]:
+    expected, validity = scenario.expectation, verdict.judged.validity
+    if expected.validity is not None and validity is not expected.validity:
+        why = "; ".join(verdict.judged.unknown)
+        yield f"verdict {validity.value}, expected {expected.validity.value}{why and f': {why}'}"
+    for name, wanted in expected.counts.items():
+        if not wanted.holds(counts[name]):
+            yield f"{name} {counts[name]}, expected {wanted}"
+    for name, wanted in expected.errors.items():
+        batches = refused.get(name, 0)
+        if not wanted.holds(batches):
+            yield f"{plural(batches, 'batch', 'batches')} refused with {name}, expected {wanted}"
+
+
+def _run_result(result: ServedResult, scenario: Scenario, seed: int, lines: list[str], took_s: float) -> RunResult:
+    verdict = result.verdict.judged
+    return RunResult(
+        name=f"{scenario.name} seed {seed}",
+        seconds=took_s,
+        misses=tuple(result.misses),
+        reproduce="",
+        explanation=tuple(lines),
+        values={
+            "scenario": scenario.name,
+            "as_expected": not result.misses,
+            "misses": result.misses,
+            "verdict": verdict.validity.value,
+            "counts": {name: result.counts[name] for name in ("sent", *COUNT_NAMES)},
+            "findings": [each.as_json() for each in verdict.findings],
+            "refusals": result.refused,
+            "rules": result.rules,
+            "facts": {"seed": str(seed), "release": scenario.release, "brokers": str(scenario.brokers)},
+        },
     )
 
 

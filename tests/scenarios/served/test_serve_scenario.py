@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 from confluent_kafka import Producer
@@ -38,8 +40,9 @@ def written(folder: Path, expect: str) -> Path:
     [("{acked: 5, duplicated: 5, lost: 0}", 0, "as expected"), ("{duplicated: 0}", 1, "NOT as expected")],
 )
 def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, status: int, last: str) -> None:
-    journal = tmp_path / "journal.jsonl"
-    serve = command("serve", str(written(tmp_path, expect)), "--journal", str(journal))
+    journal, junit, results = tmp_path / "journal.jsonl", tmp_path / "junit.xml", tmp_path / "results.jsonl"
+    files = ("--journal", str(journal), "--junit", str(junit), "--json", str(results))
+    serve = command("serve", str(written(tmp_path, expect)), *files)
     with subprocess.Popen(
         serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     ) as process:
@@ -60,6 +63,10 @@ def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, 
     assert "rule lose-a-response (disconnect) has fired 1 times" in lines
     assert ("not as expected: duplicated 5, expected exactly 0" in lines) is bool(status)
     assert "BatchAppended" in journal.read_text()
+    (case,) = ET.parse(junit).getroot().iter("testcase")
+    assert (case.get("name"), len(case)) == ("mine seed 0", status)
+    result = json.loads(results.read_text())
+    assert (result["as_expected"], result["counts"]["acked"]) == (not status, 5)
 
 
 def test_without_a_client_nothing_was_tested(tmp_path: Path) -> None:
@@ -77,6 +84,7 @@ def test_without_a_client_nothing_was_tested(tmp_path: Path) -> None:
         (["{file}", "-o", "a=b"], "-o: {file} decides it"),
         (["{file}", "--control", "127.0.0.1:0"], "--control: {file} decides it"),
         (["--duration", "3"], "--duration is for `serve SCENARIO.yaml`"),
+        (["--junit", "x.xml"], "--junit is for `serve SCENARIO.yaml`"),
     ],
 )
 def test_an_option_that_the_file_decides_is_refused(
@@ -85,3 +93,15 @@ def test_an_option_that_the_file_decides_is_refused(
     path = str(written(tmp_path, "{lost: 0}"))
     assert main(["serve", *(each.format(file=path) for each in options)]) == 2
     assert capsys.readouterr().err.startswith(problem.format(file=path))
+
+
+@pytest.mark.parametrize(
+    "expect", ["{poll-skip: 0}", "{wire-seq: 0}", "{outcome: {ok: 5}}", "{calls: {FENCED_INSTANCE_ID: 1}}"]
+)
+def test_what_only_the_clients_of_the_file_can_show_is_refused(
+    expect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, expect)
+    assert main(["serve", str(path)]) == 2
+    name = expect[1:].partition(":")[0]
+    assert capsys.readouterr().err.startswith(f"{path}: expect.{name}: only the file's own clients can show it")
