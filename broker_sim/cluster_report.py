@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_sim.control.events import (
+    BYTES_FIELDS,
     BrokerFenced,
     BrokerKilled,
     BrokerPaused,
@@ -71,7 +72,7 @@ NODE_EVENTS: Final = (
     PowerLost,
     TailLost,
 )
-NOT_SHOWN: Final = {"batches", "broker_id", "time_us", "topic", "partition"}
+NOT_SHOWN: Final = BYTES_FIELDS | {"broker_id", "time_us", "topic", "partition"}
 MEMBERSHIP_EVENTS: Final = (GroupMemberJoined, GroupMemberRemoved, GroupRequestRefused, GroupStateChanged)
 """The events of groups that are reported: an assignment or a commit rarely explains a failure."""
 MembershipEvent: TypeAlias = GroupMemberJoined | GroupMemberRemoved | GroupRequestRefused | GroupStateChanged

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from protocol_specs.message import Message
+
 NO_BROKER = -1
+BYTES_FIELDS: Final = frozenset({"batches", "frame"})
+"""The fields with bytes of logs and requests, which rows, files, digests and comparisons of events leave out."""
 
 
 class RemovedBatch(Protocol):
@@ -55,7 +59,8 @@ class Event:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
+        names = [each.name for each in fields(self) if each.compare]
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -97,6 +102,24 @@ class RequestReceived(TrafficEvent):
     replica_id: int = -1
     correlation_id: int = -1
     """The correlation id that the client chose; -1 between brokers."""
+    frame: bytes = field(default=b"", repr=False, compare=False)
+    """The bytes of a client's request; empty when the journal has no room for them any more."""
+
+    @property
+    def body(self) -> Message | None:
+        """The decoded request; None without `frame`, and for bytes that are no request of this version."""
+        from protocol_specs.errors import ProtocolError
+        from protocol_specs.framing import decode_request_header
+        from protocol_specs.registry import request_type
+
+        if not self.frame:
+            return None
+        try:
+            header, position = decode_request_header(self.frame)
+            request, _ = request_type(header.request_api_key).decode_from(self.api_version, self.frame, position)
+        except ProtocolError:
+            return None
+        return request
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)

@@ -13,7 +13,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from broker_sim.control import events as event_kinds
-from broker_sim.control.events import Detail, Event
+from broker_sim.control.events import BYTES_FIELDS, Detail, Event, RequestReceived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +25,8 @@ __all__ = ["EVENT_KINDS", "ROW_COLUMNS", "Detail", "Journal", "Row"]
 Row: TypeAlias = "dict[str, int | float | str | bool | bytes | None]"
 
 LIMIT_EVENTS: Final = 1_000_000
+FRAME_BYTES_MAX: Final = 1 << 24
+"""How many bytes of requests a journal keeps."""
 
 EVENT_KINDS: Final[dict[str, type[Event]]] = {
     name: kind
@@ -32,7 +34,7 @@ EVENT_KINDS: Final[dict[str, type[Event]]] = {
     if isinstance(kind, type) and issubclass(kind, Event) and kind not in {Event, event_kinds.TrafficEvent}
 }
 _FIELDS: Final = {
-    kind: tuple(field.name for field in fields(kind) if field.name != "batches") for kind in EVENT_KINDS.values()
+    kind: tuple(field.name for field in fields(kind) if field.name not in BYTES_FIELDS) for kind in EVENT_KINDS.values()
 }
 _VALUES: Final = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
 _WITH_LISTS: Final = frozenset(
@@ -71,6 +73,8 @@ class Journal:
         self._sequence = 0
         self._traffic: deque[tuple[int, Event]] = deque(maxlen=limit_events)
         self._cluster: deque[tuple[int, Event]] = deque(maxlen=limit_events)
+        self._framed: deque[RequestReceived] = deque()
+        self._frame_bytes = 0
         self._counts: dict[type[Event], int] = {}
         self._api_counts: dict[tuple[type[Event], str], int] = {}
         self._subscribers: tuple[Callable[[Event], None], ...] = ()
@@ -105,6 +109,18 @@ class Journal:
                 self.sink(self._sequence, event)
         for subscriber in self._subscribers:
             subscriber(event)
+
+    def keep_frame(self, event: RequestReceived, frame: bytes) -> None:
+        """Let an event have the bytes of its request, while the journal keeps traffic; the oldest bytes make room."""
+        if self.detail is not Detail.FULL:
+            return
+        event.frame = frame
+        self._framed.append(event)
+        self._frame_bytes += len(frame)
+        while self._frame_bytes > FRAME_BYTES_MAX:
+            oldest = self._framed.popleft()
+            self._frame_bytes -= len(oldest.frame)
+            oldest.frame = b""
 
     @property
     def events(self) -> list[Event]:

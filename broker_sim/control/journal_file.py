@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from broker_sim.control.events import BYTES_FIELDS
 from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.errors import BrokerSimError, nearest
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
 
 __all__ = ["JournalFileError", "JournalWriter", "event_line", "read_journal", "write_journal"]
-
-NOT_WRITTEN: Final = "batches"
-"""The field that events hold by reference alone: the stored batches that a truncation has removed."""
 
 
 class JournalFileError(BrokerSimError):
@@ -58,7 +56,7 @@ def event_line(sequence: int, event: Event) -> dict[str, Any]:
     """Return an event as the object of its line."""
     line: dict[str, Any] = {"sequence": sequence, "kind": event.kind}
     for field in fields(event):
-        if field.name != NOT_WRITTEN:
+        if field.name not in BYTES_FIELDS:
             value = getattr(event, field.name)
             line[field.name] = value.hex() if isinstance(value, bytes) else value
     return line

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.control.events import Detail
+from broker_sim.control.events import BYTES_FIELDS, Detail
 from protocol_specs import uuids
 
 if TYPE_CHECKING:
@@ -135,4 +135,4 @@ class Waiting:
 
 def field_names(kind: type[Event]) -> list[str]:
     """Return the fields of an event that a gate can compare."""
-    return [field.name for field in fields(kind) if field.name not in {"batches", "time_us"}]
+    return [field.name for field in fields(kind) if field.name not in BYTES_FIELDS | {"time_us"}]

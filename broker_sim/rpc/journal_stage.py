@@ -59,20 +59,21 @@ class JournalStage(Stage):
         return self._record_response if self._journal.full else None
 
     def _record_request(self, context: RequestContext) -> None:
-        self._journal.append(
-            RequestReceived(
-                time_us=context.received_us,
-                broker_id=self._node_id,
-                api=context.api_key.api_name,
-                api_version=context.api_version,
-                request_id=context.request_id,
-                connection_id=context.connection.connection_id,
-                client_id=context.client_id,
-                size=len(context.frame),
-                replica_id=context.replica_id,
-                correlation_id=context.correlation_id,
-            )
+        event = RequestReceived(
+            time_us=context.received_us,
+            broker_id=self._node_id,
+            api=context.api_key.api_name,
+            api_version=context.api_version,
+            request_id=context.request_id,
+            connection_id=context.connection.connection_id,
+            client_id=context.client_id,
+            size=len(context.frame),
+            replica_id=context.replica_id,
+            correlation_id=context.correlation_id,
         )
+        if context.frame and context.replica_id < 0:
+            self._journal.keep_frame(event, context.frame)
+        self._journal.append(event)
 
     def _record_refusal(self, context: RequestContext, result: Response | NoResponse) -> Response | NoResponse:
         if isinstance(result, Message) and (groups := groups_of(context.request)):

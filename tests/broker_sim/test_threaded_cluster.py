@@ -99,6 +99,8 @@ def test_records_and_requests_are_what_clients_have_sent() -> None:
         assert cluster.records("orders", 1) == []
         assert len(cluster.requests("Produce", client="writer")) == 2
         assert cluster.requests("Produce", client="reader") == []
+        bodies: list[Any] = [request.body for request in cluster.requests("Produce")]
+        assert [body.topic_data[0].partition_data[0].index for body in bodies] == [0, 0]
         with pytest.raises(RuleError, match="did you mean 'Produce'"):
             cluster.requests("Prodcue")
         with pytest.raises(BrokerSimError, match=r"no topic 'order'; did you mean 'orders'\?"):

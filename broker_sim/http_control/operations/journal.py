@@ -14,6 +14,7 @@ from broker_sim.control.journal_file import event_line
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.rule_checks import check_api
 from broker_sim.http_control.operation import CLUSTER, Operation
+from protocol_specs.json_form import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,11 +70,12 @@ class RequestsQuery:
     client_id: str | None = None
     after: int = 0
     limit: int = 1_000
+    bodies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedRequest:
-    """One request of a client."""
+    """One request of a client. `body` has Kafka's names of fields: with `bodies`, while the journal has its bytes."""
 
     sequence: int
     time_us: int
@@ -84,6 +86,7 @@ class ReceivedRequest:
     correlation_id: int
     connection_id: str
     size: int
+    body: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +160,18 @@ def stream(call: Call) -> Streamed:
 def requests(call: Call) -> list[ReceivedRequest]:
     """Return requests of clients."""
     query = call.query
-    found = _requests(call.cluster.journal, query.api, query.client_id, query.after)
+    found = _requests(call.cluster.journal, query.api, query.client_id, query.after, bodies=query.bodies)
     return list(islice(found, min(query.limit, EVENTS_MAX)))
 
 
-def _requests(journal: Journal, api: str | None, client_id: str | None, after: int) -> Iterator[ReceivedRequest]:
+def _requests(
+    journal: Journal, api: str | None, client_id: str | None, after: int, *, bodies: bool = False
+) -> Iterator[ReceivedRequest]:
     if api is not None:
         check_api(api)
     for sequence, event in client_requests(journal, api, client_id):
         if sequence > after:
+            body = event.body if bodies else None
             yield ReceivedRequest(
                 sequence=sequence,
                 time_us=event.time_us,
@@ -176,6 +182,7 @@ def _requests(journal: Journal, api: str | None, client_id: str | None, after: i
                 correlation_id=event.correlation_id,
                 connection_id=event.connection_id,
                 size=event.size,
+                body=None if body is None else to_json(body, event.api_version),
             )
 
 

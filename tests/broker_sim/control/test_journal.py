@@ -116,3 +116,32 @@ def test_every_kind_is_traffic_or_not() -> None:
     assert EVENT_KINDS["BatchAppended"].detail is Detail.FULL
     assert EVENT_KINDS["LogTruncated"].detail is Detail.CLUSTER
     assert {"Event", "TrafficEvent"}.isdisjoint(EVENT_KINDS)
+
+
+def test_the_newest_frames_are_kept(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker_sim.control.journal.FRAME_BYTES_MAX", 5)
+    events = [request(number) for number in range(3)]
+    for event, frame in zip(events, (b"abc", b"de", b"f"), strict=True):
+        journal.keep_frame(event, frame)
+        journal.append(event)
+    assert [event.frame for event in events] == [b"", b"de", b"f"]
+
+
+def test_a_journal_without_traffic_keeps_no_frame() -> None:
+    journal = Journal(lambda: 0, detail=Detail.CLUSTER)
+    journal.keep_frame(event := request(1), b"abc")
+    assert event.frame == b""
+
+
+def test_a_frame_is_in_no_row_and_no_digest() -> None:
+    digests = []
+    for frame in (b"", b"abc"):
+        digest = EventDigest()
+        journal = Journal(lambda: 0, digest=digest)
+        event = request(1)
+        journal.keep_frame(event, frame)
+        journal.append(event)
+        assert "frame" not in journal.to_rows()[0]
+        assert event == request(1)
+        digests.append(digest.hexdigest())
+    assert digests[0] == digests[1]

@@ -23,7 +23,9 @@ def test_events_are_queried_and_streamed(control: Control) -> None:
         send(servers_of(control, path))
         assert "BatchAppended" in kinds
     requests = control.get(f"{path}/requests?api=Produce")
-    assert [each["broker"] for each in requests] == [1]
+    assert [(each["broker"], each["body"]) for each in requests] == [(1, None)]
+    [request] = control.get(f"{path}/requests?api=Produce&bodies=true")
+    assert request["body"]["topicData"][0]["partitionData"][0]["index"] == 0
 
 
 def found_kind(control: Control, path: str, sequence: int) -> str:
