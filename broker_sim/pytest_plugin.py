@@ -35,9 +35,11 @@ __all__ = [
     "kafka_cluster_module_factory",
     "kafka_cluster_session",
     "kafka_cluster_session_factory",
+    "pytest_addhooks",
     "pytest_addoption",
     "pytest_configure",
     "pytest_runtest_makereport",
+    "pytest_runtest_setup",
     "pytest_runtest_teardown",
 ]
 
@@ -51,6 +53,18 @@ class ClusterFactory(Protocol):
 
     def __call__(self, **shape: Unpack[ClusterShape]) -> ThreadedCluster:
         """Start a cluster. Raises BrokerSimError or ConfigError for a shape that no cluster has."""
+
+
+class ClusterHooks:
+    """Hooks for plugins that observe the clusters of fixtures. `node` is the test, module or session of a fixture."""
+
+    def pytest_kafka_cluster_started(self, cluster: ThreadedCluster, node: pytest.Item | pytest.Collector) -> None:
+        """Observe a cluster that has been started, and before each test one that several tests use."""
+
+    def pytest_kafka_cluster_problems(
+        self, cluster: ThreadedCluster, node: pytest.Item | pytest.Collector
+    ) -> list[str] | None:
+        """Return the problems of a cluster at the end of a test: each fails the test."""
 
 
 class OpenClusters:
@@ -100,6 +114,11 @@ RELEASE: Final = Option(
     "--kafka-release", "RELEASE", "the Kafka release of clusters whose test does not name one, such as 3.7"
 )
 SEED: Final = Option("--kafka-seed", "NUMBER", "the seed of clusters whose test does not name one (default 0)")
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks of clusters."""
+    pluginmanager.add_hookspecs(ClusterHooks)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -178,19 +197,30 @@ def _kept(request: pytest.FixtureRequest, factory: ClusterFactory) -> Iterator[T
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    """After the fixtures of a test are made: have the kept clusters that it uses observed."""
+    yield
+    for cluster in _used(item):
+        item.config.hook.pytest_kafka_cluster_started(cluster=cluster, node=item)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """After the fixtures of a test: check the rules of the kept clusters that it has used, and reset these."""
     yield
-    used = [
-        cluster
-        for name, cluster in item.config.stash[OPEN].kept.items()
-        if name in getattr(item, "fixturenames", ()) and not cluster.closed
-    ]
-    problems = [problem for cluster in used for problem in cluster.rule_problems()]
+    used = _used(item)
+    problems = [problem for cluster in used for problem in _problems(cluster, item)]
     for cluster in used:
         cluster.reset()
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _used(item: pytest.Item) -> list[ThreadedCluster]:
+    """Return the kept clusters of a test that run."""
+    kept = item.config.stash[OPEN].kept
+    names = getattr(item, "fixturenames", ())
+    return [cluster for name, cluster in kept.items() if name in names and not cluster.closed]
 
 
 def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
@@ -216,6 +246,7 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
             raise error.with_traceback(None) from None
         made.append(cluster)
         clusters[cluster] = None
+        request.config.hook.pytest_kafka_cluster_started(cluster=cluster, node=request.node)
         return cluster
 
     yield make
@@ -231,6 +262,12 @@ def _seed(text: str) -> int:
         raise pytest.UsageError(f"{SEED.name} {text!r} is not a whole number") from None
 
 
+def _problems(cluster: ThreadedCluster, node: pytest.Item | pytest.Collector) -> list[str]:
+    """Return the problems of its rules, and those that other plugins find."""
+    found: list[list[str]] = node.config.hook.pytest_kafka_cluster_problems(cluster=cluster, node=node)
+    return [*cluster.rule_problems(), *(problem for problems in found for problem in problems)]
+
+
 def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str]:
     """Close a cluster and return the problems of its rules; with any, keep the report on it for the failed test."""
     opened = request.config.stash[OPEN]
@@ -238,7 +275,7 @@ def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str
     if cluster.closed:
         return []
     try:
-        problems = cluster.rule_problems()
+        problems = _problems(cluster, request.node)
         if problems:
             text = _report(cluster, _journal_folder(request.config), request.node.nodeid, len(opened.clusters) + 1)
             opened.closed_with_problem.append(text)

@@ -87,6 +87,8 @@ class ConnectionClosed(TrafficEvent):
 
     connection_id: str
     reason: str
+    unreadable: bool = False
+    """The broker has closed it, because it could not read the bytes of the client."""
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)

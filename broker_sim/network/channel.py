@@ -63,6 +63,7 @@ class KafkaChannel(Protocol):
         self.mute_state = _NOT_MUTED
         self.state = ChannelState.OPEN
         self.close_reason = ""
+        self.unreadable = False
         self.last_active_us = 0
         self._reader = FrameReader(limit_bytes=limit_bytes, option="socket.request.max.bytes")
         self._frames: deque[bytes] = deque()
@@ -124,7 +125,7 @@ class KafkaChannel(Protocol):
             frames = reader.receive(data)
         except FrameError as error:
             if not self._frames and self.mute_state is _NOT_MUTED:
-                self.processor.refuse(self, _format_frame_error(data, error))
+                self.processor.refuse_bytes(self, _format_frame_error(data, error))
             return
         pace = self._pace
         assert pace is not None
@@ -336,7 +337,7 @@ class KafkaChannel(Protocol):
             self._resume_reading()
         fault = self._reader.fault
         if fault is not None:
-            self.processor.refuse(self, str(fault))
+            self.processor.refuse_bytes(self, str(fault))
         if self.state is not _OPEN:
             self.forget_when_served()
 

@@ -152,6 +152,7 @@ class Processor:
                     broker_id=self._node.id,
                     connection_id=channel.info.connection_id,
                     reason=channel.close_reason,
+                    unreadable=channel.unreadable,
                 )
             )
         self.acceptor.connection_closed(channel)
@@ -169,12 +170,17 @@ class Processor:
             )
             channel.close(reason)
 
+    def refuse_bytes(self, channel: KafkaChannel, reason: str) -> None:
+        """Close a connection because the bytes of its peer are no request."""
+        channel.unreadable = True
+        self.refuse(channel, reason)
+
     def refuse_request(self, channel: KafkaChannel, reason: str) -> None:
         """Close the connection of an unreadable request; only 0.9 ignores the request and keeps the connection."""
         if self._ignores:
             _log.warn("broker {broker_id}: ignoring a request: {reason}", broker_id=self._node.id, reason=reason)
         else:
-            self.refuse(channel, reason)
+            self.refuse_bytes(channel, reason)
 
     def close_after_error(self, channel: KafkaChannel) -> None:
         """Close a connection because the simulator raised an unexpected exception."""

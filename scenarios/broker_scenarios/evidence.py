@@ -143,6 +143,7 @@ def _add_wire(verdict: RunVerdict, evidence: Evidence) -> None:
         },
         pools=evidence.pools,
         callbacks=evidence.callbacks,
+        release=scenario.release,
         responds_before_throttling=not behaviour_of(scenario.release).throttles_before_the_response,
     )
     result = check_wire(facts, scenario.wire_checks)

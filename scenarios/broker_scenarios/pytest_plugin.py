@@ -7,6 +7,9 @@ of a failed test has the command that judges its history again.
 The marker `kafka_scenario("lost.yaml", seeds=20)` runs a scenario on virtual time before the body of its test, once per
 seed: the fixture `kafka_scenario_result` is the result. Files named `*.scenario.yaml` are collected as tests;
 `--kafka-seeds N` runs N seeds of each, and `--kafka-seed` gives the first.
+
+`--kafka-strict`, or the marker `kafka_strict(allow=[...])`, fails a test whose clients do something wrong or out of
+date.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.ledger import Ledger
     from broker_scenarios.pytest_scenarios import ScenarioFile
+    from broker_scenarios.strict_clients import StrictClients
     from broker_scenarios.sweep import SeedResult
     from broker_sim import ThreadedCluster
 
@@ -34,11 +38,15 @@ __all__ = [
     "pytest_collect_file",
     "pytest_configure",
     "pytest_generate_tests",
+    "pytest_kafka_cluster_problems",
+    "pytest_kafka_cluster_started",
     "pytest_runtest_call",
     "pytest_runtest_makereport",
 ]
 
 MARKER: Final = "kafka_scenario(file, seeds, first_seed, records): the scenario file that this test runs, per seed"
+STRICT_MARKER: Final = "kafka_strict(allow): fail the test if a client does something wrong or out of date"
+STRICT: Final = "--kafka-strict"
 RESULT: Final = "kafka_scenario_result"
 ENDING: Final = ".scenario.yaml"
 SEEDS: Final = "--kafka-seeds"
@@ -47,6 +55,7 @@ HISTORIES: Final = "broker-sim-ledgers"
 NAME_MAX: Final = 100
 LEDGERS: Final[pytest.StashKey[list[Ledger]]] = pytest.StashKey()
 FAILED: Final = pytest.StashKey[bool]()
+WATCHED: Final[pytest.StashKey[dict[ThreadedCluster, StrictClients]]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,11 +64,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = f"run so many seeds of each collected *{ENDING} (default: the seed of the file)"
     group.addoption(SEEDS, metavar="N", default=None, help=text)
     parser.addini("kafka_seeds", text, default=None)
+    text = "fail each test whose clients do something wrong or out of date, as the marker kafka_strict does"
+    group.addoption(STRICT, action="store_true", help=text)
+    parser.addini("kafka_strict", text, type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and check the option."""
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", STRICT_MARKER)
+    config.stash[WATCHED] = {}
     _number(config, SEEDS, at_least=1)
 
 
@@ -189,3 +203,47 @@ def pytest_runtest_call(item: pytest.Item) -> None:
         from broker_scenarios.pytest_scenarios import failure_text
 
         pytest.fail(failure_text(result), pytrace=False)
+
+
+# Strict mode
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_kafka_cluster_started(cluster: ThreadedCluster, node: pytest.Item | pytest.Collector) -> None:
+    """Follow the clients of a cluster in strict mode."""
+    if _is_strict(node):
+        from broker_scenarios.strict_clients import StrictClients
+
+        node.config.stash[WATCHED][cluster] = StrictClients(cluster, _allowed(node))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_kafka_cluster_problems(cluster: ThreadedCluster, node: pytest.Item | pytest.Collector) -> list[str]:
+    """Return the findings about the clients of a cluster in strict mode."""
+    strict = node.config.stash[WATCHED].pop(cluster, None)
+    return [] if strict is None else strict.problems()
+
+
+def _is_strict(node: pytest.Item | pytest.Collector) -> bool:
+    option: bool = node.config.getoption(STRICT) or node.config.getini("kafka_strict")
+    return option or node.get_closest_marker("kafka_strict") is not None
+
+
+def _allowed(node: pytest.Item | pytest.Collector) -> list[str]:
+    """Return the checks that markers allow; other arguments fail the test."""
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.strict_clients import check_allowed
+
+    allowed: list[str] = []
+    for marker in node.iter_markers("kafka_strict"):
+        names = marker.kwargs.get("allow", [])
+        if marker.args or marker.kwargs.keys() - {"allow"} or not isinstance(names, list | tuple):
+            given = ", ".join([*map(repr, marker.args), *(f"{name}={it!r}" for name, it in marker.kwargs.items())])
+            problem = f"kafka_strict({given}): expected a list of checks, such as allow=['wire-rate']"
+            raise pytest.fail.Exception(problem, pytrace=False)
+        allowed += names
+    try:
+        check_allowed(allowed)
+    except ScenarioError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    return allowed

@@ -138,6 +138,114 @@ def test_wrong_markers_options_and_files_are_refused_by_name(tmp_path: Path) -> 
     assert "--kafka-seeds 'x': expected a whole number from 1" in run_pytest(tmp_path, "", "--kafka-seeds=x")
 
 
+def test_strict_mode_fails_a_test_whose_client_is_wrong(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import socket
+import pytest
+
+pytestmark = pytest.mark.kafka_cluster(brokers=1)
+
+def send_nonsense(cluster):
+    host, port = cluster.bootstrap_servers.split(",")[0].split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1 \\r\\n\\r\\n")
+        assert connection.recv(1) == b""
+
+def test_lenient(kafka_cluster):
+    send_nonsense(kafka_cluster)
+
+@pytest.mark.kafka_strict
+def test_strict(kafka_cluster):
+    send_nonsense(kafka_cluster)
+
+@pytest.mark.kafka_strict(allow=["wire-unreadable"])
+def test_allowed(kafka_cluster):
+    send_nonsense(kafka_cluster)
+
+@pytest.mark.kafka_strict(allow=["wire-unredable"])
+def test_misspelt(kafka_cluster):
+    pass
+
+@pytest.mark.kafka_strict("wire-rate")
+def test_no_list(kafka_cluster):
+    pass
+
+def test_shared_by_all(kafka_cluster_session):
+    send_nonsense(kafka_cluster_session)
+
+@pytest.mark.kafka_strict
+def test_shared_after_the_others(kafka_cluster_session):
+    pass
+
+@pytest.mark.kafka_strict
+def test_shared(kafka_cluster_session):
+    send_nonsense(kafka_cluster_session)
+""",
+    )
+    assert "6 passed, 4 errors" in output, output
+    assert output.count("bytes that no broker of the release can read") == 2, output
+    for expected in (
+        "strict mode: wire-unreadable (1): bytes that no broker of the release can read",
+        "to broker 1: frame of 1195725856 bytes",
+        "permitted by @pytest.mark.kafka_strict(allow=['wire-unreadable'])",
+        "kafka_strict(allow=['wire-unredable']): unknown; did you mean 'wire-unreadable'?",
+        "kafka_strict('wire-rate'): expected a list of checks, such as allow=['wire-rate']",
+    ):
+        assert expected in output, (expected, output)
+
+
+def test_current_clients_pass_in_strict_mode(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import aiokafka, asyncio, confluent_kafka, kafka, pytest
+import broker_client
+
+pytestmark = pytest.mark.kafka_cluster(topics=["orders:1:3"])
+
+def produce(cluster):
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True})
+    for number in range(20):
+        producer.produce("orders", str(number))
+    assert producer.flush(20) == 0
+
+def test_confluent_kafka(kafka_cluster_module):
+    produce(kafka_cluster_module)
+    kafka_cluster_module.kill(kafka_cluster_module.leader_of("orders"))
+    produce(kafka_cluster_module)
+    options = {"bootstrap.servers": kafka_cluster_module.bootstrap_servers, "group.id": "g"}
+    consumer = confluent_kafka.Consumer({**options, "auto.offset.reset": "earliest"})
+    consumer.subscribe(["orders"])
+    received = 0
+    while received < 40:
+        received += len(consumer.consume(40, 0.1))
+    consumer.close()
+
+def test_kafka_python(kafka_cluster_module):
+    producer = kafka.KafkaProducer(bootstrap_servers=kafka_cluster_module.bootstrap_servers)
+    for future in [producer.send("orders", b"one") for _ in range(20)]:
+        future.get(20)
+    producer.close()
+
+def test_aiokafka(kafka_cluster_module):
+    async def run():
+        async with aiokafka.AIOKafkaProducer(bootstrap_servers=kafka_cluster_module.bootstrap_servers) as producer:
+            for _ in range(20):
+                await producer.send_and_wait("orders", b"one")
+    asyncio.run(run())
+
+def test_broker_client(kafka_cluster_module):
+    with broker_client.Producer(bootstrap_servers=kafka_cluster_module.bootstrap_servers) as producer:
+        for future in [producer.send("orders", b"one") for _ in range(20)]:
+            future.result(20)
+""",
+        "--kafka-strict",
+    )
+    assert "4 passed" in output, output
+
+
 def test_the_plugin_imports_nothing_heavy() -> None:
     code = (
         "import sys, broker_scenarios.pytest_plugin; "

@@ -8,12 +8,15 @@ from broker_scenarios.checks.on_the_client.callbacks import stalled_callbacks
 from broker_scenarios.checks.on_the_client.pools import overfull_pools
 from broker_scenarios.checks.on_the_wire.batch_identity import changed_batches
 from broker_scenarios.checks.on_the_wire.epochs import earlier_epochs
+from broker_scenarios.checks.on_the_wire.hot_loops import hot_loops
 from broker_scenarios.checks.on_the_wire.idempotence import batches_without_producer
 from broker_scenarios.checks.on_the_wire.missing_requests import commits_without_request, sends_without_request
+from broker_scenarios.checks.on_the_wire.old_versions import old_versions
 from broker_scenarios.checks.on_the_wire.retry_rates import hasty_retries
 from broker_scenarios.checks.on_the_wire.sequences import broken_sequences
 from broker_scenarios.checks.on_the_wire.stale_leaders import stale_leaders
 from broker_scenarios.checks.on_the_wire.throttles import ignored_throttles
+from broker_scenarios.checks.on_the_wire.unreadable_bytes import unreadable_bytes
 from broker_scenarios.checks.partition_check import run_checks
 from broker_scenarios.findings import CheckResult, FindingKind
 
@@ -33,6 +36,9 @@ WIRE_CHECKS: Final[Mapping[str, Callable[[WireFacts], Iterable[Finding]]]] = {
     FindingKind.WIRE_THROTTLE.value: ignored_throttles,
     FindingKind.WIRE_RATE.value: hasty_retries,
     FindingKind.WIRE_STALE_LEADER.value: stale_leaders,
+    FindingKind.WIRE_UNREADABLE.value: unreadable_bytes,
+    FindingKind.WIRE_OLD_VERSION.value: old_versions,
+    FindingKind.WIRE_HOT_LOOP.value: hot_loops,
     FindingKind.WIRE_NO_PRODUCE.value: sends_without_request,
     FindingKind.WIRE_NO_ENDTXN.value: commits_without_request,
     FindingKind.RES_POOL.value: overfull_pools,
@@ -47,6 +53,9 @@ NEEDS_BROKERS: Final = frozenset(
         FindingKind.WIRE_THROTTLE,
         FindingKind.WIRE_RATE,
         FindingKind.WIRE_STALE_LEADER,
+        FindingKind.WIRE_UNREADABLE,
+        FindingKind.WIRE_OLD_VERSION,
+        FindingKind.WIRE_HOT_LOOP,
     )
 )
 """The checks that need what the brokers' journal has, which a proxy before other brokers does not see."""

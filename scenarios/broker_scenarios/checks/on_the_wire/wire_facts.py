@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.engine import FaultEngine
     from broker_sim.faults.interception import FaultPoint
 
-__all__ = ["CallInCallback", "Pool", "SentBatch", "WireFacts", "WireWatch", "finding_of"]
+__all__ = ["CallInCallback", "Pool", "SentBatch", "WireFacts", "WireWatch", "finding_of", "finding_of_request"]
 
 
 class SentBatch(NamedTuple):
@@ -134,6 +134,8 @@ class WireFacts:
     configs: Mapping[str, Mapping[str, str]]
     pools: Sequence[Pool] = ()
     callbacks: Sequence[CallInCallback] = ()
+    release: str | None = None
+    """The release of the brokers; None if it is not known."""
     responds_before_throttling: bool = True
     """Brokers respond at once and read nothing more for the throttle time (since 2.0, KIP-219)."""
 
@@ -160,6 +162,19 @@ class WireFacts:
         """Return the error code that the broker gave a batch; None if it gave no result."""
         result = self.results.get((*batch.request, batch.topic, batch.partition))
         return None if result is None else result.error_code
+
+
+def finding_of_request(kind: FindingKind, request: RequestReceived, detail: str) -> Finding:
+    """A finding about a request, or the last one of several."""
+    return Finding(
+        kind=kind,
+        topic="",
+        partition=-1,
+        value_id=-1,
+        detail=f"request {request.request_id} ({request.api} v{request.api_version}) of {request.client_id} to broker "
+        f"{request.broker_id}, {detail}",
+        complete_us=request.time_us,
+    )
 
 
 def finding_of(kind: FindingKind, batch: SentBatch, detail: str) -> Finding:

@@ -12,7 +12,7 @@ from broker_scenarios.evidence import judged
 from broker_scenarios.expectations import CountRange, Expectation
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.virtual_run import VirtualRun
-from broker_sim.control.events import LeaderElected, ProduceCompleted, ResponseSent
+from broker_sim.control.events import ConnectionClosed, LeaderElected, ProduceCompleted, RequestReceived, ResponseSent
 
 if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
@@ -145,3 +145,50 @@ def test_each_check_is_made_only_where_it_is_named() -> None:
     assert counted("wire-idempotence", [batch(0, producer_id=-1)], [], **{"enable.idempotence": "false"}) == 0
     assert counted("wire-seq", [batch(0, producer_id=-1)], []) == 0
     assert set(WIRE_CHECKS) > NEEDS_BROKERS
+
+
+def received(at_ms: float, api: str = "Metadata", version: int = 12, connection: str = "c") -> RequestReceived:
+    return RequestReceived(
+        time_us=round(at_ms * 1000), broker_id=1, api=api, api_version=version, request_id=1, connection_id=connection,
+        client_id="app",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("api", "every_ms", "requests", "findings"),
+    [
+        ("Metadata", 10, 60, 1),
+        ("Metadata", 10, 50, 0),
+        ("Metadata", 20, 200, 0),
+        ("Fetch", 1, 200, 0),
+        ("JoinGroup", 1, 200, 1),
+    ],
+)
+def test_a_request_without_a_pause_is_a_hot_loop(api: str, every_ms: float, requests: int, findings: int) -> None:
+    journal: list[Event] = [received(number * every_ms, api) for number in range(requests)]
+    assert counted("wire-hot-loop", [], journal) == findings
+
+
+def test_requests_of_several_connections_are_no_loop() -> None:
+    assert counted("wire-hot-loop", [], [received(number, connection=str(number)) for number in range(200)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "findings"),
+    [("3.9.2", 3, 1), ("3.9.2", 4, 0), (None, 3, 0), ("0.10.0", 1, 0)],
+)
+def test_a_removed_version_is_a_finding_where_a_newer_one_is_served(
+    release: str | None, version: int, findings: int
+) -> None:
+    journal = [received(1, "Fetch", version), received(2, "Fetch", version)]
+    facts = WireFacts(
+        batches=[], journal=journal, history=(), operations=(), clients={}, configs={}, release=release
+    )  # fmt: skip
+    result = check_wire(facts, ["wire-old-version"])
+    assert (len(result.findings), result.crashes) == (findings, [])
+
+
+@pytest.mark.parametrize(("unreadable", "findings"), [(True, 1), (False, 0)])
+def test_a_connection_closed_for_its_bytes_is_a_finding(unreadable: bool, findings: int) -> None:
+    closed = ConnectionClosed(time_us=5, broker_id=1, connection_id="c", reason="no API 99", unreadable=unreadable)
+    assert counted("wire-unreadable", [], [received(1), closed]) == findings
