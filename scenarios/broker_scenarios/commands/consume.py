@@ -52,6 +52,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def _run(options: argparse.Namespace) -> int:
     from broker_client.admin import OffsetSpec
     from broker_client.consumer import Consumer
+    from broker_client.errors import UnsupportedVersion
     from broker_scenarios.commands.kafka_clients import client_options, new_admin, partitions_of, timeout_ms_of
     from broker_scenarios.commands.start_offsets import StartOffset, StartPlace
     from broker_scenarios.errors import ScenarioError
@@ -64,7 +65,10 @@ def _run(options: argparse.Namespace) -> int:
         raise ScenarioError("-p: the group assigns the partitions (-G)")
     with new_admin(options, beside_consumer=True) as admin:
         partitions = partitions_of(admin, options.topic, options.partition)
-        starts = start.resolve(admin, partitions, options.isolation)
+        try:
+            starts = start.resolve(admin, partitions, options.isolation)
+        except UnsupportedVersion as error:
+            raise ScenarioError(f"{error}; --isolation read_uncommitted reads older brokers") from None
         listed = admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST), isolation_level=options.isolation)
         ends = {key: each.offset for key, each in listed.items()}
     own = {

@@ -108,8 +108,7 @@ def _described(key: TopicPartition, header: AnyHeader, record: Record) -> dict[s
 
 
 def _line(record: dict[str, Any]) -> str:
-    at = datetime.fromtimestamp(record["timestamp"] / 1000, UTC).isoformat(timespec="milliseconds")
-    parts = [f"{record['topic']}-{record['partition']}", str(record["offset"]), at.replace("+00:00", "Z")]
+    parts = [f"{record['topic']}-{record['partition']}", str(record["offset"]), _time(record["timestamp"])]
     if record.get("control"):
         parts.append(record["control"])
     else:
@@ -124,6 +123,14 @@ def _line(record: dict[str, Any]) -> str:
     parts += ["transactional"] * bool(record.get("transactional") and not record.get("control"))
     parts += [record["compression"]] * (record["compression"] != "none")
     return "  ".join(parts)
+
+
+def _time(timestamp_ms: int) -> str:
+    try:
+        at = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (OverflowError, ValueError):  # a client may send any number
+        return f"{timestamp_ms} ms"
+    return "no time" if timestamp_ms < 0 else at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _shown(of: dict[str, Any], name: str) -> str:

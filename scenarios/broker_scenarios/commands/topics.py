@@ -82,17 +82,23 @@ def _describe(options: argparse.Namespace) -> int:
 
 def _description(admin: Admin, topic: TopicDescription) -> dict[str, object]:
     from broker_client.admin import OffsetSpec
+    from broker_client.errors import UnsupportedVersion
     from broker_client.records import TopicPartition
 
     led = [TopicPartition(topic.name, each.partition) for each in topic.partitions if each.leader is not None]
     first = admin.list_offsets(dict.fromkeys(led, OffsetSpec.EARLIEST)) if led else {}
     last = admin.list_offsets(dict.fromkeys(led, OffsetSpec.LATEST)) if led else {}
-    configs = admin.describe_topic_configs(topic.name)
+    try:
+        configs = admin.describe_topic_configs(topic.name)
+    except UnsupportedVersion:  # brokers before 0.11
+        configs = None
     return {
         "topic": topic.name,
         "topic_id": topic.topic_id,
         "internal": topic.internal,
-        "configs": {name: entry.value for name, entry in configs.items() if not entry.is_default},
+        "configs": None
+        if configs is None
+        else {name: entry.value for name, entry in configs.items() if not entry.is_default},
         "partitions": [
             {
                 "partition": each.partition,
@@ -113,10 +119,13 @@ def _topic_lines(topic: dict[str, object]) -> Iterator[str]:
     from broker_scenarios.commands.text_columns import columns
 
     configs, partitions = topic["configs"], topic["partitions"]
-    assert isinstance(configs, dict)
+    assert isinstance(configs, dict | None)
     assert isinstance(partitions, list)
     yield f"{topic['topic']}: topic id {topic['topic_id'] or 'none'}{', internal' if topic['internal'] else ''}"
-    yield from (f"  {name}={value}" for name, value in configs.items())
+    if configs is None:
+        yield "  configurations: not described by brokers before 0.11"
+    else:
+        yield from (f"  {name}={value}" for name, value in configs.items())
     heads = {"partition": "partition", "leader": "leader", "leader_epoch": "leader epoch", "replicas": "replicas"}
     heads |= {"isr": "ISR", "first_offset": "first offset", "end_offset": "end offset"}
     yield from columns(

@@ -235,3 +235,18 @@ def test_an_offset_that_cannot_be_read_names_the_forms(text: str, capsys: pytest
     with pytest.raises(SystemExit):
         main(["consume", "-t", "x", f"--offset={text}"])
     assert "expected beginning, end, an offset, -N" in capsys.readouterr().err
+
+
+def test_old_brokers_are_read_without_what_they_lack(monkeypatch: pytest.MonkeyPatch, capfdbinary: Output) -> None:
+    with ThreadedCluster(brokers=1, topics=["orders:1:1"], release="0.9.0") as old:
+        monkeypatch.setenv("BOOTSTRAP_SERVERS", old.bootstrap_servers)
+        assert produce(monkeypatch, b"old\n", "-t", "orders", "-X", "enable.idempotence=false") == 0
+        capfdbinary.readouterr()
+        assert main(["topics", "describe", "orders"]) == 0
+        assert b"  configurations: not described by brokers before 0.11\n" in printed(capfdbinary)[0]
+        assert main(["records", "orders"]) == 0
+        assert printed(capfdbinary)[0] == b"orders-0  0  no time  key=null  value='old'\n"
+        assert main(["consume", "-t", "orders", "-e"]) == 2
+        assert printed(capfdbinary)[1].endswith("; --isolation read_uncommitted reads older brokers\n")
+        assert main(["consume", "-t", "orders", "-e", "--isolation", "read_uncommitted"]) == 0
+        assert printed(capfdbinary)[0] == b"old\n"
