@@ -201,6 +201,43 @@ def test_javas_verifiable_producer_sends_a_load(tmp_path: Path) -> None:
         assert run.judgement.misses == (), side.name
 
 
+MEMBERS = """
+title: t
+cluster: {brokers: 1, config: {offsets.topic.replication.factor: 1, group.initial.rebalance.delay.ms: 0}}
+topics: {orders: {partitions: 2, replication_factor: 1}}
+clients:
+  mine: {producer: {linger.ms: 0}, load: {records: 20, rate_per_second: 200, keys: 0}}
+  java:
+    driver: {name: verifiable-producer, version: "4.3.1"}
+    producer: {linger.ms: 0}
+    load: {records: 60, rate_per_second: 200, keys: 0}
+  member:
+    driver: {name: verifiable-consumer, version: "4.3.1"}
+    consumer: {group.id: g, auto.offset.reset: earliest}
+    script: [{subscribe: [orders]}, {poll: {records: 80, timeout_ms: 60000}}, close]
+  next:
+    driver: {name: verifiable-consumer, version: "4.3.1"}
+    consumer: {group.id: g, auto.offset.reset: earliest}
+    script: [{wait: {client: member}}, {subscribe: [orders]}, {poll: {records: 1, timeout_ms: 60000}}, close]
+  last:
+    producer: {linger.ms: 0}
+    script: [{wait: {client: member}}, {send: {wait: true}}, close]
+expect: {verdict: valid, acked: 81, stored: 81, lost: 0, duplicate: 0}
+"""
+
+
+def test_javas_verifiable_consumer_reads_and_commits(tmp_path: Path) -> None:
+    classpath("4.3.1")
+    path = tmp_path / "case.yaml"
+    path.write_text(MEMBERS)
+    scenario = load_scenario(path)
+    with load_progress(scenario.name, scenario.records) as progress:
+        run = run_locally(scenario, 1, progress)
+    assert judged(run, engine=None).judgement.misses == ()
+    member, following = reads_of(run).values()
+    assert len({*member, *following}) == len(member) + len(following) == 80 + 1
+
+
 def test_there_are_pairs_of_each_client() -> None:
     clients = {
         group.driver.driver.name

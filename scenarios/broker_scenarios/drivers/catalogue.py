@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.drivers.franz_go import FRANZ_GO
+from broker_scenarios.drivers.java_tools import VERIFIABLE_CONSUMER, VERIFIABLE_PRODUCER
 from broker_scenarios.drivers.python_drivers import AIOKAFKA, CONFLUENT_KAFKA, KAFKA_PYTHON
-from broker_scenarios.drivers.verifiable_producer import VERIFIABLE_PRODUCER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,5 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["DRIVERS"]
 
 DRIVERS: Final[Mapping[str, Driver]] = {
-    driver.name: driver for driver in (CONFLUENT_KAFKA, AIOKAFKA, KAFKA_PYTHON, FRANZ_GO, VERIFIABLE_PRODUCER)
+    driver.name: driver
+    for driver in (CONFLUENT_KAFKA, AIOKAFKA, KAFKA_PYTHON, FRANZ_GO, VERIFIABLE_PRODUCER, VERIFIABLE_CONSUMER)
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_scenarios.language.script_check import word_of
-from broker_scenarios.language.steps import CommitOffsets, Repeat, Restart, Send
+from broker_scenarios.language.steps import CommitOffsets, Poll, Repeat, Restart, Send, Subscribe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +25,13 @@ def driver_problems(driver: Driver, group: ClientGroup) -> Iterator[tuple[KeyPat
             yield (part, name), problem
     if group.defects:
         yield ("defects",), f"are those of this project's client: driver {driver.name} has its own"
-    if driver.java_program is not None and group.load is not None and group.load.keys:
-        yield ("load",), f"driver {driver.name} sends no keys: expected `keys: 0`"
-    if driver.java_program is not None and group.count > 1:
-        yield ("count",), f"driver {driver.name} sends a load whole: expected one client"
+    if driver.java_program is not None and group.load is not None:
+        if group.load.keys:
+            yield ("load",), f"driver {driver.name} sends no keys: expected `keys: 0`"
+        if group.count > 1:
+            yield ("count",), f"driver {driver.name} sends a load whole: expected one client"
+    if driver.java_program is not None and group.consumer is not None and not group.consumer.get("group.id"):
+        yield ("consumer",), f"driver {driver.name} consumes as a member: expected a group.id"
     yield from _of_script(driver, group.script, ("script",))
 
 
@@ -42,6 +45,10 @@ def _of_script(driver: Driver, script: Script, path: KeyPath) -> Iterator[tuple[
             yield at, f"driver {driver.name} makes no calls within a delivery callback (on_delivery)"
         if isinstance(step, CommitOffsets) and step.asynchronous:
             yield at, f"driver {driver.name} waits for its commits (async)"
+        if driver.java_program is not None and isinstance(step, Subscribe) and len(step.topics) != 1:
+            yield at, f"driver {driver.name} subscribes to one topic"
+        if driver.java_program is not None and isinstance(step, Poll) and step.to_end:
+            yield at, f"driver {driver.name} does not read the ends of partitions: expected a number of records"
         if isinstance(step, Restart):
             yield from ((at, problem) for _, problem in driver.config_problems(step.config, producer=True))
         if isinstance(step, Repeat):

@@ -77,6 +77,31 @@ def test_a_tool_of_kafka_sends_a_load_as_it_chooses(tmp_path: Path, count: str, 
         load_scenario(path)
 
 
+MEMBER = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}, bills: {partitions: 1, replication_factor: 1}}
+clients: {app: {driver: {name: verifiable-consumer, version: 4.3.1}, consumer: {GROUP}, script: [STEP, close]}}
+expect: {lost: 0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "step", "problem"),
+    [
+        ("", "{subscribe: [orders]}", "consumes as a member: expected a group.id"),
+        ("group.id: g", "{subscribe: [orders, bills]}", "subscribes to one topic"),
+        ("group.id: g", "{poll: {until: end}}", "does not read the ends of partitions"),
+        ("group.id: g", "{assign: [orders]}", "driver verifiable-consumer cannot assign"),
+    ],
+)
+def test_a_tool_of_kafka_is_a_member_of_a_group(tmp_path: Path, group: str, step: str, problem: str) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(MEMBER.replace("GROUP", group).replace("STEP", step))
+    with pytest.raises(ScenarioError, match=problem):
+        load_scenario(path)
+
+
 def test_a_tool_of_kafka_needs_the_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROKER_SIM_DRIVERS", str(tmp_path))
     driver = DRIVERS["verifiable-producer"]

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ const (
 	latestOffset = -1
 	noOffset     = -1
 )
+
+var verifiable = regexp.MustCompile(`^([0-9]{1,10})[.]([0-9]{1,10})$`)
 
 // consumer consumes partitions by hand or as a member of a group. This client fixes what it consumes when it is made,
 // and a position that a script gives is known to no broker: after assign and seek the next poll makes another client.
@@ -260,12 +263,8 @@ func (c *consumer) poll(timeoutMs float64, count int) (map[string]any, error) {
 	fetches := client.PollRecords(limited, count)
 	found := map[string][][]int64{}
 	fetches.EachRecord(func(record *kgo.Record) {
-		id := int64(-1)
-		if len(record.Value) >= idBytes {
-			id = int64(binary.BigEndian.Uint64(record.Value))
-		}
 		name := fmt.Sprintf("%s-%d", record.Topic, record.Partition)
-		found[name] = append(found[name], []int64{record.Offset, id})
+		found[name] = append(found[name], []int64{record.Offset, idOf(record.Value)})
 		if _, byHand := c.assigned[name]; byHand {
 			c.assigned[name] = kgo.NewOffset().At(record.Offset + 1)
 		}
@@ -439,6 +438,19 @@ func (c *consumer) carryOut(r *run, of *invocation) bool {
 		r.complete(of, "ok", facts)
 	}
 	return true
+}
+
+// idOf returns the id of a value that a run has sent, or Java's VerifiableProducer (PREFIX.NUMBER); -1 for another one.
+func idOf(value []byte) int64 {
+	if found := verifiable.FindSubmatch(value); found != nil {
+		prefix, _ := strconv.ParseInt(string(found[1]), 10, 64)
+		number, _ := strconv.ParseInt(string(found[2]), 10, 64)
+		return prefix + number
+	}
+	if len(value) < idBytes {
+		return -1
+	}
+	return int64(binary.BigEndian.Uint64(value))
 }
 
 // argument reads that of the only micro-operation.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -27,6 +28,8 @@ FLUSH_S = 600.0
 DETERMINISTIC_CODES = frozenset((10, 17, 29, 32, 43, 76, 87))
 """Refusals before the append that every attempt gets: certain, also after attempts with an unknown outcome."""
 REQUEST_TIMED_OUT = 7
+ID_BYTES = 8
+VERIFIABLE = re.compile(rb"([0-9]{1,10})[.]([0-9]{1,10})")
 UNKNOWN = -1
 
 
@@ -85,12 +88,20 @@ def headers_of(invocation: dict[str, Any]) -> list[tuple[str, bytes]]:
     return [(name, text.encode()) for name, text in invocation["headers"].items()]
 
 
+def value_id_of(value: bytes | None) -> int:
+    """The id of a value that a run has sent, or Java's VerifiableProducer (`PREFIX.NUMBER`); -1 for another one."""
+    if value and value[0] and (verifiable := VERIFIABLE.fullmatch(value)) is not None:
+        return int(verifiable[1]) + int(verifiable[2])
+    if value is None or len(value) < ID_BYTES:
+        return -1
+    return int.from_bytes(value[:ID_BYTES], "big")
+
+
 def polled(records: Any) -> list[Any]:
     """The micro-operation of a poll: `records` are (topic, partition, offset, value)."""
     found: dict[str, list[list[int]]] = {}
     for topic, partition, offset, value in records:
-        value_id = struct.unpack(">q", value[:8])[0] if value is not None and len(value) >= 8 else -1
-        found.setdefault(f"{topic}-{partition}", []).append([offset, value_id])
+        found.setdefault(f"{topic}-{partition}", []).append([offset, value_id_of(value)])
     return ["poll", found]
 
 

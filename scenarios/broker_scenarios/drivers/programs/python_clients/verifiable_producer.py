@@ -6,16 +6,12 @@ record with NUMBER is the one that the run sends as that many after the first.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
 import threading
 from typing import Any
 
+from .java_tool import JavaTool, properties_file
 from .lines import UNKNOWN, Run, serve
 
-LAST_BREATH_S = 10.0
 CODES = {"TimeoutException": 7, "RecordTooLargeException": 10}
 
 
@@ -24,23 +20,20 @@ class Client:
 
     def __init__(self, run: Run, start: dict[str, Any]) -> None:
         self._run = run
-        self._java, self._classpath = sys.argv[1:3]
         self._load = start["load"]
         self._servers = start["bootstrap_servers"]
         config = {"client.id": start["client_id"], **start["producer"]}
         self._acks = {"all": "-1"}.get(config.get("acks", "all"), config.get("acks", "-1"))
-        self._config = tempfile.NamedTemporaryFile("w", suffix=".properties")  # noqa: SIM115 - it lives as long as the process
-        self._config.writelines(f"{name}={value}\n" for name, value in config.items())
-        self._config.flush()
+        self._config = properties_file(config)
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._tool: JavaTool | None = None
         self._first = -1
         self._open: dict[int, dict[str, Any]] = {}
         self._ended: dict[int, dict[str, Any]] = {}
 
     def do_send(self, invocation: dict[str, Any]) -> None:
         value_id = invocation["mops"][0][2]
-        if self._process is None:
+        if self._tool is None:
             self._begin(value_id)
         number = value_id - self._first
         with self._lock:
@@ -62,29 +55,18 @@ class Client:
             "--producer.config": self._config.name,
         }
         given = [part for option in options.items() for part in option]
-        tool = ["-cp", self._classpath, "org.apache.kafka.tools.VerifiableProducer"]
-        self._process = subprocess.Popen(
-            [self._java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *tool, *given],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self._tool = JavaTool("VerifiableProducer", given, self._on_event)
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if not line.startswith("{"):
-                continue
-            result = json.loads(line)
-            if result["name"] not in {"producer_send_success", "producer_send_error"}:
-                continue
-            number = int(result["value"].partition(".")[2])
-            with self._lock:
-                invocation = self._open.pop(number, None)
-                if invocation is None:
-                    self._ended[number] = result
-                    continue
-            self._complete(invocation, result)
+    def _on_event(self, result: dict[str, Any]) -> None:
+        if result["name"] not in {"producer_send_success", "producer_send_error"}:
+            return
+        number = int(result["value"].partition(".")[2])
+        with self._lock:
+            invocation = self._open.pop(number, None)
+            if invocation is None:
+                self._ended[number] = result
+                return
+        self._complete(invocation, result)
 
     def _complete(self, invocation: dict[str, Any], result: dict[str, Any]) -> None:
         if result["name"] == "producer_send_success":
@@ -99,12 +81,8 @@ class Client:
 
     def stop(self) -> None:
         """End the process, which closes its producer first."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(LAST_BREATH_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
+        if self._tool is not None:
+            self._tool.stop()
 
 
 if __name__ == "__main__":
