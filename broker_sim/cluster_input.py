@@ -18,6 +18,7 @@ __all__ = [
     "ConfigInput",
     "TopicsInput",
     "check_options",
+    "check_seed",
     "check_shape",
     "check_timeout",
     "config_texts",
@@ -72,6 +73,12 @@ def check_timeout(timeout_s: object) -> None:
     """Check the deadline of the calls to a cluster. Raises BrokerSimError."""
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
         raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as timeout_s=30")
+
+
+def check_seed(seed: object) -> None:
+    """Check the seed of a cluster. Raises BrokerSimError."""
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise BrokerSimError(f"seed: {seed!r} is no whole number; expected one such as seed=7")
 
 
 def _whole_number(name: str, number: object) -> int:

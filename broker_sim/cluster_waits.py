@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from twisted.internet.defer import Deferred
 
 from broker_sim.cluster_state import group_status, groups, topic_status, transaction_status
+from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState
+from broker_sim.coordinators.groups.modern.epoch_group import GroupState
+from broker_sim.coordinators.transactions.transaction_state import TransactionState
+from broker_sim.errors import BrokerSimError, nearest
 from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ __all__ = [
 T = TypeVar("T")
 
 OPTION = "timeout_s"
+GROUP_STATES: Final = tuple(dict.fromkeys(state.value for state in (*ClassicGroupState, *GroupState)))
+TRANSACTION_STATES: Final = tuple(state.label for state in TransactionState)
 
 
 def wait_until(
@@ -107,7 +113,12 @@ def wait_for_controller(cluster: Cluster, *, other_than: int | None, timeout_ms:
 def wait_for_isr(
     cluster: Cluster, topic: str, partition: int, brokers: Collection[int] | None, *, timeout_ms: float
 ) -> Deferred[tuple[int, ...]]:
-    """Wait until the ISR of a partition is `brokers`, by default all of its replicas; fires with the ISR."""
+    """Wait until the ISR of a partition is `brokers`, by default all of its replicas; fires with the ISR.
+
+    Raises BrokerSimError for an id that no broker has.
+    """
+    for broker_id in brokers or ():
+        cluster.broker(broker_id)
 
     def find() -> tuple[int, ...] | None:
         registration = cluster.registration_of(topic, partition)
@@ -138,7 +149,11 @@ def wait_for_rule(cluster: Cluster, name: str, fired: int, *, timeout_ms: float)
 def wait_for_group(
     cluster: Cluster, group_id: str, state: str, members: int | None, *, timeout_ms: float
 ) -> Deferred[GroupStatus]:
-    """Wait until a group has a state, such as "Stable", and so many members if given; fires with the group."""
+    """Wait until a group has a state, such as "Stable", and so many members if given; fires with the group.
+
+    Raises BrokerSimError for a state that no group has.
+    """
+    _check_state(state, GROUP_STATES, "group")
 
     def find() -> GroupStatus | None:
         found = group_status(cluster, group_id)
@@ -162,7 +177,11 @@ def wait_for_group(
 def wait_for_transaction(
     cluster: Cluster, transactional_id: str, state: str, *, timeout_ms: float
 ) -> Deferred[TransactionStatus]:
-    """Wait until a transactional id has a state, such as "CompleteCommit"; fires with its status."""
+    """Wait until a transactional id has a state, such as "CompleteCommit"; fires with its status.
+
+    Raises BrokerSimError for a state that no transactional id has.
+    """
+    _check_state(state, TRANSACTION_STATES, "transactional id")
 
     def find() -> TransactionStatus | None:
         found = transaction_status(cluster, transactional_id)
@@ -174,6 +193,13 @@ def wait_for_transaction(
         return f"transactional id {transactional_id!r} in the state {state} (now: {now})"
 
     return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
+
+
+def _check_state(state: str, known: tuple[str, ...], what: str) -> None:
+    if state.lower() not in {each.lower() for each in known}:
+        raise BrokerSimError(
+            f"state: no {what} has a state {state!r}{nearest(state, known)}; expected one of {', '.join(known)}"
+        )
 
 
 def wait_until_quiet(cluster: Cluster, quiet_ms: float, *, timeout_ms: float) -> Deferred[None]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
 from broker_sim.cluster import Cluster
-from broker_sim.cluster_input import check_timeout
+from broker_sim.cluster_input import check_seed, check_timeout
 from broker_sim.cluster_renewal import renew
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.control.client_requests import client_requests
@@ -108,6 +108,7 @@ class ThreadedCluster:
         defects: Sequence[str] = (),
     ) -> None:
         check_timeout(timeout_s)
+        check_seed(seed)
         self.timeout_s = timeout_s
         if (quick_failover or quick_groups) and isinstance(release, str):
             config = {**quick_settings(release, failover=quick_failover, groups=quick_groups), **(config or {})}
@@ -166,6 +167,7 @@ class ThreadedCluster:
             raise error.with_traceback(None) from None
 
     def _wait(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float, **options: object) -> T:
+        check_timeout(timeout_s)
         wait = partial(function, self.cluster, *args, timeout_ms=timeout_s * 1000, **options)
         result: T = self._call(wait, timeout_s=timeout_s + self.timeout_s)
         return result
@@ -500,11 +502,14 @@ class ThreadedCluster:
         problem. `times` bounds how often it responds.
 
         Raises:
-            RuleError: the API is unknown.
+            RuleError: the API is unknown, or `function` cannot be called.
         """
         from broker_sim.faults.by_function import ByFunction
         from broker_sim.faults.interception import Phase
         from broker_sim.faults.selection import Select
+
+        if not callable(function):
+            raise RuleError(("respond",), f"{function!r} is no function; expected one that takes a request")
 
         def add() -> str:
             name = self.cluster.faults.free_name()

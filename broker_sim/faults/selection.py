@@ -89,7 +89,7 @@ class Select:
     def _misses(self, point: FaultPoint, api: str, broker_id: int | None) -> Iterator[str | None]:
         """Compare each given criterion, those of the body last: None for one that fits, else the difference."""
         if self.api is not None:
-            yield None if api == self.api else f"API {api} is not {self.api}"
+            yield None if api == self.api else f"no {self.api} arrived, but others did, such as {api}"
         if self.versions is not None:
             known = point.api_version in self.versions
             yield None if known else f"version {point.api_version} is not {condition_text(self.versions)}"

@@ -23,6 +23,7 @@ from broker_sim.cluster_input import config_texts, topic_specs
         ({"data_dir": 3}, "data_dir: 3 is no path; expected a folder's, or None for logs in memory"),
         ({"journal_detail": "full"}, "journal_detail: 'full' is no Detail; expected Detail.CLUSTER or Detail.FULL"),
         ({"timeout_s": "10"}, "timeout_s: '10' is no time; expected seconds above 0, such as "),
+        ({"seed": "7"}, "seed: '7' is no whole number; expected one such as seed=7"),
         ({"timeout_s": -1}, "timeout_s: -1 is no time"),
         ({"release": 3.7}, "release: 3.7 is no text; expected a release such as '3.7'"),
         ({"brokers": 1, "ports": [70000]}, "ports: 70000 (number 1) is no port; expected 0 to 65535"),

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import re
 import socket
 import struct
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -15,6 +16,9 @@ from broker_sim.errors import BrokerSimError, ConfigError
 from broker_sim.faults.rule import RuleError
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.deadlines import DeadlineExceeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RULE = {"name": "slow", "select": {"api": "Produce"}, "phase": "before_append", "act": {"delay_ms": 5}}
 
@@ -126,6 +130,27 @@ def test_a_wait_ends_with_the_next_controller() -> None:
         assert active == cluster.active_controller != dead
         with pytest.raises(DeadlineExceeded, match=rf"an active controller other than node {active} \(now: {active}\)"):
             cluster.wait_for_controller(other_than=active, timeout_s=0.1)
+
+
+@pytest.mark.parametrize(
+    ("wait", "problem"),
+    [
+        (
+            lambda cluster: cluster.wait_for_group("g", "Stabel"),
+            "no group has a state 'Stabel'; did you mean 'Stable'?",
+        ),
+        (lambda cluster: cluster.wait_for_transaction("t", "Done"), "no transactional id has a state 'Done'; expected"),
+        (lambda cluster: cluster.wait_for_isr("orders", brokers=[9]), "there is no broker 9: they are [1]"),
+        (lambda cluster: cluster.wait_for_leader("orders", timeout_s=-1), "timeout_s: -1 is no time"),
+        (lambda cluster: cluster.respond("Produce", 3), "respond: 3 is no function; expected one that takes a request"),
+    ],
+)
+def test_a_wait_for_what_cannot_come_is_refused(wait: Callable[[ThreadedCluster], object], problem: str) -> None:
+    with (
+        ThreadedCluster(brokers=1, topics=["orders:1:1"]) as cluster,
+        pytest.raises((BrokerSimError, RuleError), match=re.escape(problem)),
+    ):
+        wait(cluster)
 
 
 def test_a_wait_ends_when_a_rule_has_fired() -> None:
