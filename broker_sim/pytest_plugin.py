@@ -114,6 +114,15 @@ RELEASE: Final = Option(
     "--kafka-release", "RELEASE", "the Kafka release of clusters whose test does not name one, such as 3.7"
 )
 SEED: Final = Option("--kafka-seed", "NUMBER", "the seed of clusters whose test does not name one (default 0)")
+BOOTSTRAP: Final = Option(
+    "--kafka-bootstrap", "HOST:PORT", "use the running cluster of this address: its shape and state are its own"
+)
+CONTROL: Final = Option(
+    "--kafka-control", "URL", "make the clusters in the process of `broker-sim serve --control`, over HTTP"
+)
+TOKEN_FILE: Final = Option(
+    "--kafka-control-token-file", "FILE", "the file with the token of --kafka-control, if it needs one"
+)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -124,7 +133,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options, for the command line and the ini file."""
     group = parser.getgroup("broker-sim")
-    for option in (RELEASE, SEED, JOURNAL):
+    for option in (RELEASE, SEED, JOURNAL, BOOTSTRAP, CONTROL, TOKEN_FILE):
         group.addoption(option.name, metavar=option.metavar, default=None, help=option.help)
         parser.addini(option.key, option.help, default=None)
 
@@ -226,13 +235,13 @@ def _used(item: pytest.Item) -> list[ThreadedCluster]:
 def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
     # Imported here, so that pytest starts as fast as without this plugin.
     from broker_sim.errors import BrokerSimError
-    from broker_sim.threaded_cluster import ThreadedCluster
 
     clusters = request.config.stash[OPEN].clusters
     made: list[ThreadedCluster] = []
 
     def make(**shape: Unpack[ClusterShape]) -> ThreadedCluster:
         __tracebackhide__ = True
+        given = list(shape)
         shape.setdefault("quick_failover", True)
         shape.setdefault("quick_groups", True)
         if (release := RELEASE.value(request.config)) is not None:
@@ -240,7 +249,7 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
         if (seed := SEED.value(request.config)) is not None:
             shape.setdefault("seed", _seed(seed))
         try:
-            cluster = ThreadedCluster(**shape)
+            cluster = _start(request.config, shape, given)
         except BrokerSimError as error:
             # A mistake of the test: our own frames explain nothing.
             raise error.with_traceback(None) from None
@@ -253,6 +262,32 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
     problems = [problem for cluster in made for problem in _close(cluster, request)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _start(config: pytest.Config, shape: ClusterShape, given: list[str]) -> ThreadedCluster:
+    """Start a cluster in this process or over HTTP control, or attach to a running one, which has its own shape."""
+    bootstrap, control = BOOTSTRAP.value(config), CONTROL.value(config)
+    if bootstrap is None and control is None:
+        from broker_sim.threaded_cluster import ThreadedCluster
+
+        return ThreadedCluster(**shape)
+    from broker_sim.errors import BrokerSimError
+    from broker_sim.running_cluster import AttachedCluster, ControlledCluster, HttpControl
+
+    if bootstrap is not None and control is not None:
+        raise pytest.UsageError(f"{BOOTSTRAP.name} and {CONTROL.name} exclude each other")
+    running: Any
+    if control is not None:
+        token = TOKEN_FILE.value(config)
+        running = ControlledCluster(
+            HttpControl(control, None if token is None else Path(token).read_text().strip()), **shape
+        )
+    elif given:
+        raise BrokerSimError(f"{given[0]}: a cluster that runs already ({BOOTSTRAP.name}) has its own shape")
+    else:
+        running = AttachedCluster(str(bootstrap))
+    found: ThreadedCluster = running
+    return found
 
 
 def _seed(text: str) -> int:

@@ -1,0 +1,311 @@
+"""Clusters of another process, for the fixtures: attached by their address alone, or made over HTTP control.
+
+The verbs are those of a ThreadedCluster. One that needs the process of the cluster is refused by name.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import ProxyHandler, Request, build_opener
+
+import msgspec
+
+from broker_sim.cluster_state import (
+    BrokerStatus,
+    ConnectionStatus,
+    GroupStatus,
+    TopicStatus,
+    TransactionStatus,
+)
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.engine import RuleReport
+from broker_sim.http_control.operations.clusters import NewCluster
+from broker_sim.stored_records import StoredRecord
+from broker_sim.threaded_cluster import QUIET_MS, TIMEOUT_S, WAIT_S, ThreadedCluster
+from sim_runtime.deadlines import DeadlineExceeded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+__all__ = ["AttachedCluster", "ControlledCluster", "HttpControl"]
+
+__tracebackhide__ = True
+
+LATE: Final = re.compile(r"waited (\S+) ms for (.*); timeout_ms allows longer")
+"""The problem of a wait that has ended without the state."""
+UNAUTHORIZED: Final = 401
+RECORDS_MAX: Final = 1_000
+"""The records of one response."""
+
+
+class AttachedCluster:
+    """A running cluster of which the address alone is known."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self.closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and (hasattr(ThreadedCluster, name) or name == "cluster"):
+            raise BrokerSimError(self._refusal(name))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _refusal(self, name: str) -> str:
+        return (
+            f"{name} needs the process of the cluster, and --kafka-bootstrap names its address alone: start it by "
+            "`broker-sim serve --control HOST:PORT`, and give --kafka-control URL"
+        )
+
+    def rule_problems(self) -> list[str]:
+        """Return nothing: its rules are not known."""
+        return []
+
+    def reset(self) -> None:
+        """Do nothing: its topics, records and groups remain."""
+
+    def close(self) -> None:
+        """Leave it running."""
+        self.closed = True
+
+
+class HttpControl:
+    """The client of an HTTP control address.
+
+    Raises:
+        BrokerSimError: the address does not respond, or the response is a problem; the message has its detail.
+        DeadlineExceeded: a wait has ended without the state.
+    """
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._url = url.rstrip("/")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._open = build_opener(ProxyHandler({})).open
+
+    def call(self, method: str, path: str, body: object = None, *, timeout_s: float = TIMEOUT_S, **query: Any) -> Any:
+        """Send a request and return the JSON of its response, or its text; None without a body."""
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self._url}{path}?{given}", data=data, method=method, headers=self._headers)
+        try:
+            with self._open(request, timeout=timeout_s) as response:
+                text = response.read().decode()
+                is_json = "json" in response.headers.get("Content-Type", "")
+                return json.loads(text) if is_json and text else text or None
+        except HTTPError as error:
+            problem = error.read().decode()
+            try:
+                problem = json.loads(problem)["detail"]
+            except (ValueError, KeyError, TypeError):
+                problem = f"{error.code} {problem}"
+            if (late := LATE.match(problem)) is not None:
+                raise DeadlineExceeded(late[2], float(late[1]), "timeout_s") from None
+            hint = " (--kafka-control-token-file)" if error.code == UNAUTHORIZED else ""
+            raise BrokerSimError(f"{problem}{hint}") from None
+        except (URLError, OSError) as error:
+            raise BrokerSimError(f"--kafka-control {self._url}: {getattr(error, 'reason', error)}") from None
+
+
+class ControlledCluster(AttachedCluster):
+    """A cluster in another process, made for a fixture, with the verbs that HTTP control has."""
+
+    def __init__(self, control: HttpControl, **shape: Any) -> None:
+        made = control.call("POST", "/clusters", _shape(shape))
+        super().__init__(made["bootstrap_servers"])
+        self.name: str = made["name"]
+        self.controller_bootstrap_servers: str = made["controller_bootstrap_servers"]
+        self._control = control
+
+    def _refusal(self, name: str) -> str:
+        return f"{name} needs a cluster in the process of the test: it is not in HTTP control (--kafka-control)"
+
+    def _call(self, method: str, path: str, body: object = None, **query: Any) -> Any:
+        return self._control.call(method, f"/clusters/{self.name}{path}", body, **query)
+
+    def _wait(self, what: str, timeout_s: float, **query: Any) -> Any:
+        query["timeout_ms"] = timeout_s * 1000
+        return self._call("GET", f"/wait/{what}", timeout_s=timeout_s + TIMEOUT_S, **query)
+
+    def reset(self) -> None:
+        """Replace the cluster by a new one of the same shape on the same ports."""
+        self._call("POST", "/reset")
+
+    def close(self) -> None:
+        """Close the cluster in its process."""
+        if not self.closed:
+            self.closed = True
+            self._call("DELETE", "")
+
+    def kill(self, broker_id: int) -> None:
+        """Kill a broker as SIGKILL does."""
+        self._call("POST", f"/brokers/{broker_id}/kill")
+
+    def stop(self, broker_id: int) -> None:
+        """Shut a broker down in order."""
+        self._call("POST", f"/brokers/{broker_id}/stop")
+
+    def restart(self, broker_id: int) -> None:
+        """Start a broker on its old port and its old log."""
+        self._call("POST", f"/brokers/{broker_id}/restart")
+
+    def isolate(self, node_id: int) -> None:
+        """Cut a broker off from all other nodes."""
+        self._call("POST", f"/brokers/{node_id}/isolate")
+
+    def rejoin(self, node_id: int) -> None:
+        """Restore the links of an isolated broker."""
+        self._call("POST", f"/brokers/{node_id}/rejoin")
+
+    def hold_link(self, source: int, target: int) -> None:
+        """Keep every message from one node to another."""
+        self._call("POST", f"/links/{source}/{target}/hold")
+
+    def release_link(self, source: int, target: int) -> None:
+        """Deliver the messages that a link holds."""
+        self._call("POST", f"/links/{source}/{target}/release")
+
+    def cut_link(self, source: int, target: int) -> None:
+        """Lose every message from one node to another."""
+        self._call("POST", f"/links/{source}/{target}/cut")
+
+    def restore_link(self, source: int, target: int) -> None:
+        """Deliver messages again."""
+        self._call("POST", f"/links/{source}/{target}/restore")
+
+    def slow_link(self, source: int, target: int, delay_ms: float) -> None:
+        """Delay each message from one node to another."""
+        self._call("POST", f"/links/{source}/{target}/delay", {"delay_ms": delay_ms})
+
+    def create_topic(self, topic: str) -> None:
+        """Create a topic, `name:partitions:replication`."""
+        name, *counts = topic.split(":")
+        numbers = zip(("partitions", "replication_factor"), map(int, counts), strict=False)
+        self._call("POST", "/topics", {"name": name, **dict(numbers)})
+
+    def leader_of(self, topic: str, partition: int = 0) -> int | None:
+        """Return the leader's broker id, None while there is none."""
+        leader: int | None = self._call("GET", f"/topics/{quote(topic)}/partitions/{partition}")["leader"]
+        return leader
+
+    def records(self, topic: str, partition: int | None = None) -> list[StoredRecord]:
+        """Return the records that the leaders of a topic have stored, at most RECORDS_MAX."""
+        found = self._call("GET", f"/topics/{quote(topic)}/records", partition=partition, limit=RECORDS_MAX)
+        return [_record(each) for each in found]
+
+    def wait_for_leader(
+        self, topic: str, partition: int = 0, *, other_than: int | None = None, timeout_s: float = WAIT_S
+    ) -> int:
+        """Wait until a partition has a leader; returns its broker id."""
+        found = self._wait("leader", timeout_s, topic=topic, partition=partition, other_than=other_than)
+        leader: int = found["leader"]
+        return leader
+
+    def wait_for_isr(
+        self, topic: str, partition: int = 0, brokers: Collection[int] | None = None, *, timeout_s: float = WAIT_S
+    ) -> tuple[int, ...]:
+        """Wait until the ISR of a partition is `brokers`, by default all of its replicas; returns the ISR."""
+        wanted = None if brokers is None else ",".join(map(str, brokers))
+        return tuple(self._wait("isr", timeout_s, topic=topic, partition=partition, brokers=wanted)["isr"])
+
+    def wait_for_rule(self, name: str, fired: int = 1, *, timeout_s: float = WAIT_S) -> int:
+        """Wait until a rule has fired at least `fired` times; returns how often it has."""
+        count: int = self._wait("rule", timeout_s, rule=name, fired=fired)["fired"]
+        return count
+
+    def wait_for_group(
+        self, group_id: str, state: str = "Stable", *, members: int | None = None, timeout_s: float = WAIT_S
+    ) -> GroupStatus:
+        """Wait until a group has a state; returns the group."""
+        return msgspec.convert(
+            self._wait("group", timeout_s, group=group_id, state=state, members=members), GroupStatus
+        )
+
+    def wait_until_quiet(self, quiet_ms: float = QUIET_MS, *, timeout_s: float = WAIT_S) -> None:
+        """Wait until all nodes run, all replicas are equal, and nothing has changed for `quiet_ms`."""
+        self._wait("quiet", timeout_s, quiet_ms=quiet_ms)
+
+    def brokers(self) -> list[BrokerStatus]:
+        """Return the brokers."""
+        return msgspec.convert(self._call("GET", "/brokers"), list[BrokerStatus])
+
+    def topics(self) -> list[TopicStatus]:
+        """Return all topics."""
+        return msgspec.convert(self._call("GET", "/topics"), list[TopicStatus])
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the open connections of clients."""
+        return msgspec.convert(self._call("GET", "/connections"), list[ConnectionStatus])
+
+    def groups(self) -> list[GroupStatus]:
+        """Return the groups."""
+        return msgspec.convert(self._call("GET", "/groups"), list[GroupStatus])
+
+    def transactions(self) -> list[TransactionStatus]:
+        """Return the transactional ids."""
+        return msgspec.convert(self._call("GET", "/transactions"), list[TransactionStatus])
+
+    def add_rule(self, rule: Mapping[str, Any]) -> str:
+        """Add a fault rule in its written form; returns its name."""
+        name: str = self._call("POST", "/rules", rule)["name"]
+        return name
+
+    def release_rule(self, name: str) -> int:
+        """Release the requests that a rule holds; returns their number."""
+        released: int = self._call("POST", f"/rules/{quote(name)}/release")["released"]
+        return released
+
+    def remove_rule(self, name: str) -> RuleReport:
+        """Remove a rule; returns its report."""
+        return RuleReport(**self._call("DELETE", f"/rules/{quote(name)}"))
+
+    def rule_reports(self) -> list[RuleReport]:
+        """Return the report of each rule."""
+        return [RuleReport(**each) for each in self._call("GET", "/rules")]
+
+    def rule_problems(self) -> list[str]:
+        """Return the problem of each rule that has one, with its name."""
+        return [f"rule {report.name!r}: {report.problem}" for report in self.rule_reports() if report.problem]
+
+    def report(self, journal: Path | None = None) -> str:  # noqa: ARG002 - the form of ThreadedCluster
+        """Return the state of the cluster as text."""
+        return str(self._call("GET", "/report")).rstrip()
+
+    def write_journal(self, path: Path) -> None:
+        """Write the events that the journal holds to a file."""
+        events = self._call("GET", "/events")["events"]
+        path.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+
+
+def _shape(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of the request that makes a cluster. Raises BrokerSimError for an argument that it has not."""
+    known = [each.name for each in fields(NewCluster)]
+    for name in given:
+        if name not in known:
+            raise BrokerSimError(f"{name} cannot be given over HTTP control; expected {', '.join(known)}")
+    shape = {name: value for name, value in given.items() if value is not None}
+    topics = shape.get("topics", ())
+    texts = [f"{name}:{count}" for name, count in topics.items()] if isinstance(topics, Mapping) else list(topics)
+    if not all(isinstance(each, str) for each in texts):
+        raise BrokerSimError(f"topics: {topics!r} cannot be given over HTTP control; expected texts such as orders:6:3")
+    return {**shape, "topics": texts}
+
+
+def _record(given: Mapping[str, Any]) -> StoredRecord:
+    names = ("partition", "offset", "timestamp", "leader_epoch", "producer_id", "producer_epoch", "sequence")
+    return StoredRecord(
+        **{name: given[name] for name in names},
+        key=_bytes(given["key_base64"]),
+        value=_bytes(given["value_base64"]),
+        headers=tuple((each["key"], _bytes(each["value_base64"])) for each in given["headers"]),
+    )
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
