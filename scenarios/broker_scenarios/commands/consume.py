@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from twisted.python.runtime import seconds
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
@@ -106,6 +104,8 @@ class _Reading:
 
     def read(self, write: Callable[[Sequence[ConsumerRecord]], None]) -> int:
         """Write the records; returns the exit status."""
+        from twisted.python.runtime import seconds
+
         try:
             due = seconds() + self._timeout_s
             while not self._done():

@@ -11,6 +11,7 @@ import sys
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_scenarios.commands.result_lines import abandon_stdout
 from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ BOOTSTRAP_VARIABLE: Final = "BOOTSTRAP_SERVERS"
 REQUEST_TIMEOUT_MS: Final = 30_000
 _SET_BY_TIMEOUT: Final = ("default.api.timeout.ms", "delivery.timeout.ms", "max.block.ms", "request.timeout.ms")
 _TIMEOUT_S: Final = 15.0
+_EXIT_DONE: Final = 0
 _EXIT_FAILED: Final = 1
 _EXIT_BAD_INPUT: Final = 2
 EXIT_CODES: Final = """exit status:
@@ -164,6 +166,9 @@ def _guarded(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Nam
 
         try:
             return run(options)
+        except BrokenPipeError:
+            abandon_stdout()
+            return _EXIT_DONE
         except ConfigError as error:
             sys.stderr.write(f"{error} (-X)\n")
             return _EXIT_BAD_INPUT

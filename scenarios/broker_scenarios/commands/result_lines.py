@@ -21,5 +21,10 @@ def print_lines(lines: Iterable[str]) -> None:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes stdout once more at exit: that must not fail too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_stdout()
+
+
+def abandon_stdout() -> None:
+    """Discard what stdout still holds, after its reader has closed the pipe."""
+    # The interpreter flushes stdout once more at exit: that must not fail too.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

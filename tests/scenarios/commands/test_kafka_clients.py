@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,8 @@ import pytest
 from broker_client.producer import Producer
 from broker_scenarios.cli import main
 from broker_sim.threaded_cluster import ThreadedCluster
+from tests.interop.served_cluster import command as served
+from tests.interop.served_cluster import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,6 +239,27 @@ def test_an_offset_that_cannot_be_read_names_the_forms(text: str, capsys: pytest
     with pytest.raises(SystemExit):
         main(["consume", "-t", "x", f"--offset={text}"])
     assert "expected beginning, end, an offset, -N" in capsys.readouterr().err
+
+
+def test_a_reader_that_closes_the_pipe_ends_the_command(
+    cluster: ThreadedCluster, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert produce(monkeypatch, b"x" * 100_000 + b"\n", "-t", topic) == 0
+    run = subprocess.run(
+        served("consume", "-b", cluster.bootstrap_servers, "-t", topic, "-e"),
+        stdout=closed_pipe(),
+        stderr=subprocess.PIPE,
+        env=environment(),
+        check=False,
+        timeout=60,
+    )
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
+def closed_pipe() -> int:
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
 
 
 def test_old_brokers_are_read_without_what_they_lack(monkeypatch: pytest.MonkeyPatch, capfdbinary: Output) -> None:
