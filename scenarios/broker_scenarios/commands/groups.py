@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from broker_client.admin import Admin, ConsumerGroupDescription
+    from broker_client.admin import Admin, ConsumerGroupDescription, ShareGroupDescription
+    from broker_client.records import TopicPartition
 
 __all__ = ["add"]
 
@@ -69,22 +70,51 @@ def _describe(options: argparse.Namespace) -> int:
     from broker_scenarios.commands.result_lines import print_lines
 
     with new_admin(options) as admin:
-        groups = [_description(admin, each) for each in admin.describe_consumer_groups(options.groups).values()]
+        groups = [_description(admin, each) for each in _described(admin, options.groups)]
     print_lines(map(json.dumps, groups) if options.json else (line for each in groups for line in _group_lines(each)))
     return 0
 
 
-def _description(admin: Admin, group: ConsumerGroupDescription) -> dict[str, Any]:
+def _described(admin: Admin, names: list[str]) -> Iterator[ConsumerGroupDescription | ShareGroupDescription]:
+    """Describe groups in the given order; the request depends on the type of a group."""
+    from broker_client.admin import GroupType
+
+    share = [name for name, group in admin.list_groups().items() if group.type is GroupType.SHARE and name in names]
+    others = [name for name in names if name not in share]
+    found: dict[str, ConsumerGroupDescription | ShareGroupDescription] = {}
+    if share:
+        found |= admin.describe_share_groups(share)
+    if others:
+        found |= admin.describe_consumer_groups(others)
+    yield from (found[name] for name in dict.fromkeys(names))
+
+
+def _offsets(admin: Admin, group: ConsumerGroupDescription | ShareGroupDescription) -> dict[TopicPartition, int | None]:
+    """Return the committed offsets, or the start offsets of a share group."""
+    from broker_client.admin import ShareGroupDescription
+
+    if isinstance(group, ShareGroupDescription):
+        starts = admin.list_share_group_offsets([group.group_id])[group.group_id]
+        return {key: None if each is None else each.start_offset for key, each in starts.items()}
+    committed = admin.list_group_offsets([group.group_id])[group.group_id]
+    return {key: None if each is None else each.offset for key, each in committed.items()}
+
+
+def _description(admin: Admin, group: ConsumerGroupDescription | ShareGroupDescription) -> dict[str, Any]:
+    from broker_client.admin import ConsumerGroupDescription
     from broker_scenarios.commands.kafka_clients import ends_of
 
-    committed = admin.list_group_offsets([group.group_id])[group.group_id]
-    owners = {key: member.client_id for member in group.members for key in member.assignment}
-    keys = sorted({*committed, *owners})
+    found = _offsets(admin, group)
+    owners: dict[TopicPartition, list[str]] = {}
+    for member in group.members:
+        for key in member.assignment:
+            owners.setdefault(key, []).append(member.client_id)
+    keys = sorted({*found, *owners})
     ends = ends_of(admin, keys) if keys else {}
-    offsets = {key: None if (each := committed.get(key)) is None else each.offset for key in keys}
+    offsets = {key: found.get(key) for key in keys}
     return {
         "group": group.group_id,
-        "type": group.type.value,
+        "type": group.type.value if isinstance(group, ConsumerGroupDescription) else "Share",
         "state": group.state.value,
         "coordinator": None if group.coordinator is None else group.coordinator.id,
         "members": [
@@ -97,7 +127,7 @@ def _description(admin: Admin, group: ConsumerGroupDescription) -> dict[str, Any
                 "committed": offset,
                 "end": ends[key],
                 "lag": None if offset is None else ends[key] - offset,
-                "client_id": owners.get(key),
+                "clients": owners.get(key, []),
             }
             for key, offset in offsets.items()
         ],
@@ -110,9 +140,15 @@ def _group_lines(group: dict[str, Any]) -> Iterator[str]:
 
     members = plural(len(group["members"]), "member")
     yield f"{group['group']}: {group['type']}, {group['state']}, coordinator {group['coordinator']}, {members}"
-    heads = ("topic", "partition", "committed", "end", "lag", "client_id")
-    rows = [tuple("none" if each[head] is None else str(each[head]) for head in heads) for each in group["partitions"]]
-    yield from columns([(*heads[:-1], "client"), *rows], indent="  ")
+    heads = ("topic", "partition", "committed", "end", "lag", "clients")
+    rows = [tuple(_cell(each[head]) for head in heads) for each in group["partitions"]]
+    yield from columns([heads, *rows], indent="  ")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(value) or "none"
+    return "none" if value is None else str(value)
 
 
 def _delete(options: argparse.Namespace) -> int:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_client.admin import Admin, AlterConfigOp, ConfigResource
 from broker_client.producer import Producer
+from broker_client.share_consumer import ShareConsumer
 from broker_scenarios.cli import main
 from broker_sim.threaded_cluster import ThreadedCluster
 from tests.interop.served_cluster import command as served
@@ -25,7 +27,12 @@ Output = pytest.CaptureFixture[bytes]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[ThreadedCluster]:
-    with ThreadedCluster(brokers=1, config={"group.initial.rebalance.delay.ms": "0"}) as running:
+    config = {
+        "group.initial.rebalance.delay.ms": 0,
+        "group.share.heartbeat.interval.ms": 100,
+        "group.share.min.heartbeat.interval.ms": 100,
+    }
+    with ThreadedCluster(brokers=1, config=config) as running:
         yield running
 
 
@@ -167,6 +174,24 @@ def test_a_group_commits_what_was_printed_and_its_offsets_are_reset(
     assert printed(capfdbinary)[1] == f"{group}: GROUP_ID_NOT_FOUND\n"
 
 
+def test_a_share_group_is_described_with_its_start_offsets(
+    cluster: ThreadedCluster, topic: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Output
+) -> None:
+    assert produce(monkeypatch, b"a\nb\n", "-t", topic, "-p", "1") == 0
+    group = f"share-of-{topic}"
+    with Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
+        earliest = AlterConfigOp(name="share.auto.offset.reset", value="earliest")
+        admin.incremental_alter_configs({ConfigResource.group(group): [earliest]})
+    with ShareConsumer(bootstrap_servers=cluster.bootstrap_servers, group_id=group, client_id="sharer") as consumer:
+        consumer.subscribe([topic])
+        assert len(consumer.poll(20)) == 2
+        capfdbinary.readouterr()
+        assert main(["groups", "describe", group, "--json"]) == 0
+    [described] = objects(capfdbinary)
+    assert (described["type"], described["state"], len(described["members"])) == ("Share", "Stable", 1)
+    assert {each["partition"]: each["clients"] for each in described["partitions"]} == {0: ["sharer"], 1: ["sharer"]}
+
+
 def test_records_are_what_the_log_holds(cluster: ThreadedCluster, topic: str, capfdbinary: Output) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers, transactional_id=topic) as producer:
         producer.init_transactions()
@@ -273,5 +298,3 @@ def test_old_brokers_are_read_without_what_they_lack(monkeypatch: pytest.MonkeyP
         assert printed(capfdbinary)[0] == b"orders-0  0  no time  key=null  value='old'\n"
         assert main(["consume", "-t", "orders", "-e"]) == 2
         assert printed(capfdbinary)[1].endswith("; --isolation read_uncommitted reads older brokers\n")
-        assert main(["consume", "-t", "orders", "-e", "--isolation", "read_uncommitted"]) == 0
-        assert printed(capfdbinary)[0] == b"old\n"
