@@ -162,17 +162,27 @@ def _delete(options: argparse.Namespace) -> int:
 
 
 def _reset(options: argparse.Namespace) -> int:
+    from broker_client.admin import ItemsFailed
     from broker_client.consumer_groups import OffsetAndMetadata
+    from broker_client.errors import IllegalState
     from broker_scenarios.commands.kafka_clients import new_admin, partitions_of
     from broker_scenarios.commands.result_lines import print_lines
     from broker_scenarios.commands.text_columns import columns
+    from protocol_specs.error_codes import ErrorCode
 
     with new_admin(options) as admin:
         partitions = partitions_of(admin, options.topic, options.partition)
         offsets = options.offset.resolve(admin, partitions, "read_uncommitted")
         if not options.dry_run:
             committed = {key: OffsetAndMetadata(offset=offset) for key, offset in offsets.items()}
-            admin.alter_group_offsets(options.group, committed)
+            try:
+                admin.alter_group_offsets(options.group, committed)
+            except ItemsFailed as error:
+                if error.error_code is not ErrorCode.UNKNOWN_MEMBER_ID:
+                    raise
+                raise IllegalState(
+                    f"group {options.group!r} has members: its offsets can be reset when they have left ({error})"
+                ) from None
     rows = [(key.topic, str(key.partition), str(offset)) for key, offset in offsets.items()]
     print_lines(columns([("topic", "partition", "offset"), *rows]))
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_client.admin import Admin, AlterConfigOp, ConfigResource
+from broker_client.consumer import Consumer
 from broker_client.producer import Producer
 from broker_client.share_consumer import ShareConsumer
 from broker_scenarios.cli import main
@@ -172,6 +173,19 @@ def test_a_group_commits_what_was_printed_and_its_offsets_are_reset(
     capfdbinary.readouterr()
     assert main(["groups", "delete", group]) == 1
     assert printed(capfdbinary)[1] == f"{group}: GROUP_ID_NOT_FOUND\n"
+
+
+def test_offsets_of_a_group_with_members_are_not_reset(
+    cluster: ThreadedCluster, topic: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Output
+) -> None:
+    assert produce(monkeypatch, b"a\n", "-t", topic, "-p", "0") == 0
+    servers, group = cluster.bootstrap_servers, f"busy-{topic}"
+    with Consumer(bootstrap_servers=servers, group_id=group, auto_offset_reset="earliest") as consumer:
+        consumer.subscribe([topic])
+        assert len(consumer.poll(20)) == 1
+        capfdbinary.readouterr()
+        assert main(["groups", "reset", group, "-t", topic, "-o", "end"]) == 1
+    assert printed(capfdbinary)[1].startswith(f"group '{group}' has members: its offsets can be reset when they")
 
 
 def test_a_share_group_is_described_with_its_start_offsets(
