@@ -14,7 +14,10 @@ from tests.differential.case import RELEASES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Parting", "explorer_arguments", "hold_all"]
+__all__ = ["KEPT_RECORDS", "Parting", "explorer_arguments", "hold_all"]
+
+KEPT_RECORDS: Final = {"log.retention.ms": "-1"}
+"""Without it, retention removes the records of explorers, whose times are old, once in 30 s after the start."""
 
 TURNS: Final = ("x", "y")
 

@@ -23,7 +23,7 @@ from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.json_form import to_json
 from tests.differential.cases.streams_group_heartbeat import STREAMS
-from tests.differential.conversations import Parting, explorer_arguments, hold_all
+from tests.differential.conversations import KEPT_RECORDS, Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
@@ -256,7 +256,7 @@ def main() -> int:
     parser.add_argument("--records", action="store_true", help="conversations about the records of share groups")
     arguments = parser.parse_args()
     old = arguments.release.startswith("3")
-    settings = SETTINGS | _settings(old=old, preview=arguments.preview)
+    settings = SETTINGS | KEPT_RECORDS | _settings(old=old, preview=arguments.preview)
     arguments.classic |= old and not arguments.preview
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(arguments.release, settings=settings))

@@ -22,7 +22,7 @@ from protocol_specs.json_form import to_json
 from tests.differential.cases.transaction_log import SOON
 from tests.differential.cases.transaction_versions import LEVELS, set_level
 from tests.differential.compare import differences
-from tests.differential.conversations import Parting, explorer_arguments, hold_all
+from tests.differential.conversations import KEPT_RECORDS, Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
 from tests.differential.group_requests import NO_DELAY
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--moves", action="store_true", help="leaders and coordinators move between brokers")
     arguments = parser.parse_args()
     release, brokers = arguments.release, 3 if arguments.moves else 1
-    settings = SETTINGS | dict((*NO_DELAY, *SOON))
+    settings = SETTINGS | KEPT_RECORDS | dict((*NO_DELAY, *SOON))
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(release, brokers=brokers, settings=settings))
         config = ours(settings, brokers)
