@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -74,6 +74,31 @@ def hash_order_of_computed(copied: Iterable[str], computed: str | None) -> list[
     table = _copied_table_size(len(given), smallest=1) if given else _SMALLEST_TABLE
     kept = [text for text in given if text != computed]
     return _ordered(kept if computed is None else [computed, *kept], table)
+
+
+def hash_order_of_changed(copied: Iterable[str], changes: Mapping[str, bool]) -> list[str]:
+    """Return the string keys of a HashMap that was copied from a map, before keys were put into it or removed from it.
+
+    `changes` states of each key whether it was put.
+    """
+    kept = dict.fromkeys(copied)
+    table = _copied_table_size(len(kept), smallest=1) if kept else _SMALLEST_TABLE
+    for text, is_put in changes.items():
+        if is_put:
+            kept[text] = None
+        else:
+            kept.pop(text, None)
+        if len(kept) > table * _LOAD_FACTOR:
+            table *= 2
+    return _ordered(list(kept), table)
+
+
+def properties_order(texts: Iterable[str]) -> list[str]:
+    """Return distinct strings as java.util.Properties (a ConcurrentHashMap from JDK 9) lists keys put in this order."""
+    keys = ConcurrentKeys()
+    for text in texts:
+        keys.put(text)
+    return list(keys)
 
 
 def _ordered(given: list[str], table: int) -> list[str]:

@@ -312,6 +312,8 @@ class ReleaseBehaviour:
     """A broker does not start with heartbeats of groups that take as long as their sessions."""
     scala_collections_in_messages: bool = _until("4.3")
     """Error texts list configurations as Set(a, b), else as [a, b]; other texts changed with it."""
+    validates_properties: bool = _until("4.3")
+    """Configurations are validated in the order of java.util.Properties (else of a HashMap): the first is named."""
     unknown_list_is_server_error: bool = _until("4.0")
     """Appending to an unknown broker configuration is -1 (else rejected by name)."""
     knows_cordoned_directories: bool = _since("4.3")

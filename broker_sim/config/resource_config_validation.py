@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.config.cross_field_validation import check_bounds
 from broker_sim.config.definitions import ConfigValue, client_metrics_definitions, group_definitions
 from broker_sim.config.java_text import java_split
+from broker_sim.config.topic_config_validation import validation_order
 from broker_sim.config.values import TRIMMED, ConfigValueError, parse_value
 from broker_sim.errors import ConfigError
 from protocol_specs.java_hash import hash_order
@@ -48,7 +49,7 @@ def validate_client_metrics(name: str, configs: Mapping[str, str], release: str)
     if not name:
         raise MalformedConfig("Subscription name can't be empty")
     definitions = client_metrics_definitions(release)
-    for key in hash_order(configs):
+    for key in validation_order(configs, release):
         if key not in definitions:
             msg = f"Unknown client metrics configuration: {key}"
             raise MalformedConfig(msg)

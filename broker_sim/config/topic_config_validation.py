@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.definitions import ConfigValue, topic_definitions
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError
-from protocol_specs.java_hash import hash_order
+from protocol_specs.java_hash import hash_order, properties_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _DEFINITION_ORDER: Final = (
     "segment.bytes",
@@ -56,10 +57,18 @@ _DEFINITION_ORDER: Final = (
 )
 
 
+def validation_order(configs: Iterable[str], release: str) -> list[str]:
+    """Return the names of configurations in the order in which a release looks for the first unknown one.
+
+    Their given order is that in which Kafka puts them into the table that it validates.
+    """
+    return properties_order(configs) if behaviour_of(release).validates_properties else hash_order(configs)
+
+
 def validate_topic_overrides(overrides: Mapping[str, str], release: str) -> None:
     """Raise ConfigError, with Kafka's text, for the first override that a new topic cannot have."""
     definitions = topic_definitions(release)
-    for name in hash_order(overrides):
+    for name in validation_order(overrides, release):
         if name not in definitions:
             msg = f"Unknown topic config name: {name}"
             raise ConfigError(msg)

@@ -24,7 +24,7 @@ from broker_sim.config.values import ConfigValueError, render_value
 from broker_sim.errors import ConfigError
 from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order
+from protocol_specs.java_hash import hash_order, hash_order_of_changed
 from protocol_specs.messages import alter_configs, incremental_alter_configs
 from protocol_specs.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from protocol_specs.messages.incremental_alter_configs import (
@@ -235,10 +235,8 @@ def _changed(image: MetadataImage, records: Sequence[ConfigRecord]) -> MetadataI
 
 
 def _after(before: Mapping[str, str], records: Sequence[ConfigRecord]) -> dict[str, str]:
-    after = dict(before)
-    for record in records:
-        if record.value is None:
-            after.pop(record.name, None)
-        else:
-            after[record.name] = record.value
-    return after
+    """Return the configurations with changes, in the order of the HashMap that Kafka makes of them."""
+    changes = {record.name: record.value for record in records}
+    after = {**before, **changes}
+    order = hash_order_of_changed(before, {name: value is not None for name, value in changes.items()})
+    return {name: value for name in order if (value := after[name]) is not None}

@@ -143,7 +143,7 @@ def _configs(topic: CreatableTopic, config: BrokerConfig) -> dict[str, str]:
         raise Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     configs = {entry.name: entry.value for entry in topic.configs if entry.value is not None}
     try:
-        validate_topic_overrides(configs, config.release)
+        validate_topic_overrides({name: configs[name] for name in hash_order(configs)}, config.release)
     except ConfigError as error:
         raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
     return configs

@@ -9,12 +9,14 @@ from protocol_specs.java_hash import (
     hash_bucket,
     hash_order,
     hash_order_by,
+    hash_order_of_changed,
     hash_order_of_computed,
     hash_order_of_copy,
     hash_order_of_longs,
     hash_set_order,
     immutable_set_order,
     list_hash,
+    properties_order,
     string_hash,
     timeline_order,
     topic_partition_hash,
@@ -63,6 +65,20 @@ def test_a_copied_table_is_as_small_as_it_can_be() -> None:
     # a and i share a bucket of 8; a copy of five keeps 8 buckets when a sixth comes, a copy of six has 16.
     assert hash_order_of_copy(["i", "b", "c", "d", "e"], "a") == ["i", "a", "b", "c", "d", "e"]
     assert hash_order_of_copy(["i", "b", "c", "d", "e", "f"], "a") == ["a", "b", "c", "d", "e", "f", "i"]
+
+
+def test_a_copied_map_grows_with_the_keys_that_are_put() -> None:
+    # The table of a copy of one key has two buckets, and four with three keys: i and y are in 1, b is in 2.
+    assert hash_order_of_changed(["i"], {"b": True, "y": True}) == ["i", "y", "b"]
+    assert hash_order_of_changed(["i"], {"y": True, "i": False}) == ["y"]
+    assert hash_order_of_changed([], {"y": True, "b": True}) == ["b", "y"]
+
+
+def test_properties_grow_with_their_twelfth_key_as_a_real_broker_names_the_first_of_them() -> None:
+    # Buckets of 16 and of 32: flush 4 and 20, foo 7 and 7.
+    others = [f"x{number}" for number in range(9)]
+    assert [each for each in properties_order([*others, "flush", "foo"]) if each[0] == "f"] == ["flush", "foo"]
+    assert [each for each in properties_order([*others, "y", "flush", "foo"]) if each[0] == "f"] == ["foo", "flush"]
 
 
 def test_a_computed_key_comes_first_in_its_bucket() -> None:

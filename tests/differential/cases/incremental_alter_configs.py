@@ -24,6 +24,7 @@ from tests.differential.config_requests import (
     await_value,
     incremental,
     legacy,
+    legacy,
 )
 from tests.differential.requests import all_versions
 
@@ -203,6 +204,26 @@ def unknown_names(probe: Probe) -> None:
             1,
             note=str(names),
         )
+
+
+@case()
+def the_unknown_name_that_is_named(probe: Probe) -> None:
+    """3.7 puts a topic's configurations into a table that grows with the 12th, 4.3 into one that grows with the 13th."""
+    own = {"compression.type": "gzip", "preallocate": "true", "flush.ms": "5", "flush.messages": "5"}
+    topic = probe.topic(**{name.replace(".", "_"): value for name, value in own.items()})
+    for unknown in (
+        ["foo", "y", "log.dirs", "flush"],
+        ["foo", "y", "log.dirs", "flush", "bar", "x"],
+        ["foo", "y", "log.dirs", "flush", "bar", "x", "zz9"],
+        ["foo", "y", "log.dirs", "flush", "bar", "x", "zz9", "aa", "BaR", "listeners"],
+    ):
+        changes = [(name, SET, "1") for name in unknown]
+        probe.exchange(incremental((TOPIC, topic, changes)), 1, note=f"{len(own)} and {len(unknown)} names")
+        probe.exchange(legacy((TOPIC, topic, [(name, "1") for name in unknown])), 2, note=f"{len(unknown)} names")
+    many = [f"unknown.{number}" for number in range(11)]
+    for count in (11, 12, 13, 24):
+        names = [f"name{7 * number}" for number in range(count)]
+        probe.exchange(incremental((TOPIC, topic, [(name, SET, "1") for name in [*names, *many]])), 1, note=f"{count}+11")
 
 
 @case()
