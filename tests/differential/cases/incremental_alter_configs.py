@@ -24,7 +24,6 @@ from tests.differential.config_requests import (
     await_value,
     incremental,
     legacy,
-    legacy,
 )
 from tests.differential.requests import all_versions
 
@@ -208,7 +207,7 @@ def unknown_names(probe: Probe) -> None:
 
 @case()
 def the_unknown_name_that_is_named(probe: Probe) -> None:
-    """3.7 puts a topic's configurations into a table that grows with the 12th, 4.3 into one that grows with the 13th."""
+    """The table of a topic's configurations grows with the 12th in 3.7, with the 13th in 4.3."""
     own = {"compression.type": "gzip", "preallocate": "true", "flush.ms": "5", "flush.messages": "5"}
     topic = probe.topic(**{name.replace(".", "_"): value for name, value in own.items()})
     for unknown in (
@@ -223,7 +222,9 @@ def the_unknown_name_that_is_named(probe: Probe) -> None:
     many = [f"unknown.{number}" for number in range(11)]
     for count in (11, 12, 13, 24):
         names = [f"name{7 * number}" for number in range(count)]
-        probe.exchange(incremental((TOPIC, topic, [(name, SET, "1") for name in [*names, *many]])), 1, note=f"{count}+11")
+        probe.exchange(
+            incremental((TOPIC, topic, [(name, SET, "1") for name in [*names, *many]])), 1, note=f"{count}+11"
+        )
 
 
 @case()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from protocol_specs.messages.consumer_group_heartbeat import TopicPartitions
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.offset_fetch import OffsetFetchRequest
 from tests.differential.case import case
@@ -13,6 +14,7 @@ from tests.differential.cases.find_coordinator import GROUP, TRANSACTION, await_
 from tests.differential.cases.group_coordinator import txn_commit
 from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.cases.init_producer_id import await_transactions, init
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_requests import (
     NO_DELAY,
     Member,
@@ -26,6 +28,7 @@ from tests.differential.group_requests import (
     stable_one,
     sync,
 )
+from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_heartbeat
 from tests.differential.transaction_requests import Transactions, batched, describe, list_own
 
 if TYPE_CHECKING:
@@ -197,3 +200,23 @@ def groups_that_are_named_twice(probe: Probe) -> None:
         for kind in (GROUP, TRANSACTION):
             keys = ["b", "", "a", "b", "\u00e9", "", "c" * 300]
             probe.exchange(FindCoordinatorRequest(coordinator_keys=keys, key_type=kind), version)
+
+
+@case(settings=AT_ONCE)
+def owned_topics_that_are_named_twice(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=2)
+    topic_id, group = probe.topic_id(topic), group_of(probe)
+    first, second = (Consumer(probe, group, name, topics=[topic]) for name in ("m1", "m2"))
+    first.join()
+    first.report()
+    second.join()
+    first.beat(note="must revoke one")
+    kept = first.assigned[topic_id]
+    revoked = [1 - kept[0]]
+    for owned in ([kept, revoked], [revoked, kept], [kept, kept], [kept]):
+        request = consumer_heartbeat(group, first.id, first.epoch)
+        request.topic_partitions = [TopicPartitions(topic_id=topic_id, partitions=each) for each in owned]
+        probe.exchange(
+            request, 0, note=f"owns {['the other' if each == revoked else 'the kept one' for each in owned]}"
+        )
+    second.beat(note="gets the other")

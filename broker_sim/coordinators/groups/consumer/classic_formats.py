@@ -12,7 +12,7 @@ from protocol_specs.schemas.record_serde import decode_versioned, encode_version
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+    from broker_sim.coordinators.groups.modern.topic_partitions import OwnedPartitions, TopicPartitions
     from broker_sim.metadata.metadata_image import TopicImage
 
 __all__ = ["assignment_of", "assignment_to_bytes", "owned_partitions", "subscription_of"]
@@ -27,13 +27,13 @@ def subscription_of(metadata: bytes) -> ConsumerProtocolSubscription:
     return decode_versioned(ConsumerProtocolSubscription, metadata)[0]
 
 
-def owned_partitions(subscription: ConsumerProtocolSubscription, topics: Mapping[str, TopicImage]) -> TopicPartitions:
+def owned_partitions(subscription: ConsumerProtocolSubscription, topics: Mapping[str, TopicImage]) -> OwnedPartitions:
     """Return the partitions that a member owns, of topics that exist."""
-    return {
-        topics[owned.topic].topic_id: frozenset(owned.partitions)
+    return [
+        (topics[owned.topic].topic_id, frozenset(owned.partitions))
         for owned in subscription.owned_partitions
         if owned.topic in topics
-    }
+    ]
 
 
 def assignment_of(data: bytes) -> ConsumerProtocolAssignment:

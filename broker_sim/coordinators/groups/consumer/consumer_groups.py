@@ -31,9 +31,9 @@ from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STAT
 from broker_sim.coordinators.groups.modern.topic_partitions import (
     NO_PARTITIONS,
     each_partition,
-    from_topics,
     ordered,
     partition_names,
+    reported_topics,
     to_topics,
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
@@ -117,7 +117,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
         self.check_size(group, request.member_id)
         member_id = request.member_id or self.new_member_id()
         replaced: ConsumerMember | None = None
-        owned = None if request.topic_partitions is None else from_topics(request.topic_partitions)
+        owned = None if request.topic_partitions is None else reported_topics(request.topic_partitions)
         if request.instance_id is None:
             member = dynamic_member(group, member_id, create=joins)
         elif joins and self.config.behaviour.consumer_groups_are_first_previews:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
-    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+    from broker_sim.coordinators.groups.modern.topic_partitions import OwnedPartitions, TopicPartitions
 
 __all__ = ["Reconciliation"]
 
@@ -40,7 +40,7 @@ class Reconciliation:
     target: TopicPartitions
     is_free: Callable[[bytes, int], bool]
     """Whether no member has a partition, or must still revoke it."""
-    owned: TopicPartitions | None
+    owned: OwnedPartitions | None
     """The partitions that the member reports as its own; None if it reports nothing."""
     subscribed: AbstractSet[bytes] | None = None
     """The topics to which the member subscribes; None before 4.2, where they are not compared with the target."""
@@ -91,7 +91,7 @@ class Reconciliation:
         """Return True if the member may still own some of the partitions."""
         if self.owned is None:
             return True
-        return any(held & partitions.get(topic_id, _NOTHING) for topic_id, held in self.owned.items())
+        return any(held & partitions.get(topic_id, _NOTHING) for topic_id, held in self.owned)
 
     def _without_dropped_topics(self, member: ConsumerMember) -> ConsumerMember:
         """Revoke the topics that the member does not subscribe to any more. Mirrors updateCurrentAssignment."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.consumer.consumer_config import ConsumerConfig
     from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
     from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
-    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+    from broker_sim.coordinators.groups.modern.topic_partitions import OwnedPartitions, TopicPartitions
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.shard import ShardContext
 
@@ -44,7 +44,7 @@ class MemberUpdate:
     old: ConsumerMember
     new: ConsumerMember
     records: list[CoordinatorRecord]
-    owned: TopicPartitions | None
+    owned: OwnedPartitions | None
     """The partitions that the member reports as its own; None if it reports nothing."""
     topics_changed: bool = False
     """The member subscribes to other topics than before."""

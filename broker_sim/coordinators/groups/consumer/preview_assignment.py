@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
-    from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
+    from broker_sim.coordinators.groups.modern.topic_partitions import OwnedPartitions, TopicPartitions
 
 __all__ = ["next_preview_step", "preview_state"]
 
@@ -45,7 +45,7 @@ def next_preview_step(
     target_epoch: int,
     target: TopicPartitions,
     is_free: IsFree,
-    owned: TopicPartitions | None,
+    owned: OwnedPartitions | None,
 ) -> PreviewMember:
     """Return the member one step nearer to a target assignment, or the same one.
 
@@ -144,8 +144,8 @@ def _listed(sizes: Mapping[tuple[str, bytes], _Sizes], member: PreviewMember) ->
     return replace(member, listed=listed)
 
 
-def _has_revoked(member: PreviewMember, owned: TopicPartitions | None) -> bool:
+def _has_revoked(member: PreviewMember, owned: OwnedPartitions | None) -> bool:
     """Return True if the member reports partitions of its assigned topics alone. Mirrors matchesAssignedPartitions."""
     if owned is None or len(owned) != len(member.assigned):
         return False
-    return all(held <= member.assigned.get(topic_id, _NOTHING) for topic_id, held in owned.items())
+    return all(held <= member.assigned.get(topic_id, _NOTHING) for topic_id, held in owned)

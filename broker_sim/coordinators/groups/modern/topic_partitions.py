@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 from protocol_specs.java_hash import hash_order_of_integers, hash_order_of_uuids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from broker_sim.metadata.metadata_image import TopicImage
 
 __all__ = [
     "NO_PARTITIONS",
+    "OwnedPartitions",
     "TopicPartitions",
     "contains_all",
     "each_partition",
     "from_topics",
     "ordered",
     "partition_names",
+    "reported_topics",
     "to_named_topics",
     "to_topics",
 ]
 
 TopicPartitions: TypeAlias = "Mapping[bytes, frozenset[int]]"
 """Topic id -> partitions; topics without partitions are absent, except in the target assignments of share groups."""
+
+OwnedPartitions: TypeAlias = "Sequence[tuple[bytes, frozenset[int]]]"
+"""Topic ids with the partitions that a member reports as its own: a request may name a topic twice."""
 
 NO_PARTITIONS: Final[TopicPartitions] = MappingProxyType({})
 
@@ -42,6 +47,11 @@ class _Topic(Protocol):
 def from_topics(topics: Iterable[_Topic]) -> TopicPartitions:
     """Return the assignment of a request's or record's topics."""
     return {topic.topic_id: frozenset(topic.partitions) for topic in topics}
+
+
+def reported_topics(topics: Iterable[_Topic]) -> OwnedPartitions:
+    """Return the partitions of a request's topics, entry by entry."""
+    return [(topic.topic_id, frozenset(topic.partitions)) for topic in topics]
 
 
 def to_topics(assignment: TopicPartitions, topic_type: Callable[..., T]) -> list[T]:

@@ -19,7 +19,7 @@ TOPICS = {"a": TopicImage(name="a", topic_id=T, partitions=(), configs={})}
 def test_owned_partitions_of_missing_topics_are_left_out():
     owned = [TopicPartition(topic="a", partitions=[1, 0]), TopicPartition(topic="gone", partitions=[0])]
     data = encode_versioned(ConsumerProtocolSubscription(topics=["a"], owned_partitions=owned), 1)
-    assert owned_partitions(subscription_of(data), TOPICS) == {T: frozenset({0, 1})}
+    assert owned_partitions(subscription_of(data), TOPICS) == [(T, frozenset({0, 1}))]
 
 
 def test_an_assignment_has_the_version_of_the_subscription():

@@ -33,7 +33,7 @@ def step(before, *, epoch=6, target=None, owned=None, taken=(), subscribed=froze
         target_epoch=epoch,
         target=target or {},
         is_free=lambda topic_id, partition: (topic_id, partition) not in taken,
-        owned=owned,
+        owned=None if owned is None else list(owned.items()),
         subscribed=subscribed,
         **more,
     )

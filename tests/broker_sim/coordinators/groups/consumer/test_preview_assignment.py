@@ -13,7 +13,8 @@ STABLE = PreviewMember(member_id="m", member_epoch=1, target_epoch=1, assigned={
 
 
 def step(member, target_epoch, target, *, taken=(), owned=None):
-    return next_preview_step(member, target_epoch, target, lambda topic, index: (topic, index) not in taken, owned)
+    reported = None if owned is None else list(owned.items())
+    return next_preview_step(member, target_epoch, target, lambda topic, index: (topic, index) not in taken, reported)
 
 
 def test_a_member_at_its_target_stays():
