@@ -26,6 +26,7 @@ from broker_sim.controller_listeners import ControllerListeners
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.links.node_links import CONTROLLER_ID, NodeLinks
+from broker_sim.metadata.bootstrap_metadata import check_features
 from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.network.listener_plan import ListenerPlan
 from broker_sim.rolling_restart import CATCH_UP_MS_MAX, rolling_restart
@@ -34,7 +35,7 @@ from broker_sim.topic_spec import TopicSpec
 from protocol_specs import uuids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from broker_sim.cluster_admin import ClusterAdmin
     from broker_sim.cluster_data import ClusterData
@@ -67,7 +68,8 @@ class Cluster:
     logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
 
     `defects` are documented bugs that the brokers have, by their names in `broker_sim.defects.DEFECTS`; `2:NAME` is one
-    of broker 2 alone. They are for scenarios and tests: no command turns one on.
+    of broker 2 alone. They are for scenarios and tests: no command turns one on. `features` are the levels of features
+    that differ from those of a new cluster of the release, such as `{"transaction.version": 1}`.
 
     The one controller never fails. Of several `controllers`, nodes 3000, 3001, ..., one is active as long as a majority
     of them can reach it.
@@ -95,6 +97,7 @@ class Cluster:
         data_dir: str | None = None,
         disk: Disk | None = None,
         defects: Sequence[str | Defect] = (),
+        features: Mapping[str, int] | None = None,
     ) -> None:
         check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
         check_options(controllers=controllers, data_dir=data_dir, journal_detail=journal_detail)
@@ -103,14 +106,14 @@ class Cluster:
         self.reactor = reactor
         configs = BrokerConfigs(given, brokers=brokers, release=release, defects=defects)
         self.config = configs.common
+        self._features = check_features(features or {}, self.config.release)
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(microseconds_of(reactor), detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self.data: ClusterData | None = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
-        streams = self.streams
-        self.faults = FaultEngine(cluster=self, reactor=reactor, streams=streams)
+        self.faults = FaultEngine(cluster=self, reactor=reactor, streams=self.streams)
         self.links = NodeLinks(reactor=reactor, journal=self.journal, delay_ms=link_delay_ms)
         make_broker = self._set_up_controller(brokers, controllers, link_delay_ms)
         self.brokers: dict[int, Broker] = {}
@@ -126,7 +129,7 @@ class Cluster:
                 links=self.links,
                 journal=self.journal,
                 faults=self.faults,
-                streams=streams,
+                streams=self.streams,
                 cluster_id=self.cluster_id,
                 listeners=plan.of(broker_id, broker_config),
                 listen=listen,
@@ -214,9 +217,8 @@ class Cluster:
             from broker_sim.controller.controller_nodes import CombinedNode, QuorumNode
             from broker_sim.controller_server import ControllerServer
 
-            quorum = self._quorum
-            node = CombinedNode(self, node_id) if quorum is None else QuorumNode(quorum.nodes[node_id])
-            link_id = CONTROLLER_ID if quorum is None else node_id
+            node = CombinedNode(self, node_id) if self._quorum is None else QuorumNode(self._quorum.nodes[node_id])
+            link_id = CONTROLLER_ID if self._quorum is None else node_id
             server = self._controller_servers[node_id] = ControllerServer(self, node, link_id=link_id)
         return server
 
@@ -264,7 +266,7 @@ class Cluster:
         if self._controller_listeners is not None:
             self._controller_listeners.listen()
             self.controller.controllers_here = self._controller_listeners.registrations()
-        self.controller.bootstrap(registrations, topics)
+        self.controller.bootstrap(registrations, topics, self._features)
         for broker in self.brokers.values():
             broker.adopt(self.controller.image)
 

@@ -106,6 +106,7 @@ class ThreadedCluster:
         quick_failover: bool = False,
         quick_groups: bool = False,
         defects: Sequence[str] = (),
+        features: Mapping[str, int] | None = None,
     ) -> None:
         check_timeout(timeout_s)
         check_seed(seed)
@@ -123,6 +124,7 @@ class ThreadedCluster:
                 topics=topics,
                 config=config,
                 defects=defects,
+                features=features,
                 streams=RandomStreams(seed),
                 release=release,
                 host=host,

@@ -32,6 +32,7 @@ from broker_sim.apis.produce_validation import (
 )
 from broker_sim.apis.transaction_verification import Support, Verified, verified
 from broker_sim.log.append_results import PartitionAppend
+from broker_sim.replication.append_events import note_completion
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import computed_order
@@ -224,14 +225,18 @@ class ProducePartitions:
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         """Append to the partitions of the transaction; errors that older producers give up at are retriable ones."""
         adds = transaction_support(self.context.api_version) is Support.ADDS_PARTITIONS
+        replicas = self.context.broker.replica_manager
         for key, error in found.errors.items():
             del self.entries[key]
             if error in _UNVERIFIED or (error is ErrorCode.CONCURRENT_TRANSACTIONS and not adds):
                 message = f"{UNVERIFIED} Underlying error: {error.name}"
-                self.failed.append(PartitionAppend(key, ErrorCode.NOT_ENOUGH_REPLICAS, error_message=message))
+                result = PartitionAppend(key, ErrorCode.NOT_ENOUGH_REPLICAS, error_message=message)
             else:
                 text = NOT_ADDED if error is ErrorCode.INVALID_TXN_STATE else None
-                self.failed.append(PartitionAppend(key, error_code=error, error_message=text))
+                result = PartitionAppend(key, error_code=error, error_message=text)
+            self.failed.append(result)
+            if replicas.journal.wants_batches:
+                note_completion(replicas, result, self.request.acks, self.context.request_id)
         return self._append(found.guards, on_local_append)
 
     def _append(

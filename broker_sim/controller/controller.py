@@ -229,14 +229,19 @@ class Controller:
         self.log.append_leader_change(epoch, change)
         self.image = self.log.image
 
-    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
-        """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time."""
+    def bootstrap(
+        self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage], features: Mapping[str, int]
+    ) -> None:
+        """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time.
+
+        `features` are the levels that differ from those of a new cluster of the release.
+        """
         voters = [Voter(voter_id=broker.id) for broker in brokers]
         leader_id = min(broker.id for broker in brokers)
         self.log.append_leader_change(
             FIRST_LEADER_EPOCH, LeaderChangeMessage(leader_id=leader_id, voters=voters, granting_voters=voters)
         )
-        records, image = bootstrap_records(self.log.image, self.config)
+        records, image = bootstrap_records(self.log.image, self.config, features)
         if records:  # releases before 3.3 have neither features nor configurations to begin with
             self.log.append(records, image)
         self._admit(brokers, topics)

@@ -32,6 +32,8 @@ def check_parts(rule: Rule) -> None:
     action.check(rule)
     if phase is None and any(isinstance(broker, Self) for broker in action.brokers):
         raise RuleError(("act",), "'self' is the broker of a request: the rule needs a select or a phase")
+    if isinstance(select.broker, Self):
+        raise RuleError(("select", "broker"), "'self' is the broker of a request: without it every broker is selected")
 
 
 def check_api(name: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_resource import CLUSTER_DEFAULT, ConfigRecord, ConfigResource, ResourceType
+from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.metadata.metadata_log import RECORDS_BETWEEN_SNAPSHOTS_MAX, MetadataLogLimits
 from broker_sim.metadata.metadata_record_versions import IBP_3_4_IV0, record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION, MetadataRecord, records_of_change
@@ -16,28 +17,54 @@ from protocol_specs.schemas.metadata.end_transaction_record import EndTransactio
 from protocol_specs.schemas.metadata.zk_migration_state_record import ZkMigrationStateRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.metadata.metadata_image import MetadataImage
 
-__all__ = ["bootstrap_records", "metadata_log_limits"]
+__all__ = ["bootstrap_records", "check_features", "metadata_log_limits"]
 
+OF_THE_RELEASE: Final = (METADATA_VERSION, "kraft.version")
+"""Features whose levels are those of the release."""
 LAST_WITH_MIGRATION: Final = "3."
 """4.0 has no ZooKeeper any more, and no state of a migration."""
 BYTES_BETWEEN_SNAPSHOTS: Final = "metadata.log.max.record.bytes.between.snapshots"
 BYTES_BETWEEN_SNAPSHOTS_DEFAULT: Final = 20 * 1024 * 1024
 
 
-def bootstrap_records(empty: MetadataImage, config: BrokerConfig) -> tuple[list[MetadataRecord], MetadataImage]:
-    """The first batch after the leader's own, and the image after it."""
-    levels = releases.get(config.release).finalized_features
-    image = empty.with_finalized_features({name: level.highest for name, level in levels.items()})
+def check_features(features: Mapping[str, int], release: str) -> Mapping[str, int]:
+    """Return the levels that are given for the features of a new cluster, when they are checked.
+
+    Raises:
+        BrokerSimError: the release does not have a feature, or not this level of it.
+    """
+    supported = releases.get(release).supported_features
+    settable = {name: levels.highest for name, levels in supported.items() if name not in OF_THE_RELEASE}
+    for name, level in features.items():
+        if name not in settable:
+            hint = nearest(name, settable)
+            raise BrokerSimError(f"features: release {release} has no feature {name!r} that can be set{hint}")
+        if not 0 <= level <= settable[name]:
+            raise BrokerSimError(f"features: {name} is 0 to {settable[name]} in release {release}, not {level}")
+    return features
+
+
+def bootstrap_records(
+    empty: MetadataImage, config: BrokerConfig, features: Mapping[str, int]
+) -> tuple[list[MetadataRecord], MetadataImage]:
+    """The first batch after the leader's own, and the image after it.
+
+    `features` are levels that differ from those of a new cluster of the release; 0 is a feature that is not finalized.
+    """
+    levels = {name: level.highest for name, level in releases.get(config.release).finalized_features.items()}
+    image = empty.with_finalized_features({name: level for name, level in {**levels, **features}.items() if level})
     image = image.with_configs(_initial_configs(config))
     metadata_version = image.finalized_features.get(METADATA_VERSION, 0)
     # There are no ELRs yet: min.insync.replicas is written without ClearElrRecord.
     records = [each for each in records_of_change(empty, image) if type(each.message).__name__ != "ClearElrRecord"]
     if metadata_version >= IBP_3_4_IV0 and config.release.startswith(LAST_WITH_MIGRATION):
-        features = sum(type(each.message).__name__ == "FeatureLevelRecord" for each in records)
-        records.insert(features, MetadataRecord(ZkMigrationStateRecord(zk_migration_state=0), 0))
+        levels_written = sum(type(each.message).__name__ == "FeatureLevelRecord" for each in records)
+        records.insert(levels_written, MetadataRecord(ZkMigrationStateRecord(zk_migration_state=0), 0))
     if record_versions(metadata_version).has_transactions:
         records.insert(0, MetadataRecord(BeginTransactionRecord(name="Bootstrap records"), 0))
         records.append(MetadataRecord(EndTransactionRecord(), 0))

@@ -113,7 +113,12 @@ class ZooKeeper(Controller):
         self.sessions.stop()
         self._waiters.clear()
 
-    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+    def bootstrap(
+        self,
+        brokers: Sequence[BrokerRegistration],
+        topics: Sequence[TopicImage],
+        features: Mapping[str, int],  # noqa: ARG002 - releases with ZooKeeper have none that can be set
+    ) -> None:
         """Commit a whole cluster at once: its brokers registered, the first of them controller, topics with leaders."""
         version = self.image.version + 1
         image = self.image.with_topics([self._identified(topic) for topic in topics])

@@ -185,6 +185,7 @@ def cluster_of(
         topics=scenario.topics,
         config=scenario.broker_config,
         defects=scenario.broker_defects,
+        features=scenario.features,
         release=scenario.release,
         host=host,
         ports=ports,

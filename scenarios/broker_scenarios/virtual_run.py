@@ -63,6 +63,7 @@ class VirtualRun:
             topics=scenario.topics,
             config=scenario.broker_config,
             defects=scenario.broker_defects,
+            features=scenario.features,
             streams=self.world.streams,
             release=scenario.release,
             host=_broker_host,

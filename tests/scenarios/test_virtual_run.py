@@ -147,3 +147,37 @@ expect: {{verdict: valid, acked: 60}}
     run = judged(VirtualRun(load_scenario(path), 1).run(None), engine=None)
     assert run.judgement.misses == ()
     assert run.verdict.counts.stored == 60
+
+
+@pytest.mark.parametrize("controllers", [1, 3])
+@pytest.mark.parametrize(("level", "error"), [(1, "PRODUCER_FENCED"), (2, "INVALID_TXN_STATE")])
+def test_a_file_sets_the_version_of_transactions(level: int, error: str, controllers: int, tmp_path: Path) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(f"""
+title: The coordinator aborts a transaction that takes too long
+cluster:
+  brokers: 1
+  controllers: {controllers}
+  features: {{transaction.version: {level}}}
+  config:
+    transaction.state.log.replication.factor: 1
+    transaction.state.log.min.isr: 1
+    transaction.abort.timed.out.transaction.cleanup.interval.ms: 500
+topics: {{orders: {{partitions: 1, replication_factor: 1}}}}
+clients:
+  app:
+    producer: {{transactional.id: t, linger.ms: 0, transaction.timeout.ms: 1000}}
+    script:
+      - init
+      - begin
+      - {{send: 1}}
+      - commit
+      - begin
+      - {{send: 1}}
+      - flush
+      - {{wait: 4000}}
+      - {{commit: {{or_abort: true}}}}
+      - close
+expect: {{transactions: {{ok: 1, {error}: 1}}}}
+""")
+    assert judged(VirtualRun(load_scenario(path), 1).run(None), engine=None).judgement.misses == ()

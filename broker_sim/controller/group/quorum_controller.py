@@ -24,7 +24,7 @@ from broker_sim.metadata.metadata_records import records_of_change
 from broker_sim.quorum.raft_log import OffsetAndEpoch, RaftSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from twisted.python.failure import Failure
 
@@ -119,7 +119,9 @@ class QuorumController(Controller):
 
     # The log.
 
-    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+    def bootstrap(
+        self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage], features: Mapping[str, int]
+    ) -> None:
         """Begin a new cluster's log on all voters at once, with this one as the leader.
 
         If voters have a log already, the newest one continues in a new epoch, as if they had elected this voter.
@@ -129,7 +131,7 @@ class QuorumController(Controller):
         if left:
             batches = [*self._resume(left, brokers, topics)]
         else:
-            super().bootstrap(brokers, topics)
+            super().bootstrap(brokers, topics, features)
             batches = [*self.log.batches]
             assert batches[0].control is not None, "a log begins with a leader change"
             batches[0].control = group.first_leader_change()

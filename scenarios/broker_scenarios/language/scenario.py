@@ -40,6 +40,7 @@ from broker_sim.faults.action import Need
 from broker_sim.faults.grammar import parse_rules
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
+from broker_sim.metadata.bootstrap_metadata import check_features
 from broker_sim.topic_spec import TopicSpec
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Scenario:
     deadline_s: float
     claims: Mapping[str, Any] = field(default_factory=dict)
     """What is claimed beside the configurations, by the names of a promises file."""
+    features: Mapping[str, int] = field(default_factory=dict)
+    """The levels of the cluster's features that differ from those of a new cluster of the release."""
     always: tuple[str, ...] = ()
     """The invariants that are checked during the run."""
     draws: Draws | None = None
@@ -270,6 +273,7 @@ class _Reader:
             on_disk=on_disk,
             broker_config=broker_config,
             broker_defects=tuple(cluster.get("defects", ())),
+            features=cluster.get("features", {}),
             topics=topics,
             clients=clients,
             rules=self.rules(value.get("rules", {}), targets),
@@ -427,6 +431,11 @@ class _Reader:
         if defaults.behaviour.zookeeper and self.value["cluster"].get("controllers", 1) > 1:
             problem = f"release {release} has ZooKeeper, and one of its brokers is the controller: expected none"
             self.complain(("cluster", "controllers"), problem)
+        for name, level in self.value["cluster"].get("features", {}).items():
+            try:
+                check_features({name: level}, defaults.release)
+            except BrokerSimError as error:
+                self.complain(("cluster", "features", name), str(error))
         reported = len(self.mistakes)
         self.attempt(
             ("cluster", "config"), broker_config, lambda config: BrokerConfigs(config, brokers=brokers, release=release)

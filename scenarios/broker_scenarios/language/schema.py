@@ -88,6 +88,12 @@ _CLUSTER: Final = Keys(
             "broker configurations under Kafka's names; `2:broker.rack` is broker 2's alone",
             {"num.io.threads": 8},
         ),
+        "features": Key(
+            Named(value=Whole(at_least=0, at_most=100), what="features"),
+            "levels of features that differ from those of a new cluster of the release, as `kafka-storage format "
+            "--feature` sets them",
+            {"transaction.version": 1},
+        ),
         "disk": Key(
             Text(one_of=DISKS),
             "where logs are: `memory`, or `virtual`, a disk that loses power, fails, fills and is slow",

@@ -16,6 +16,8 @@ from broker_sim.faults.action import Need
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.link_action import ALL, CLIENTS, ClientEnd, LinkAction
 from broker_sim.faults.rule_checks import check_parts, check_targets
+from broker_sim.metadata.bootstrap_metadata import check_features
+from protocol_specs.errors import UnknownRelease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +78,13 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
         return f"its cause is the release: {' and '.join(side.release for side in sides)}"
     if scenario.release not in {DEFAULT_RELEASE, release}:
         return f"it is about release {scenario.release}"
+    if scenario.features:
+        if release is None:
+            return "the levels of features of a running cluster are not set"
+        try:
+            check_features(scenario.features, release)
+        except (BrokerSimError, UnknownRelease) as error:
+            return str(error)
     if release is not None and not _elects_uncleanly(release):
         for topic in (topic for side in sides for topic in side.topics if topic.configs.get(UNCLEAN) == "true"):
             return f"topics.{topic.name}: controllers of {release} ignore {UNCLEAN} (KAFKA-12670)"

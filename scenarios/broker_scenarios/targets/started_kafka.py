@@ -79,7 +79,7 @@ class KafkaRelease:
         own = os.environ.get("KAFKA_OPTS", "").split()
         return [java, *SOON, *options, *own, "-cp", f"{self._server_jar.parent}/*", main, *arguments]
 
-    def format(self, folder: Path) -> Path:
+    def format(self, folder: Path, features: Mapping[str, int]) -> Path:
         """Create a log directory in a folder, for copies of it; returns it."""
         formatted, properties = folder / "formatted", folder / "formatted.properties"
         settings = {
@@ -92,7 +92,8 @@ class KafkaRelease:
         }
         _write_properties(properties, settings)
         cluster_id = base64.urlsafe_b64encode(random.Random(self.version).randbytes(16)).decode().rstrip("=")
-        tool = self.command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
+        levels = (part for name, level in features.items() for part in ("--feature", f"{name}={level}"))
+        tool = self.command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties), *levels)
         done = subprocess.run(tool, capture_output=True, text=True, timeout=START_SECONDS_MAX, check=False)
         if done.returncode:
             raise ScenarioError(f"--kafka {self.folder}: its storage tool has failed: {done.stderr[-1000:]}")
@@ -103,10 +104,18 @@ class StartedKafka:
     """A cluster of a release that `start` starts; `upstream` is for runs."""
 
     def __init__(
-        self, release: KafkaRelease, folder: Path, *, brokers: int, controllers: int, config: Mapping[str, str]
+        self,
+        release: KafkaRelease,
+        folder: Path,
+        *,
+        brokers: int,
+        controllers: int,
+        config: Mapping[str, str],
+        features: Mapping[str, int],
     ) -> None:
         self.release = release
         self._folder = folder
+        self._features = features
         self._broker_ids = list(range(1, brokers + 1))
         own_controllers = brokers > 1 or controllers > 1
         self._voters = list(range(CONTROLLER_FIRST, CONTROLLER_FIRST + controllers)) if own_controllers else [1]
@@ -131,7 +140,7 @@ class StartedKafka:
     def start(self) -> None:
         """Start every node, without waiting for its service. Raises ScenarioError without a java or a Kafka."""
         (self._folder / "log4j.properties").write_text(LOG4J)
-        formatted = self.release.format(self._folder)
+        formatted = self.release.format(self._folder, self._features)
         nodes = dict.fromkeys([*self._voters, *self._broker_ids])
         for node_id in nodes:
             _copy_formatted(formatted, self._folder / f"data-{node_id}", node_id)
@@ -233,7 +242,8 @@ class KafkaClusters:
         """
         has_quotas = any(isinstance(rule.act, AlterQuota) for rule in rules_of(scenario))
         config = tuple(sorted(scenario.broker_config.items()))
-        return scenario.brokers, scenario.controllers, config, scenario.name if has_quotas else ""
+        features = tuple(sorted(scenario.features.items()))
+        return scenario.brokers, scenario.controllers, config, features, scenario.name if has_quotas else ""
 
     def of(self, scenario: Scenario) -> Upstream:
         """Return a cluster as the scenario has it, which takes seconds until it serves."""
@@ -247,6 +257,7 @@ class KafkaClusters:
                 brokers=scenario.brokers,
                 controllers=scenario.controllers,
                 config=scenario.broker_config,
+                features=scenario.features,
             )
             self._stack.callback(cluster.end)
             cluster.start()

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from broker_sim.apis import produce
 from broker_sim.apis.produce import EXAMPLES_LOWEST, success_response
 from broker_sim.apis.produce_validation import is_plain_batch
+from broker_sim.control.events import ProduceCompleted
 from broker_sim.log.append_results import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import encode_response
 from protocol_specs.messages.produce import (
     PartitionProduceData,
@@ -161,6 +163,25 @@ def transactional(api: ApiBench, producer: TransactionalProducer, version: int) 
         producer.end(),
         sent(5),
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(9, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)]
+)
+def test_a_batch_that_the_verification_refuses_is_in_the_journal(
+    bench: Callable[..., ApiBench], version: int, error: ErrorCode
+) -> None:
+    api = transactional_bench(bench)
+    producer = TransactionalProducer(api, "producer")
+    producer.init()
+    builder = RecordBatchBuilder(base_sequence=0, is_transactional=True, **producer.producer)
+    builder.append(1_767_225_600_000, None, b"value")
+    topic = TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=builder.build())])
+    sent = ProduceRequest(transactional_id=TRANSACTIONAL_ID, acks=-1, timeout_ms=1500, topic_data=[topic])
+    response = api.call(sent, version, client_id="producer", broker_id=1)
+    assert response.responses[0].partition_responses[0].error_code is error
+    completed = api.cluster.journal.events_of(ProduceCompleted)
+    assert [(each.topic, each.error_code, each.base_offset) for each in completed][-1:] == [("orders", error, -1)]
 
 
 @pytest.mark.parametrize("link", ["open", "slow"])

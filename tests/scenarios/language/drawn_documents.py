@@ -208,7 +208,7 @@ def _object(schema: Mapping[str, Any], random: Random, key: str) -> dict[str, An
         key = "topic" if "topic" in schema.get("description", "") else "broker"
     if key in _CONFIGS and "properties" not in schema:
         known = _CONFIGS[key]
-        names = random.sample(sorted(known), random.randint(0, 3))
+        names = random.sample(sorted(known), random.randint(schema.get("minProperties", 0), 3))
         return {name: random.choice(known[name]) for name in names}
     properties = schema.get("properties", {})
     required = set(schema.get("required", ()))
@@ -249,7 +249,8 @@ def _number(schema: Mapping[str, Any], random: Random, key: str, *, whole: bool)
     number = max(low, min(high, number))
     if "exclusiveMinimum" in schema and number <= schema["exclusiveMinimum"]:
         number = min(high, number + 1)
-    return int(number) if whole or random.random() < 0.5 else float(number)
+    as_whole = random.random() < 0.5 and int(number) >= low
+    return int(number) if whole or as_whole else float(number)
 
 
 def _text(schema: Mapping[str, Any], random: Random, key: str) -> str:

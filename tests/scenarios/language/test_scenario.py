@@ -217,7 +217,7 @@ FLIP_EXAMPLE = Keys(keys=FLIP.keys)
         (
             "brokers: 1",
             "broker: 1",
-            "2:11: cluster.broker: unknown key; expected one of brokers, controllers, config, disk, defects; did",
+            "2:11: cluster.broker: unknown key; expected one of brokers, controllers, config, features, disk, defects",
         ),
         ("partitions: 1", "partitions: none", "topics.orders.partitions: expected a whole number from 1 to 10000"),
         ("records: 10", "record: 10", "load.record: unknown key"),
@@ -348,6 +348,26 @@ def test_a_file_may_name_what_its_actions_create(tmp_path: Path) -> None:
 def test_an_expectation_that_nothing_can_show_is_named(tmp_path: Path, expect: str, problem: str) -> None:
     with pytest.raises(ScenarioError, match=re.escape(problem)):
         load_scenario(written(tmp_path, f"{SHORT}expect: {expect}\n"))
+
+
+@pytest.mark.parametrize(
+    ("features", "problem"),
+    [
+        ("{transaction.version: 3}", "cluster.features.transaction.version: features: transaction.version is 0 to 2"),
+        ("{transactions.version: 1}", "did you mean 'transaction.version'"),
+        ("{metadata.version: 1}", "no feature 'metadata.version' that can be set"),
+    ],
+)
+def test_levels_of_features_are_those_of_the_release(tmp_path: Path, features: str, problem: str) -> None:
+    text = SHORT.replace("brokers: 1", f"brokers: 1, features: {features}") + "expect: {}\n"
+    with pytest.raises(ScenarioError, match=re.escape(problem)):
+        load_scenario(written(tmp_path, text))
+
+
+def test_a_rule_does_not_select_the_broker_of_its_request(tmp_path: Path) -> None:
+    text = SHORT + "rules: {r: {select: {api: Produce, broker: self}, act: hold}}\nexpect: {}\n"
+    with pytest.raises(ScenarioError, match=r"rules.r.select.broker: 'self' is the broker of a request"):
+        load_scenario(written(tmp_path, text))
 
 
 def test_controllers_beside_zookeeper_are_refused_with_their_line(tmp_path: Path) -> None:

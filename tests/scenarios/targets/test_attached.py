@@ -93,6 +93,10 @@ def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: Thre
         ({"release": "only_simulated: it is a secret"}, "only a simulated cluster shows it: it is a secret"),
         ({"release": "only_virtual: it is a secret"}, "only virtual time shows it: it is a secret"),
         ({"brokers": 2}, "it has 1 brokers, case needs 2"),
+        (
+            {"config": ", features: {transaction.version: 1}"},
+            "the levels of features of a running cluster are not set",
+        ),
     ],
 )
 def test_what_a_running_cluster_cannot_do_is_refused_by_name(
