@@ -8,7 +8,7 @@ commit by itself during a call of its consumer.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_scenarios.checks.analysis import Analysis
 from broker_scenarios.checks.calls import OUTCOME_OF, Call, Send
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NeutralFold"]
 
+_Sent: TypeAlias = "tuple[tuple[str, Value], ...]"
+"""The partition and the value of each record of a send."""
 _OVER_OPEN_SENDS: Final = (Function.SEND, Function.FLUSH, Function.CLOSE)
 _ENDS_SENDS: Final = (Function.FLUSH, Function.CLOSE)
 _AROUND_AUTO_COMMITS: Final = (
@@ -36,15 +38,66 @@ _DETAILED: Final = (Function.ASSIGN, Function.SUBSCRIBE, Function.COMMIT)
 
 
 class _Process:
-    """The open calls of a process, and how many records it has sent."""
+    """The open calls of a process in the order of their invocation, and how many records it has sent."""
 
-    __slots__ = ("invoked", "late", "open")
+    __slots__ = ("invoked", "late", "others", "sends", "sends_of")
 
     def __init__(self) -> None:
-        self.open: list[Call] = []
-        self.late: list[Call] = []
+        self.sends: dict[Call, None] = {}
+        self.others: dict[Call, None] = {}
+        """The open calls that are no sends."""
+        self.late: dict[Call, None] = {}
         """Sends that were still open when a flush or close had ended."""
+        self.sends_of: dict[_Sent, dict[Call, None]] = {}
+        """The open and the late sends by their records: an asynchronous client has thousands open."""
         self.invoked = 0
+
+    def begin(self, call: Call) -> None:
+        """Add an open call."""
+        if call.f is Function.SEND:
+            self.sends[call] = None
+            self.sends_of.setdefault(_sent_by(call), {})[call] = None
+        else:
+            self.others[call] = None
+
+    def end(self, call: Call) -> None:
+        """Remove a call that is complete."""
+        for calls in (self.sends, self.late, self.others):
+            calls.pop(call, None)
+        if call.f is Function.SEND:
+            self._forget(call)
+
+    def crash(self) -> None:
+        """End all open calls: no outcome is to come."""
+        for call in (*self.sends, *self.others):
+            call.crashed = True
+        for call in self.sends:
+            self._forget(call)
+        self.sends.clear()
+        self.others.clear()
+
+    def first_of(self, f: Function) -> Call | None:
+        """Return the open call of a function that was invoked first."""
+        calls = (*self.sends, *self.late) if f is Function.SEND else self.others
+        return next((call for call in calls if call.f is f), None)
+
+    def first_with(self, sent: _Sent) -> Call | None:
+        """Return the open send of these records that was invoked first, else a late one."""
+        calls = self.sends_of.get(sent)
+        if not calls:
+            return None
+        return next((call for call in calls if call in self.sends), next(iter(calls)))
+
+    def _forget(self, call: Call) -> None:
+        sent = _sent_by(call)
+        calls = self.sends_of[sent]
+        del calls[call]
+        if not calls:
+            del self.sends_of[sent]
+
+
+def _sent_by(call: Call) -> _Sent:
+    return tuple((send.key, send.value_id) for send in call.sends)
 
 
 class NeutralFold:
@@ -137,7 +190,7 @@ class NeutralFold:
     # Invocations
 
     def _invoke(self, process: _Process, op: Op, now_us: int, where: str) -> None:
-        if process.open and self._one_at_a_time:
+        if self._one_at_a_time and (process.sends or process.others):
             self._check_overlap(process, op, where)
         call = Call(
             number=len(self.calls),
@@ -155,19 +208,19 @@ class NeutralFold:
                 if isinstance(mop, SendMop):
                     self._send(process, call, mop, where)
         elif op.f is Function.CRASH:
-            for each in process.open:
-                each.crashed = True
-            process.open.clear()
-        process.open.append(call)
+            process.crash()
+        process.begin(call)
 
     def _check_overlap(self, process: _Process, op: Op, where: str) -> None:
         if op.f is Function.CRASH:
             return
-        for call in process.open:
-            if call.f is Function.SEND and op.f in _OVER_OPEN_SENDS:
-                continue
-            if op.f is Function.COMMIT and op.auto and (call.f in _AROUND_AUTO_COMMITS or call.f is Function.SEND):
-                continue
+        auto_commit = op.f is Function.COMMIT and op.auto
+        around: list[Call] = []
+        if op.f not in _OVER_OPEN_SENDS and not auto_commit:
+            around += list(process.sends)[:1]
+        around += [call for call in process.others if not (auto_commit and call.f in _AROUND_AUTO_COMMITS)]
+        if around:
+            call = min(around, key=lambda each: each.number)
             open_call = f"its {call.f.value} of i={call.index} is open"
             raise HistoryError(f"{where}: 'f': process {op.process} invokes {op.f.value} while {open_call}")
 
@@ -215,13 +268,12 @@ class NeutralFold:
             if not self._completes_again(op):
                 raise HistoryError(f"{where}: 'type': process {op.process} has no open {op.f.value} to complete")
             return
-        (process.open if call in process.open else process.late).remove(call)
+        process.end(call)
         if op.f in _ENDS_SENDS:
-            sends = [each for each in process.open if each.f is Function.SEND and each.invoked_at < call.invoked_at]
-            for each in sends:
+            for each in [each for each in process.sends if each.invoked_at < call.invoked_at]:
                 each.overdue = each.overdue or op.type is EventType.OK
-                process.open.remove(each)
-            process.late += sends
+                del process.sends[each]
+                process.late[each] = None
         call.type, call.completion_index = op.type, op.index
         call.completed_us, call.completed_at = now_us, self._lines
         if op.group is not None:
@@ -235,16 +287,8 @@ class NeutralFold:
                     self._polled(call, key, pairs, where)
 
     def _open_call(self, process: _Process, op: Op) -> Call | None:
-        if op.f is not Function.SEND:
-            return next((call for call in process.open if call.f is op.f), None)
-        sent = [(mop.key, mop.value) for mop in op.mops if isinstance(mop, SendMop)]
-        for call in (*process.open, *process.late):
-            if call.f is op.f and (not sent or (len(call.sends) == len(sent) and self._keys_of(call) == sent)):
-                return call
-        return None
-
-    def _keys_of(self, call: Call) -> list[tuple[str, Value]]:
-        return [(send.key, send.value_id) for send in call.sends]
+        sent = tuple((mop.key, mop.value) for mop in op.mops if isinstance(mop, SendMop))
+        return process.first_with(sent) if op.f is Function.SEND and sent else process.first_of(op.f)
 
     def _completes_again(self, op: Op) -> bool:
         """Record a second completion of sends; False if it is none."""

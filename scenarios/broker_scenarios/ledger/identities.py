@@ -7,6 +7,7 @@ the contents of a send is a copy of it.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.history import EventType
@@ -31,6 +32,8 @@ class ContentNames:
     def __init__(self) -> None:
         self._name_of: dict[tuple[bytes | None, bytes | None], str] = {}
         self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
+        """The last number of each text: thousands of records may have equal contents."""
 
     def of_record(self, record: Record) -> str:
         """Return the name of a stored record."""
@@ -47,10 +50,11 @@ class ContentNames:
 
     def unused(self, text: str) -> str:
         """Return the text, with a number if another record has it: `one`, `one#2`."""
-        name, number = text, 1
+        name, number = text, self._last.get(text, 1)
         while name in self._taken:
             number += 1
             name = f"{text}#{number}"
+        self._last[text] = number
         self._taken.add(name)
         return name
 
@@ -141,18 +145,17 @@ class Identities:
                 # If two were acknowledged at one offset, the first one was lost, and its offset assigned again.
                 send_at[place] = send
         self._stored_at = {send: place for place, send in send_at.items()}
-        free: dict[str | None, dict[StoredPlace, None]] = {None: {}}
+        free: dict[str | None, dict[tuple[str, int], deque[StoredPlace]]] = {None: {}}
         for place in sorted(self._stored_contents.keys() - send_at.keys()):
-            free.setdefault(self._stored_contents[place], {})[place] = None
-            if self._stored_contents[place] not in self._sends_with:
-                free[None][place] = None
+            contents = self._stored_contents[place]
+            for name in (contents,) if contents in self._sends_with else (contents, None):
+                free.setdefault(name, {}).setdefault(place[:2], deque()).append(place)
         # First those that may be anywhere, then those whose acknowledgement named another offset, then failed ones.
         for send in sorted((send for send in sends if send not in self._stored_at), key=_certainty):
-            candidates = free.get(self._contents_of[send], {})
-            place = next((each for each in candidates if _may_be_at(send, each)), None)
-            if place is not None:
-                del candidates[place]
-                self._stored_at[send] = place
+            queues = free.get(self._contents_of[send], {})
+            queue = next((each for each in queues.values() if each and _may_be_at(send, each[0])), None)
+            if queue is not None:
+                self._stored_at[send] = queue.popleft()
 
     def _match_truncated(self, truncated: Iterable[tuple[StoredPlace, str]]) -> None:
         for place, contents in truncated:
