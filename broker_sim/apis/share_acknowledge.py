@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, refusal
-from broker_sim.share_partitions.share_error import ShareError
+from broker_sim.share_partitions.share_error import BrokenAcknowledgement, ShareError
 from broker_sim.share_partitions.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionKey
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -59,7 +59,11 @@ def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> Handler
             manager.release_session(key)
         return _response(results, acknowledgements.topics, key.group_id, context)
 
-    return acknowledgements.run(key, context).addCallback(respond)
+    try:
+        running = acknowledgements.run(key, context)
+    except BrokenAcknowledgement:
+        return ShareAcknowledgeResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    return running.addCallback(respond)
 
 
 def _response(results: Results, topics: Topics, group_id: str, context: RequestContext) -> ShareAcknowledgeResponse:

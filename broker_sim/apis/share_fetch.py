@@ -20,7 +20,7 @@ from broker_sim.apis.partition_order import mutable_order
 from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, refusal
 from broker_sim.replication.requests import FetchParams
 from broker_sim.share_partitions.delayed_share_fetch import ShareFetch
-from broker_sim.share_partitions.share_error import ShareError, share_error
+from broker_sim.share_partitions.share_error import BrokenAcknowledgement, ShareError, share_error
 from broker_sim.share_partitions.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionKey, TopicIdPartition
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -66,7 +66,10 @@ def handle(request: ShareFetchRequest, context: RequestContext) -> HandlerResult
         if error.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return context.broker.share_partitions.idle(request.max_wait_ms).addCallback(lambda _: failed)
         return failed
-    return _ShareFetchRequest(request, context, key, session).run()
+    try:
+        return _ShareFetchRequest(request, context, key, session).run()
+    except BrokenAcknowledgement:
+        return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _bad_renewal(request: ShareFetchRequest) -> ErrorCode | None:

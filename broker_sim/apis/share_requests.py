@@ -136,7 +136,11 @@ class Acknowledgements:
         return True
 
     def run(self, session: SessionKey, context: RequestContext) -> Deferred[Results]:
-        """Acknowledge; the Deferred fires with the results in Kafka's order when all are stored."""
+        """Acknowledge; the Deferred fires with the results in Kafka's order when all are stored.
+
+        Raises:
+            BrokenAcknowledgement: One of the ranges fails the whole request.
+        """
         if not self._batches:
             # Kafka drops the partitions without ranges here.
             return succeed({key: self.results[key] for key in self.topics.mutable_order(self.results)})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.share_partitions.in_flight_state import NO_MEMBER
 from broker_sim.share_partitions.record_states import AcknowledgeType, RecordState
-from broker_sim.share_partitions.share_error import ShareError, invalid_state
+from broker_sim.share_partitions.share_error import BrokenAcknowledgement, ShareError, invalid_state
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def acknowledge_batch(
 
     Raises:
         ShareError: Records are not in delivery, not acquired by the member, or in transition.
+        BrokenAcknowledgement: The start offset is within the range, and no record is in delivery there.
     """
     if acknowledged.last_offset < partition.start_offset:
         return
@@ -72,6 +73,8 @@ def _batches_of(partition: SharePartition, acknowledged: AcknowledgedBatch) -> l
     if floor is None and acknowledged.first_offset < partition.start_offset <= acknowledged.last_offset:
         # The start offset has moved into the range: its earlier records are finished.
         floor = partition.batches.floor(partition.start_offset)
+        if floor is None:
+            raise BrokenAcknowledgement("No record is in delivery at the start offset")
     if floor is None:
         raise invalid_state("Batch record not found. The request batch offsets are not found in the cache.")
     batches = partition.batches.between(floor.first_offset, acknowledged.last_offset)

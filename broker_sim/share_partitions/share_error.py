@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TEXT: Final = ""
 
-__all__ = ["ShareError", "invalid_state", "persister_error", "share_error"]
+__all__ = ["BrokenAcknowledgement", "ShareError", "invalid_state", "persister_error", "share_error"]
 
 
 class ShareError(BrokerSimError):
@@ -23,6 +23,10 @@ class ShareError(BrokerSimError):
         super().__init__(error_code, text)
         self.error_code = error_code
         self.text = default_message(error_code) if text == DEFAULT_TEXT else text
+
+
+class BrokenAcknowledgement(BrokerSimError):
+    """Kafka fails with an exception that it does not expect: the whole request ends with UNKNOWN_SERVER_ERROR."""
 
 
 def invalid_state(message: str) -> ShareError:

@@ -183,6 +183,20 @@ def acknowledgements_that_are_wrong(probe: Probe) -> None:
 
 
 @case(settings=SHARE, releases=ONLY_NEW)
+def ranges_around_a_start_without_records(probe: Probe) -> None:
+    topic_id, (member,) = joined(probe, "m1", batches=(2,))
+    member.fetch({topic_id: {0: []}})
+    member.acknowledge({topic_id: {0: [(-1, 0, [ACCEPT])]}}, note="from before the start")
+    member.acknowledge({topic_id: {0: [(0, 1, [ACCEPT])]}}, note="all")
+    for ranges in ([(1, 2, [ACCEPT])], [(1, 1, [ACCEPT])], [(2, 2, [ACCEPT])], [(-5, 7, [ACCEPT])]):
+        session = member.session
+        member.acknowledge({topic_id: {0: ranges}}, note=str(ranges))
+        member.session = session + 1  # The session advances, whatever becomes of the request.
+        member.fetch({topic_id: {0: ranges}}, note=str(ranges), max_wait_ms=1)
+        member.session = session + 2
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
 def limits_of_records(probe: Probe) -> None:
     topic_id, (member,) = joined(probe, "m1", batches=(4, 4, 4, 4))
     member.fetch({topic_id: {0: []}}, max_records=1, note="one: its whole batch")

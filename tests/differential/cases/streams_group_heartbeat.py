@@ -293,6 +293,24 @@ def two_members(probe: Probe) -> None:
 
 
 @case(settings=STREAMS, releases=ONLY_NEW)
+def subtopologies_that_are_listed_twice(probe: Probe) -> None:
+    topic = known_topic(probe, partitions=2)
+    group = group_of(probe)
+    shape = topology(subtopology("0", topic))
+    first, second = (StreamsMember(probe, group, f"m{number}", shape, process=f"p{number}") for number in (1, 2))
+    first.join()
+    twice = [TaskIds(subtopology_id="0", partitions=[index]) for index in (0, 1)]
+    first.beat(active_tasks=twice, standby_tasks=[], warmup_tasks=[], note="it has its tasks, and lists them twice")
+    second.join()
+    first.beat(note="it has to revoke")
+    first.beat(active_tasks=twice, note="active tasks alone, twice")
+    none: dict[str, Any] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+    for kind in none:
+        first.beat(**(none | {kind: twice}), note=f"{kind} twice")
+    first.report()
+
+
+@case(settings=STREAMS, releases=ONLY_NEW)
 def responses_that_are_lost(probe: Probe) -> None:
     topic = known_topic(probe, partitions=4)
     group = group_of(probe)

@@ -173,15 +173,21 @@ class HeartbeatSteps:
         return self.group_epoch, target[updated.member_id]
 
     def reconcile(self, member: StreamsMember, target_epoch: int, target: Tasks) -> StreamsMember:
-        """Return the member after its step towards the target assignment, and write it if it has changed."""
+        """Return the member after its step towards the target assignment, and write it if it has changed.
+
+        Raises:
+            CoordinatorError: UNKNOWN_SERVER_ERROR: the member lists a subtopology twice.
+        """
         if member.is_reconciled_to(target_epoch):
             return member
         request = self._request
         owned = None
-        if None not in (request.active_tasks, request.standby_tasks, request.warmup_tasks):
-            owned = Tasks(
-                task_sets(request.active_tasks), task_sets(request.standby_tasks), task_sets(request.warmup_tasks)
-            )
+        lists = (request.active_tasks, request.standby_tasks, request.warmup_tasks)
+        if None not in lists:
+            found = [task_sets(each) for each in lists]
+            if any(len(sets) < len(listed or ()) for sets, listed in zip(found, lists, strict=True)):
+                raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            owned = Tasks(*found)
         updated = reconciled(member, target_epoch=target_epoch, target=target, owners=self._group.owners, owned=owned)
         if updated != member:
             self.records.append(streams_records.current_assignment_record(self._group.group_id, updated))
