@@ -191,7 +191,7 @@ def ranges_around_a_start_without_records(probe: Probe) -> None:
     for ranges in ([(1, 2, [ACCEPT])], [(1, 1, [ACCEPT])], [(2, 2, [ACCEPT])], [(-5, 7, [ACCEPT])]):
         session = member.session
         member.acknowledge({topic_id: {0: ranges}}, note=str(ranges))
-        member.session = session + 1  # The session advances, whatever becomes of the request.
+        member.session = session + 1  # The session advances even if the request fails.
         member.fetch({topic_id: {0: ranges}}, note=str(ranges), max_wait_ms=1)
         member.session = session + 2
 
