@@ -103,12 +103,11 @@ class Cluster:
         check_options(controllers=controllers, data_dir=data_dir, journal_detail=journal_detail)
         specs = topic_specs(topics)
         given = config_texts({} if config is None else config)
-        self.reactor = reactor
+        self.reactor, self.streams = reactor, streams
         configs = BrokerConfigs(given, brokers=brokers, release=release, defects=defects)
         self.config = configs.common
         self._features = check_features(features or {}, self.config.release)
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
-        self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(microseconds_of(reactor), detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
