@@ -134,6 +134,12 @@ def journal_events() -> Callable[..., Event]:
     return journal_event
 
 
+def values_found_by(check: Callable[[Analysis], Any], written: Story, partition: int = 0) -> list[int]:
+    """The values of the findings of a check."""
+    findings: list[Finding] = list(check(written.analysis(partition)))
+    return [finding.value_id for finding in findings]
+
+
 @pytest.fixture
 def story() -> Story:
     return Story()
@@ -141,8 +147,4 @@ def story() -> Story:
 
 @pytest.fixture
 def values_found() -> Callable[[Callable[[Analysis], Any], Story], Sequence[int]]:
-    def run(check: Callable[[Analysis], Any], written: Story, partition: int = 0) -> list[int]:
-        findings: list[Finding] = list(check(written.analysis(partition)))
-        return [finding.value_id for finding in findings]
-
-    return run
+    return values_found_by

@@ -9,6 +9,7 @@
 
 A mutant replaces the code of the function in place, so that every table that holds the function has it. Some mutants
 mean the same as the check: a guard that only saves time, an order of equal things, a boundary without a history.
+EQUIVALENT lists those that are known.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from broker_scenarios import checks
-from tests.scenarios.checks.test_mutated_checks import cases
+from tests.scenarios.checks.test_mutated_checks import cases, parameters
+from tests.scenarios.conftest import Story, values_found_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["Mutant", "is_noticed", "modules", "mutants_of"]
+__all__ = ["EQUIVALENT", "Mutant", "is_noticed", "modules", "mutants_of", "own_cases"]
 
 _COMPARISONS: Final = {
     ast.Lt: ast.LtE,
@@ -47,6 +49,39 @@ _COMPARISONS: Final = {
 _OF_HISTORIES: Final = ("per_partition", "per_process", "per_transaction", "per_key", "over_time")
 _OF_RUNS: Final = ("diverging_replicas",)
 """The checks that read more than a history; their own tests judge them."""
+
+
+_ONLY_SAVES_TIME: Final = "the guard saves time alone"
+_ONE_VALUE_PER_PLACE: Final = "two records have no offset in common: a conflict has no place"
+_PLACES_DIFFER: Final = "the places of invocations and completions in a history all differ"
+EQUIVALENT: Final = {
+    "per_process.int_send_skips:3:int_send_skips: if len(call.sends) < 2: never": _ONLY_SAVES_TIME,
+    "per_process.int_send_skips:11:int_send_skips: second > first + 1 -> second >= first + 1": "nothing is in between",
+    "per_process.nonmonotonic_sends:5:fewest_out_of_order: if all((before < after for before, after in "
+    "pairwise(offsets))): never": _ONLY_SAVES_TIME,
+    "per_process.nonmonotonic_sends:2:_descents: if all((before.offset < after.offset for before, after in "
+    "pairwise(placed))): never": _ONLY_SAVES_TIME,
+    "per_process.nonmonotonic_sends:2:_descents: before.offset < after.offset -> before.offset <= after.offset": (
+        _ONE_VALUE_PER_PLACE
+    ),
+    "per_process.nonmonotonic_sends:8:_descents: now.offset <= before.offset -> now.offset < before.offset": (
+        _ONE_VALUE_PER_PLACE
+    ),
+    "per_process.nonmonotonic_sends:12:_causes: known > offset -> known >= offset": _ONE_VALUE_PER_PLACE,
+    "per_process.nonmonotonic_sends:14:_causes: acked > offset -> acked >= offset": _ONE_VALUE_PER_PLACE,
+    "per_process.nonmonotonic_sends:17:_causes: highest > offset -> highest >= offset": _ONE_VALUE_PER_PLACE,
+    "per_transaction.dependencies:11:cyclic_core: if not left: never": _ONLY_SAVES_TIME,
+    "per_transaction.dependencies:5:_writer: call is None or call.type is EventType.INVOKE -> call is None and "
+    "call.type is EventType.INVOKE": "the edges of an open operation are left out as it is never alive",
+    "per_transaction.dependencies:6:_process_order: before.completed_at < after.invoked_at -> before.completed_at <= "
+    "after.invoked_at": _PLACES_DIFFER,
+    "per_transaction.dependencies:12:_real_time: before.completed_at >= call.invoked_at -> before.completed_at > "
+    "call.invoked_at": _PLACES_DIFFER,
+    "per_transaction.dependencies:23:_peel: ends[by_end[earliest]] < begin -> ends[by_end[earliest]] <= begin": (
+        _PLACES_DIFFER
+    ),
+}
+"""The mutants that mean the same as the check, with the reason."""
 
 
 class Mutant(NamedTuple):
@@ -123,10 +158,29 @@ def _applied(mutant: Mutant) -> Iterator[None]:
         mutant.function.__code__ = before
 
 
-def is_noticed(mutant: Mutant) -> bool:
+def own_cases(module: ModuleType) -> Iterator[Callable[[], None]]:
+    """The tests of the check alone, if it has some."""
+    *_, scope, name = module.__name__.split(".")
+    try:
+        tests = import_module(f"tests.scenarios.checks.{scope}.test_{name}")
+    except ModuleNotFoundError:
+        return
+    for _, test in inspect.getmembers(tests, inspect.isfunction):
+        if test.__name__.startswith("test_") and test.__module__ == tests.__name__:
+            for given in parameters(test):
+                yield partial(_with_fixtures, test, given)
+
+
+def _with_fixtures(test: Callable[..., None], given: Mapping[str, Any]) -> None:
+    fixtures = {"story": Story(), "values_found": values_found_by}
+    wanted = inspect.signature(test).parameters
+    test(**given, **{name: fixture for name, fixture in fixtures.items() if name in wanted})
+
+
+def is_noticed(mutant: Mutant, own: Sequence[Callable[[], None]] = ()) -> bool:
     """True if a case fails with the mutant, with any error."""
     with _applied(mutant):
-        for _, case in cases():
+        for case in [*own, *(case for _, case in cases())]:
             try:
                 case()
             except Exception:  # noqa: BLE001 - a mutant may break a check in any way
@@ -140,9 +194,10 @@ def main(names: list[str]) -> int:
     for module in modules():
         if names and not any(name in module.__name__ for name in names):
             continue
+        own = list(own_cases(module))
         for mutant in mutants_of(module):
             tried += 1
-            if not is_noticed(mutant):
+            if mutant.name not in EQUIVALENT and not is_noticed(mutant, own):
                 survived += 1
                 sys.stdout.write(f"not noticed: {mutant.name}\n")
                 sys.stdout.flush()

@@ -9,7 +9,7 @@ import pytest
 from broker_scenarios import HistoryVerdict, check_history
 from broker_scenarios.history import EventType
 from broker_scenarios.operations import Function, PolledOffsets, Send, Subscribe, op_from_json, op_to_json
-from tests.scenarios.checks.neutral_histories import Book
+from tests.scenarios.checks.neutral_histories import Book, without_crash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ def judge(
 ) -> HistoryVerdict:
     """Judge with these promises alone, through the written form, as the command does."""
     ops = [op_from_json(op_to_json(op), f"i={op.index}") for op in book.ops]
-    return check_history(ops, promises or {}, logs)
+    return without_crash(check_history(ops, promises or {}, logs))
 
 
 def found(verdict: HistoryVerdict) -> dict[str, list[Any]]:

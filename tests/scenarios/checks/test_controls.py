@@ -225,3 +225,28 @@ def test_a_polled_record_is_lost_with_the_leader_that_confirmed_it_alone() -> No
     aborted = Book().txn(0, (X, 1, 0), end="fail").poll(1, {X: [(0, 1)]}).finally_poll(2, {X: []})
     verdict = aborted.judge({X: [[0, 1, {"state": "aborted"}]]}, acks=1, faults=[CRASH])
     assert broken(verdict) == {"G1a", "ghost-read"}
+
+
+# Dependencies between operations.
+
+
+def test_a_value_with_several_writers_gives_no_dependency() -> None:
+    book = Book().send(0, (X, 1), end="info").send(0, (X, 2, 0)).send(9, (X, 1, 1))
+    verdict = book.finally_poll(8, {X: [(0, 2), (1, 1)]}).judge()
+    assert "G0-process" not in counts(verdict)
+
+
+def test_what_stands_before_and_after_a_cycle_leaves_it_whole() -> None:
+    book = Book().begin(0, (X, 1), {}).send(1, (Y, 7, 0), (Y, 8, 1)).begin(2, (X, 2), {})
+    book.end(0, (X, 1, 0), {X: [(1, 2)]}).end(2, (X, 2, 1), {X: [(0, 1)]})
+    assert "G1c" in counts(book.poll(3, {Y: [(0, 7), (1, 8)]}).judge())
+
+
+def test_an_operation_without_data_does_not_part_a_process() -> None:
+    book = Book().send(0, (X, 1, 1)).call(0, Function.FLUSH, end="info").send(0, (X, 2, 0))
+    assert counts(book.finally_poll(8, {X: [(0, 2), (1, 1)]}).judge())["G0-process"] == 1
+
+
+def test_a_record_of_an_operation_without_a_place_has_no_neighbour() -> None:
+    book = Book().send(0, (X, 1, 0), (X, 2), end="info").send(1, (X, 3, 1))
+    assert "int-send-skip" not in counts(book.finally_poll(8, {X: [(0, 1), (1, 3)]}).judge())

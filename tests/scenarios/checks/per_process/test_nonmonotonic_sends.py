@@ -69,6 +69,26 @@ def test_a_late_append_differs_from_two_acknowledged_records_in_the_wrong_order(
     assert [finding.cause for finding in nonmonotonic_sends(story.log(*log).analysis())] == causes
 
 
+def test_the_worst_cause_of_a_run_is_that_of_its_finding(story):
+    # The first record is still on the way when the second one is sent, and known to be stored before the third one.
+    story.send(1, 2).ok(1, 2).info(2).send(3).ok(3, 1).log(2, 3, 1)
+    assert [finding.cause for finding in nonmonotonic_sends(story.analysis())] == [Cause.UNEXPLAINED]
+
+
+def test_a_record_ahead_of_all_others_has_no_cause(story):
+    story.send(1, 2).ok(2, 0).ok(1, 1).send(3).ok(3, 2).log(2, 1, 3)
+    assert [finding.cause for finding in nonmonotonic_sends(story.analysis())] == [Cause.PIPELINED]
+
+
+def test_a_record_whose_acknowledgement_comes_as_the_next_one_is_sent_is_known_to_be_stored(story):
+    story.send(1).ok(1, 1).wait(us=-1_000).send(2).ok(2, 0).log(2, 1)
+    assert [finding.cause for finding in nonmonotonic_sends(story.analysis())] == [Cause.UNEXPLAINED]
+
+
+def test_equal_elements_do_not_ascend():
+    assert fewest_out_of_order([1, 1]) == [0]
+
+
 @given(st.permutations(list(range(7))))
 def test_what_is_left_ascends_and_no_smaller_set_would_do(offsets):
     out = fewest_out_of_order(offsets)
