@@ -14,7 +14,8 @@ def test_a_cluster_names_what_it_offers_to_actions() -> None:
     world = World(1)
     in_memory = Cluster(reactor=world.reactor, streams=world.streams, listen=False)
     on_disk = Cluster(reactor=world.reactor, streams=world.streams, listen=False, data_dir="/data", disk=VirtualDisk())
-    assert in_memory.admin.capabilities == {Need.CLUSTER, Need.PROCESS, Need.ADMIN, Need.WIRE, Need.VIRTUAL_TIME}
+    offered = {Need.CLUSTER, Need.PROCESS, Need.PAUSE, Need.ADMIN, Need.WIRE, Need.VIRTUAL_TIME}
+    assert in_memory.admin.capabilities == offered
     assert on_disk.admin.capabilities - in_memory.admin.capabilities == {Need.DISK, Need.VIRTUAL_DISK}
 
 
