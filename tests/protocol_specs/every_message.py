@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from protocol_specs import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hypothesis.strategies import SearchStrategy
 
     from protocol_specs.message import Message
@@ -18,9 +20,24 @@ MESSAGES: list[tuple[type[Message], int]] = [
     (cls, version) for cls in registry.every_message() for version in cls.VERSIONS
 ]
 
-for_every_message = pytest.mark.parametrize(
-    ("cls", "version"), [pytest.param(cls, version, id=f"{cls.__name__} v{version}") for cls, version in MESSAGES]
-)
+
+def for_every_message(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test of `cls` and `version` with every message: one test per class, which tries all versions.
+
+    A test per version would take longer to collect and to report than to run.
+    """
+
+    @pytest.mark.parametrize("cls", list(registry.every_message()), ids=lambda cls: cls.__name__)
+    def of_every_version(cls: type[Message]) -> None:
+        for version in cls.VERSIONS:
+            try:
+                test(cls=cls, version=version)
+            except BaseException as failure:
+                failure.add_note(f"in {cls.__name__} v{version}")
+                raise
+
+    of_every_version.__name__ = test.__name__
+    return of_every_version
 
 
 def any_message() -> SearchStrategy[tuple[type[Message], int]]:

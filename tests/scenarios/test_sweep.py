@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pytest
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
-SEEDS = 100
+SEEDS = 60
 RECORDS = 250
 
 

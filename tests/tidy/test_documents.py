@@ -80,7 +80,7 @@ FOLLOWED_BY = {
 # Scenarios on virtual time: this module runs each documented one, with RECORDS records if its command has no number;
 # tests/interop/test_demo.py sends all.
 RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local|kafka|attach)).*")
-RECORDS = 20_000
+RECORDS = 5_000
 # A user waits some seconds for a run of the README, not a minute.
 RECORDS_MAX = 5_000
 # Commands about the protocol, and traces, end at once: each is run here, and what the document shows is what it prints.
