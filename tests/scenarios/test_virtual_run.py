@@ -181,3 +181,27 @@ clients:
 expect: {{transactions: {{ok: 1, {error}: 1}}}}
 """)
     assert judged(VirtualRun(load_scenario(path), 1).run(None), engine=None).judgement.misses == ()
+
+
+GROWING_TOPIC = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app:
+    producer: {}
+    script:
+      - {wait: 2000}
+      - {send: {topic: orders, partition: 1, wait: true}}
+      - close
+rules:
+  grow: {act: {add_partitions: orders}}
+  late: {select: {api: Produce, topic: orders, partition: 1}, act: {delay_ms: 1}}
+expect: {acked: 1}
+"""
+
+
+def test_a_rule_fires_on_a_partition_that_another_rule_adds(tmp_path: Path) -> None:
+    run = run_of(tmp_path, GROWING_TOPIC)
+    assert run.judgement.misses == ()
+    assert [rule.partition(" fired ")[2] for rule in run.rules] == ["1 time", "1 time"]

@@ -158,7 +158,7 @@ class _Followed:
             cluster.faults.expect(records=scenario.records)
         self.watch = SimulatedTarget(cluster).watch(scenario.always)
         for rule in scenario.rules:
-            cluster.faults.add(rule)
+            cluster.faults.add(rule, checked=True)
         cluster.faults.start_load()
         self.wire = WireBook(cluster, [topic.name for topic in scenario.topics])
 

@@ -51,8 +51,8 @@ class SimulatedTarget:
         return self.cluster.metrics().values(name)
 
     def add_rule(self, rule: Rule) -> None:
-        """Add a rule."""
-        self.cluster.faults.add(rule)
+        """Add a rule of the scenario."""
+        self.cluster.faults.add(rule, checked=True)
 
     def acknowledged(self, topic: str, partition: int, offset: int) -> None:
         """The brokers have noted the acknowledgement themselves."""
