@@ -49,7 +49,7 @@ docs: $(VENV)/.installed-dev ## generate the reference pages, and build the docu
 	@$(MKDOCS) && echo "open build/site/index.html"
 
 interop: $(VENV)/.installed-test ## test with real Kafka, Java clients, franz-go and the built wheel; names the tools that are missing
-	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m "interop and not alone" $(INTEROP) && \
+	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "interop and not alone" $(INTEROP) && \
 	  $(BIN)/pytest -m alone tests/interop && \
 	  $(BIN)/python benchmarks/broker_vs_real_kafka.py --pairs 1
 

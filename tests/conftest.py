@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 LONGEST: Final = (
     "test_ours.py",
+    "test_real.py",
+    "test_demo.py",
+    "test_producer_restarts.py",
+    "test_our_consumer_streams.py",
+    "test_foreign_bugs.py",
+    "test_message_readers.py",
+    "test_catalog_on_real_kafka.py",
     "test_documents.py",
     "test_sweep.py",
     "test_mutated_frames.py",

@@ -78,7 +78,7 @@ FOLLOWED_BY = {
     "docs/how-to/test-in-another-language.md": "tests/interop/test_control_clients.py",
 }
 # Scenarios on virtual time: this module runs each documented one, with RECORDS records if its command has no number;
-# tests/interop/test_demo.py sends all.
+# tests/interop/test_demo.py sends more.
 RUN_HERE = re.compile(r"broker-sim (?:run|sweep) \S+ (?!.*--(?:spark|local|kafka|attach)).*")
 RECORDS = 5_000
 # A user waits some seconds for a run of the README, not a minute.
