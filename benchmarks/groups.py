@@ -217,14 +217,12 @@ def run(members: int = MEMBERS, groups: int = GROUPS, *, with_real: bool = False
         idle = (cpu_seconds(pid) - before_s) / IDLE_SECONDS
     name = f"{groups} groups of {MEMBERS_PER_GROUP} members"
     results.append(
-        _result(f"{name}, peak memory", f"{heartbeats_us:.0f} us CPU/heartbeat", memory_mb, MEMORY_MB_MAX, " MB")
+        Result.at_most(
+            f"{name}, peak memory", memory_mb, MEMORY_MB_MAX, " MB", ours=f"{heartbeats_us:.0f} us CPU/heartbeat"
+        )
     )
-    results.append(_result(f"{name}, idle share of a core", "", idle, IDLE_SHARE_MAX, ""))
+    results.append(Result.at_most(f"{name}, idle share of a core", idle, IDLE_SHARE_MAX, "", ours=""))
     return results
-
-
-def _result(name: str, ours: str, figure: float, target: float, unit: str) -> Result:
-    return Result(name=name, ours=ours, other="", figure=figure, target=target, at_least=False, unit=unit)
 
 
 if __name__ == "__main__":

@@ -80,15 +80,7 @@ def fixture() -> Result:
         float(part.split('time="')[1].split('"')[0]) for part in text.split("<testcase ")[1:] if "test_with[" in part
     ]
     figure = 1000 * statistics.median(seconds)
-    return Result(
-        name="kafka_cluster, per test",
-        ours=f"{figure:.1f} ms",
-        other="",
-        figure=figure,
-        target=FIXTURE_MS_MAX,
-        at_least=False,
-        unit=" ms",
-    )
+    return Result.at_most("kafka_cluster, per test", figure, FIXTURE_MS_MAX, " ms", decimals=1)
 
 
 def rule_over_http() -> Result:
@@ -104,15 +96,7 @@ def rule_over_http() -> Result:
                 response.read()
             figures.append(time.perf_counter() - started)
     figure = 1000 * statistics.median(figures)
-    return Result(
-        name="adding a rule over HTTP",
-        ours=f"{figure:.2f} ms",
-        other="",
-        figure=figure,
-        target=RULE_MS_MAX,
-        at_least=False,
-        unit=" ms",
-    )
+    return Result.at_most("adding a rule over HTTP", figure, RULE_MS_MAX, " ms", decimals=2)
 
 
 def open_page(pairs: int) -> Result:
@@ -187,14 +171,8 @@ def thousand_tests() -> Result:
         started = time.perf_counter()
         run_pytest(folder, ROUND_TRIPS.format(tests=TESTS), "-n", str(WORKERS))
         figure = time.perf_counter() - started
-    return Result(
-        name=f"{TESTS:,} tests of one produce and one consume",
-        ours=f"{figure:.0f} s",
-        other="",
-        figure=figure,
-        target=TESTS_SECONDS_MAX,
-        at_least=False,
-        unit=" s",
+    return Result.at_most(
+        f"{TESTS:,} tests of one produce and one consume", figure, TESTS_SECONDS_MAX, " s", decimals=0
     )
 
 

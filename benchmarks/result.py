@@ -24,6 +24,14 @@ class Result:
     unit: str
     error: float | None = None
 
+    @classmethod
+    def at_most(
+        cls, name: str, figure: float, target: float, unit: str, *, decimals: int = 2, ours: str | None = None
+    ) -> Result:
+        """Return a figure that no peer has, which must be at most its target; `ours` is a text in place of it."""
+        text = f"{figure:.{decimals}f}{unit}" if ours is None else ours
+        return cls(name=name, ours=text, other="", figure=figure, target=target, at_least=False, unit=unit)
+
     @property
     def reached(self) -> bool:
         """True if the figure meets its target, without regard to its error."""

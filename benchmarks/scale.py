@@ -118,14 +118,14 @@ def served(connections: int, topics: int) -> list[Result]:
             client.close()
     load = f"{connections} connections, {topics} topics x {PARTITIONS}"
     return [
-        _at_most(f"serve, ready with {topics} topics x {PARTITIONS}", ready_s, SERVE_SECONDS_MAX, " s"),
-        _at_most("the same, CPU", ready_cpu_s, SERVE_SECONDS_MAX, " s"),
-        _at_most(f"{load}: Metadata for all, first", times_ms[0], METADATA_MS_MAX, " ms"),
-        _at_most(f"{load}: Metadata for all, median", statistics.median(times_ms), METADATA_MS_MAX, " ms"),
-        _at_most("the same, CPU of the server per request", metadata_cpu_ms, METADATA_MS_MAX, " ms"),
-        _at_most(f"{load}: memory at most", memory_mb, MEMORY_MB_MAX, " MB"),
-        _at_most(f"{load}: CPU for connection and two requests each", connected_cpu_s, 1.0, " s"),
-        _at_most(f"{load}: CPU of an idle second", 1000 * idle_cpu_s, 100.0, " ms"),
+        Result.at_most(f"serve, ready with {topics} topics x {PARTITIONS}", ready_s, SERVE_SECONDS_MAX, " s"),
+        Result.at_most("the same, CPU", ready_cpu_s, SERVE_SECONDS_MAX, " s"),
+        Result.at_most(f"{load}: Metadata for all, first", times_ms[0], METADATA_MS_MAX, " ms"),
+        Result.at_most(f"{load}: Metadata for all, median", statistics.median(times_ms), METADATA_MS_MAX, " ms"),
+        Result.at_most("the same, CPU of the server per request", metadata_cpu_ms, METADATA_MS_MAX, " ms"),
+        Result.at_most(f"{load}: memory at most", memory_mb, MEMORY_MB_MAX, " MB"),
+        Result.at_most(f"{load}: CPU for connection and two requests each", connected_cpu_s, 1.0, " s"),
+        Result.at_most(f"{load}: CPU of an idle second", 1000 * idle_cpu_s, 100.0, " ms"),
     ]
 
 
@@ -135,7 +135,7 @@ def idle_hour() -> Result:
     done = subprocess.run(
         program, stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX, env=environment()
     )
-    return _at_most("an idle hour of 3 brokers, virtual time", float(done.stdout), IDLE_SECONDS_MAX, " s")
+    return Result.at_most("an idle hour of 3 brokers, virtual time", float(done.stdout), IDLE_SECONDS_MAX, " s")
 
 
 def _all_topics_ms(client: Client, topics: int) -> float:
@@ -146,11 +146,6 @@ def _all_topics_ms(client: Client, topics: int) -> float:
     assert isinstance(response, MetadataResponse)
     assert sum(len(topic.partitions) for topic in response.topics) == topics * PARTITIONS
     return took_ms
-
-
-def _at_most(name: str, figure: float, target: float, unit: str) -> Result:
-    text = f"{figure:.2f}{unit}"
-    return Result(name=name, ours=text, other="", figure=figure, target=target, at_least=False, unit=unit)
 
 
 def _address(text: str) -> tuple[str, int]:

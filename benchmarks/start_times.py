@@ -43,14 +43,8 @@ def serve(starts: int) -> Result:
         with served_cluster("--brokers", "3", "--port", "0", "--topic", "orders:6:3"):
             figures.append(time.perf_counter() - started)
     seconds = statistics.median(figures)
-    return Result(
-        name="broker-sim serve --brokers 3, ready from the shell",
-        ours=f"{seconds:.2f} s",
-        other="",
-        figure=seconds,
-        target=SERVE_SECONDS_MAX,
-        at_least=False,
-        unit=" s",
+    return Result.at_most(
+        "broker-sim serve --brokers 3, ready from the shell", seconds, SERVE_SECONDS_MAX, " s", decimals=2
     )
 
 
@@ -66,15 +60,7 @@ def cluster(starts: int) -> Result:
         env=environment(),
     )
     figure = 1000 * float(run.stdout)
-    return Result(
-        name="Cluster(3) in process",
-        ours=f"{figure:.1f} ms",
-        other="",
-        figure=figure,
-        target=CLUSTER_MS_MAX,
-        at_least=False,
-        unit=" ms",
-    )
+    return Result.at_most("Cluster(3) in process", figure, CLUSTER_MS_MAX, " ms", decimals=1)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from broker_scenarios.ledger.adapters.wrapped_client import AsyncTransactions, WrappedConsumer, contents_of
+from broker_scenarios.ledger.adapters.wrapped_client import AsyncTransactions, KafkaPythonCalls, contents_of
 
 __all__ = ["AioKafkaConsumer", "AioKafkaProducer"]
 
@@ -51,7 +51,7 @@ class AioKafkaProducer(AsyncTransactions):
         return type(self._client.transaction())(self)
 
 
-class AioKafkaConsumer(WrappedConsumer):
+class AioKafkaConsumer(KafkaPythonCalls):
     """An aiokafka.AIOKafkaConsumer, which is an asynchronous iterator, too."""
 
     async def getone(self, *partitions: Any) -> Any:
@@ -74,26 +74,6 @@ class AioKafkaConsumer(WrappedConsumer):
         record = await self._client.__anext__()
         self._took((record,))
         return record
-
-    def subscribe(self, topics: Any = (), *arguments: Any, **options: Any) -> None:
-        """Subscribe to topics or a pattern."""
-        self._client.subscribe(topics, *arguments, **options)
-        self._has_subscribed(topics)
-
-    def unsubscribe(self) -> None:
-        """End the subscription."""
-        self._client.unsubscribe()
-        self._has_unsubscribed()
-
-    def assign(self, partitions: Any) -> None:
-        """Assign partitions."""
-        self._client.assign(partitions)
-        self._has_assigned(partitions)
-
-    def seek(self, partition: Any, offset: int) -> None:
-        """Read on at an offset."""
-        self._client.seek(partition, offset)
-        self._has_sought({(partition.topic, partition.partition): offset})
 
     async def seek_to_beginning(self, *partitions: Any) -> Any:
         """Read on at the beginning."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from broker_scenarios.ledger.adapters.wrapped_client import Transactions, WrappedConsumer, contents_of
+from broker_scenarios.ledger.adapters.wrapped_client import KafkaPythonCalls, Transactions, contents_of
 
 __all__ = ["KafkaPythonConsumer", "KafkaPythonProducer"]
 
@@ -32,7 +32,7 @@ class KafkaPythonProducer(Transactions):
         return future
 
 
-class KafkaPythonConsumer(WrappedConsumer):
+class KafkaPythonConsumer(KafkaPythonCalls):
     """A kafka.KafkaConsumer, which is an iterator, too."""
 
     def poll(self, *arguments: Any, **options: Any) -> Any:
@@ -48,26 +48,6 @@ class KafkaPythonConsumer(WrappedConsumer):
         record = next(self._client)
         self._took((record,))
         return record
-
-    def subscribe(self, topics: Any = (), *arguments: Any, **options: Any) -> None:
-        """Subscribe to topics or a pattern."""
-        self._client.subscribe(topics, *arguments, **options)
-        self._has_subscribed(topics)
-
-    def unsubscribe(self) -> None:
-        """End the subscription."""
-        self._client.unsubscribe()
-        self._has_unsubscribed()
-
-    def assign(self, partitions: Any) -> None:
-        """Assign partitions."""
-        self._client.assign(partitions)
-        self._has_assigned(partitions)
-
-    def seek(self, partition: Any, offset: int) -> None:
-        """Read on at an offset."""
-        self._client.seek(partition, offset)
-        self._has_sought({(partition.topic, partition.partition): offset})
 
     def seek_to_beginning(self, *partitions: Any) -> None:
         """Read on at the beginning."""

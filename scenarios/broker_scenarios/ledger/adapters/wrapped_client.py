@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from broker_scenarios.ledger.book import Contents, LedgerBook, Place, SentRecord, Transaction
 
-__all__ = ["AsyncTransactions", "Transactions", "WrappedClient", "WrappedConsumer", "WrappedProducer", "contents_of"]
+__all__ = [
+    "AsyncTransactions",
+    "KafkaPythonCalls",
+    "Transactions",
+    "WrappedClient",
+    "WrappedConsumer",
+    "WrappedProducer",
+    "contents_of",
+]
 
 
 def contents_of(key: object, value: object, *, serialized: bool = False) -> Contents:
@@ -204,6 +212,30 @@ class WrappedConsumer(WrappedClient):
     def _has_sought_all(self, partitions: Iterable[Any], to: str) -> None:
         chosen = tuple(partitions) or tuple(self._client.assignment())
         self._has_sought({(each.topic, each.partition): to for each in chosen})
+
+
+class KafkaPythonCalls(WrappedConsumer):
+    """The calls that consumers of kafka-python have, and of aiokafka, which descends from it."""
+
+    def subscribe(self, topics: Any = (), *arguments: Any, **options: Any) -> None:
+        """Subscribe to topics or a pattern."""
+        self._client.subscribe(topics, *arguments, **options)
+        self._has_subscribed(topics)
+
+    def unsubscribe(self) -> None:
+        """End the subscription."""
+        self._client.unsubscribe()
+        self._has_unsubscribed()
+
+    def assign(self, partitions: Any) -> None:
+        """Assign partitions."""
+        self._client.assign(partitions)
+        self._has_assigned(partitions)
+
+    def seek(self, partition: Any, offset: int) -> None:
+        """Read on at an offset."""
+        self._client.seek(partition, offset)
+        self._has_sought({(partition.topic, partition.partition): offset})
 
 
 def _text(error: object) -> str:
