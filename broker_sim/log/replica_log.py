@@ -470,6 +470,14 @@ class ReplicaLog:
             return None
         return segment.batches[index]
 
+    def first_batch_from(self, offset: int) -> StoredBatch | None:
+        """Return the batch that holds an offset, or else the next one; None if the log has none."""
+        for segment in self._segments[self._segment_index(offset) :]:
+            index = segment.index_of(offset)
+            if index < len(segment.batches):
+                return segment.batches[index]
+        return None
+
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that overlap with a range of offsets; the upper bound is exclusive."""
         first = self._segment_index(fetch_offset)
@@ -480,12 +488,13 @@ class ReplicaLog:
     ) -> list[AbortedTransaction]:
         """Return the aborted transactions of a read, which a read_committed consumer needs to filter the batches.
 
-        The upper bound is that of the offset index, so that the list may have transactions after the batches. Mirrors
-        LocalLog.addAbortedTransactions.
+        The upper bound is that of the offset index, so that the list may have transactions after the batches: also that
+        of a read below the end of the log which had no batches. Mirrors LocalLog.addAbortedTransactions.
         """
-        if not batches:
+        first_batch = batches[0] if batches else self.first_batch_from(fetch_offset)
+        if first_batch is None:
             return []
-        first = self._segment_index(batches[0].base_offset)
+        first = self._segment_index(first_batch.base_offset)
         segments = self._segments[first:]
         if not any(segment.aborted_transactions for segment in segments):
             return []

@@ -470,9 +470,11 @@ class ReplicaManager:
                 at_least_one=at_least_one,
                 fragment=not is_from_follower,
             )
-            if not batches:
-                result.first_batch_left_out = max_bytes > 0 and fetch.fetch_offset < bound
-            if params.isolation is FetchIsolation.TXN_COMMITTED:
+            below_bound = fetch.fetch_offset < bound
+            if not batches and below_bound:
+                first = log.first_batch_from(fetch.fetch_offset)
+                result.first_batch_left_out = first is None or (not at_least_one and 0 < max_bytes < first.size)
+            if params.isolation is FetchIsolation.TXN_COMMITTED and below_bound:
                 result.aborted_transactions = log.aborted_transactions_of_read(fetch.fetch_offset, batches)
         except OffsetOutOfRange:
             return PartitionFetchResult(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -95,7 +95,7 @@ class PartitionFetchResult:
     throttled: bool = False
     """True if the quota has withheld batches from the follower."""
     first_batch_left_out: bool = False
-    """True if no batch was read because the first one exceeds the rest of the limits."""
+    """True if no batch was read because the first one exceeds the rest of the limits, or because there is none."""
 
     @property
     def size_in_bytes(self) -> int:

@@ -2,6 +2,9 @@
 
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 30
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 20 --records
+    python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 20 --moves
+
+With `--moves` there are two brokers, between which coordinators move.
 
 Our topics have the ids that the real broker gave: the tables of assignors, and so assignments, depend on them.
 The ids of classic members are random on both sides: what an assignor makes of their order in a consumer group may
@@ -26,6 +29,7 @@ from tests.differential.cases.streams_group_heartbeat import STREAMS
 from tests.differential.conversations import KEPT_RECORDS, Parting, explorer_arguments, hold_all
 from tests.differential.explore import first_difference
 from tests.differential.extra_listeners import ours
+from tests.differential.group_moves import BROKERS, MovingProbe, place_internal_topics, with_moves
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
 from tests.differential.group_requests import NO_DELAY, OFFSETS_TOPIC, group_of
 from tests.differential.group_sequences import GroupSequence
@@ -41,6 +45,8 @@ from tests.interop.real_kafka import real_kafka
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from protocol_specs.message import Message
 
 SHORT_SESSIONS: Final = {f"group.{kind}.min.session.timeout.ms": "500" for kind in ("consumer", "share", "streams")} | {
     f"group.{kind}.min.heartbeat.interval.ms": "200" for kind in ("consumer", "share", "streams")
@@ -73,9 +79,12 @@ class GroupTalker(Side):
         *,
         classic_only: bool,
         topic_ids: Mapping[str, bytes] | None = None,
+        moves: bool = False,
     ) -> None:
-        super().__init__(Probe(bootstrap, release=release, name=name), topic_ids)
-        self._connections: dict[int, Connection] = {}
+        self._moving = MovingProbe(bootstrap, release=release, name=name) if moves else None
+        super().__init__(self._moving or Probe(bootstrap, release=release, name=name), topic_ids)
+        self._connections: dict[tuple[int, int], Connection] = {}
+        """By slot and broker."""
         self._pending: dict[int, tuple[Parked, GroupStep]] = {}
         self.sent: list[str] = []
         self.quiet_seconds = QUIET_SECONDS
@@ -104,7 +113,7 @@ class GroupTalker(Side):
             request = step.build(self)
             shown = json.dumps(to_json(request, step.version))[:SHOWN_CHARACTERS]
             self.sent.append(f"{step.slot} {step.note}: {request.NAME} v{step.version} {shown}")
-            connection = self._connection(step.slot)
+            connection = self._connection(step.slot, request)
             parked = self.probe.start(request, step.version, on=connection, note=step.note)
             self._pending[step.slot] = parked, step
         return self.collect(self.quiet_seconds)
@@ -143,14 +152,14 @@ class GroupTalker(Side):
         if slot in self._pending:
             return
         self.members[slot].session = 0
-        known = self._connections.pop(slot, None)
-        if known is not None:
-            known.close()
+        for place in [each for each in self._connections if each[0] == slot]:
+            self._connections.pop(place).close()
 
-    def _connection(self, slot: int) -> Connection:
-        known = self._connections.get(slot)
+    def _connection(self, slot: int, request: Message) -> Connection:
+        place = slot, 1 if self._moving is None else self._moving.receiver(request)
+        known = self._connections.get(place)
         if known is None or known.closed:
-            known = self._connections[slot] = self.probe.connect()
+            known = self._connections[place] = self.probe.connect(place[1])
         return known
 
     def _learn(self, slot: int, response: Any) -> None:
@@ -199,10 +208,13 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
         else GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
     )
     steps = sequence.steps(arguments.steps)
+    if arguments.moves:
+        steps = with_moves(random, sequence.group, steps, shares=not arguments.release.startswith("3"))
     about = (arguments.release, name, sequence.topics)
-    real_talker = GroupTalker(sides[0], *about, classic_only=arguments.classic)
+    options = {"classic_only": arguments.classic, "moves": arguments.moves}
+    real_talker = GroupTalker(sides[0], *about, **options)
     ids = None if arguments.classic else real_talker.topic_ids
-    talkers = [real_talker, GroupTalker(sides[1], *about, classic_only=arguments.classic, topic_ids=ids)]
+    talkers = [real_talker, GroupTalker(sides[1], *about, **options, topic_ids=ids)]
     for talker in talkers if arguments.records else ():
         talker.quiet_seconds = RECORDS_QUIET_SECONDS
     try:
@@ -254,14 +266,19 @@ def main() -> int:
     parser.add_argument("--classic", action="store_true", help="only APIs of classic groups and offsets")
     parser.add_argument("--preview", action="store_true", help="3.7's new coordinator, which has consumer groups")
     parser.add_argument("--records", action="store_true", help="conversations about the records of share groups")
+    parser.add_argument("--moves", action="store_true", help="coordinators move between two brokers")
     arguments = parser.parse_args()
+    brokers = BROKERS if arguments.moves else 1
     old = arguments.release.startswith("3")
     settings = SETTINGS | KEPT_RECORDS | _settings(old=old, preview=arguments.preview)
     arguments.classic |= old and not arguments.preview
     with ExitStack() as running:
-        kafka = running.enter_context(real_kafka(arguments.release, settings=settings))
-        cluster = running.enter_context(ThreadedCluster(brokers=1, release=arguments.release, config=ours(settings, 1)))
+        kafka = running.enter_context(real_kafka(arguments.release, brokers=brokers, settings=settings))
+        config = ours(settings, brokers)
+        cluster = running.enter_context(ThreadedCluster(brokers=brokers, release=arguments.release, config=config))
         sides = [kafka.bootstrap_servers, cluster.bootstrap_servers]
+        for side in sides if arguments.moves else ():
+            place_internal_topics(side, arguments.release, shares=not old)
         return hold_all(arguments, partial(converse, arguments, sides))
 
 

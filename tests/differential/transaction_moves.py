@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tests.differential.probe import Connection, Probe
     from tests.differential.transaction_sequences import Draw, Partition
 
-__all__ = ["DOWN", "MovingSequence", "MovingSide", "place_internal_topics"]
+__all__ = ["DEBUGGER", "DOWN", "MovingSequence", "MovingSide", "place_internal_topics"]
 
 DOWN: Final = 3
 ALIVE: Final = (1, 2)

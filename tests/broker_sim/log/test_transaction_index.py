@@ -79,6 +79,7 @@ def test_a_read_is_bounded_by_the_offset_index() -> None:
     assert 1 < len(found) < 8, "more than the batch needs, up to the next entry of the index"
     last = whole.read(14, max_bytes=1)
     assert [each.first_offset for each in whole.aborted_transactions_of_read(14, last)] == [14]
+    assert [each.first_offset for each in whole.aborted_transactions_of_read(14, [])] == [14], "no room for a batch"
     assert whole.aborted_transactions_of_read(16, []) == []
 
 

@@ -210,3 +210,19 @@ def records_deleted_behind_aborted_transactions(probe: Probe) -> None:
     transactions.ended(commit=True)
     for offset in (11, 13, 14, 15):
         read(probe, topic, offset)
+
+
+@case()
+def aborted_transactions_of_reads_without_batches(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    transactions = Transactions(probe)
+    transactions.begin()
+    for _ in range(3):
+        transactions.open((topic, 0), (topic, 1))
+        transactions.ended(commit=False)
+    for limits in ((1, 0), (1, 1), (0, 10_000), (0, 0)):
+        for offset in (0, 3, 5, 6):
+            places = [wanted(offset, partition=index, max_bytes=limit) for index, limit in enumerate(limits)]
+            for total in (1_000_000, 0):
+                request = fetch(topic, *places, isolation_level=1, max_bytes=total)
+                probe.exchange(request, 12, note=f"{limits} of {total} from {offset}")
