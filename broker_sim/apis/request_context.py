@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.append_hook import AppendHook
     from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.apis.handler_result import Response
     from broker_sim.apis.transport import Transport
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from protocol_specs.api_key import ApiKey
@@ -64,6 +65,8 @@ class RequestContext:
     """A fault rule drops the response."""
     cut_bytes = -1
     """A fault rule sends only the first bytes of the response and closes the connection; -1 when none does."""
+    observed_response: Response | None = None
+    """The response as rules have left it, for the observers of responses."""
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
     """Partitions for which a fault rule wants an error in place of what the handler would do."""
     header_tags: Sequence[tuple[int, bytes]] = ()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from broker_sim.control.events import Event
     from broker_sim.faults.action_context import ClientTarget, FaultTarget
     from broker_sim.faults.gates import Gate
-    from broker_sim.faults.interception import FaultPoint, Interception
+    from broker_sim.faults.interception import FaultPoint, Interception, ResponseObserver
     from broker_sim.faults.rule import Rule
     from broker_sim.faults.slow_disks import SlowDisks
     from protocol_specs.api_key import ApiKey
@@ -81,6 +81,7 @@ class FaultEngine:
         self.open_phases: frozenset[Phase] = frozenset()
         self._watchers: dict[Callable[[], None], None] = {}
         self._observers: dict[Phase, list[Callable[[FaultPoint], None]]] = {}
+        self.response_observers: list[ResponseObserver] = []
         self.progress = Progress()
         self._cluster = cluster
         self._reactor = reactor
@@ -268,6 +269,11 @@ class FaultEngine:
     def observe(self, phase: Phase, observer: Callable[[FaultPoint], None]) -> None:
         """Call `observer` with each request in a phase, before rules decide on it; it must not change the request."""
         self._observers.setdefault(phase, []).append(observer)
+        self.changed()
+
+    def observe_responses(self, observer: ResponseObserver) -> None:
+        """Call `observer` with each response that was written to a client, as rules have left it, and its request."""
+        self.response_observers.append(observer)
         self.changed()
 
     def _combined(self, fired: Sequence[tuple[RuleState, Interception]]) -> Interception:

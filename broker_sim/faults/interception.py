@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from protocol_specs.error_codes import ErrorCode
 
@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from protocol_specs.fuzzing import Mutation
     from protocol_specs.message import Message
 
-__all__ = ["NO_FAULTS", "Edit", "FaultPoint", "Faults", "Interception", "NoFaults", "Outcome", "Phase"]
+__all__ = [
+    "NO_FAULTS",
+    "Edit",
+    "FaultPoint",
+    "Faults",
+    "Interception",
+    "NoFaults",
+    "Outcome",
+    "Phase",
+    "ResponseObserver",
+]
 
 
 class Phase(Enum):
@@ -122,6 +132,9 @@ class Interception:
     """Changes of the message, in order, with every outcome."""
 
 
+ResponseObserver: TypeAlias = "Callable[[FaultPoint, Message], None]"
+
+
 class Faults(Protocol):
     """The part of the fault engine that a broker uses."""
 
@@ -132,6 +145,10 @@ class Faults(Protocol):
     @property
     def connections(self) -> ConnectionFaults | None:
         """The faults of connections, None where no rule can be added."""
+
+    @property
+    def response_observers(self) -> Sequence[ResponseObserver]:
+        """Each is called with every response that was written to its connection, as rules have left it."""
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` when the open phases change; returns the function that ends this."""
@@ -149,6 +166,7 @@ class NoFaults:
     __slots__ = ()
     open_phases: Final[Collection[Phase]] = ()
     connections: Final = None
+    response_observers: Final[Sequence[ResponseObserver]] = ()
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:  # noqa: ARG002
         """Nothing ever changes."""

@@ -15,10 +15,13 @@ from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
 from broker_sim.log.append_results import PartitionAppend
 from broker_sim.rpc.named_places import named_places, parsed_request
+from broker_sim.rpc.quota_stage import SIZE_BYTES
 from broker_sim.rpc.stage import Stage
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import MessageDecodeError, ProtocolError
+from protocol_specs.framing import decode_response
+from protocol_specs.registry import response_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.node_apis import NodeApis
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.faults.interception import Edit, Faults
-    from broker_sim.rpc.stage import FrameHook, RequestHook, ResponseHook, Verdict
+    from broker_sim.rpc.stage import FrameHook, RequestHook, ResponseHook, SentHook, Verdict
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.message import Message
 
@@ -66,7 +69,14 @@ class FaultStage(Stage):
     @property
     def on_response(self) -> ResponseHook | None:
         """Phase BEFORE_RESPONSE: the response is complete, and not sent yet."""
+        if self._faults.response_observers:
+            return self._before_observed
         return self._before_response if self._has_marked or self._is_open(Phase.BEFORE_RESPONSE) else None
+
+    @property
+    def on_sent(self) -> SentHook | None:
+        """Call the observers of responses."""
+        return self._observe_response if self._faults.response_observers else None
 
     @property
     def on_frame(self) -> FrameHook | None:
@@ -172,6 +182,32 @@ class FaultStage(Stage):
 
         return _after_wait(interception, obey)  # type: ignore[no-any-return]
 
+    def _before_observed(
+        self, context: RequestContext, result: Response | NoResponse
+    ) -> Response | NoResponse | Deferred[Response | NoResponse]:
+        left = self._before_response(context, result)
+        if isinstance(left, Deferred):
+            return left.addCallback(self._keep_response, context)
+        return self._keep_response(left, context)
+
+    @staticmethod
+    def _keep_response(result: Response | NoResponse, context: RequestContext) -> Response | NoResponse:
+        context.observed_response = None if isinstance(result, NoResponse) else result
+        return result
+
+    def _observe_response(self, context: RequestContext, _: int) -> None:
+        response = context.observed_response
+        if response is None or context.replica_id >= 0:
+            return
+        if isinstance(response, bytes):
+            try:
+                cls = response_type(context.api_key)
+                response = decode_response(cls, context.api_version, response[SIZE_BYTES:])[1]
+            except ProtocolError:
+                return  # a rule has broken its bytes: the client cannot read it either
+        for observer in self._faults.response_observers:
+            observer(self._point(context), response)
+
     def _obey_late(
         self, context: RequestContext, response: Response, interception: Interception
     ) -> Response | NoResponse:
@@ -209,23 +245,23 @@ class FaultStage(Stage):
         self, phase: Phase, context: RequestContext, topic: str | None = None, partition: int | None = None
     ) -> Interception | None:
         """Return the result that the rules give a request in a phase, None to continue."""
-        return self._faults.intercept(
-            phase,
-            FaultPoint(
-                broker_id=self._node_id,
-                api_key=getattr(context.request, "RULE_API_KEY", context.api_key),
-                topic=topic,
-                partition=partition,
-                api_version=context.api_version,
-                topic_id=None if topic is None else _topic_id(topic, context),
-                client_id=context.client_id,
-                connection_id=context.connection.connection_id,
-                request_id=context.request_id,
-                replica_id=context.replica_id,
-                request=context.request,
-                parse=lambda: parsed_request(context),
-                find_places=lambda: named_places(context),
-            ),
+        return self._faults.intercept(phase, self._point(context, topic, partition))
+
+    def _point(self, context: RequestContext, topic: str | None = None, partition: int | None = None) -> FaultPoint:
+        return FaultPoint(
+            broker_id=self._node_id,
+            api_key=getattr(context.request, "RULE_API_KEY", context.api_key),
+            topic=topic,
+            partition=partition,
+            api_version=context.api_version,
+            topic_id=None if topic is None else _topic_id(topic, context),
+            client_id=context.client_id,
+            connection_id=context.connection.connection_id,
+            request_id=context.request_id,
+            replica_id=context.replica_id,
+            request=context.request,
+            parse=lambda: parsed_request(context),
+            find_places=lambda: named_places(context),
         )
 
     def _error_response(self, context: RequestContext, error_code: ErrorCode) -> Message | NoResponse:

@@ -73,6 +73,7 @@ class Poll:
     time_us: int
     consumer: str
     records: list[tuple[str, int, int, Contents]]
+    group: str | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -160,8 +161,10 @@ class LedgerBook:
         with self._lock:
             transaction.end = self._completion(outcome, error)
 
-    def poll(self, consumer: str, records: Iterable[tuple[str, int, int, Contents]]) -> None:
-        """Record what a consumer has received; records of other topics are left out."""
+    def poll(
+        self, consumer: str, records: Iterable[tuple[str, int, int, Contents]], *, group: str | None = None
+    ) -> None:
+        """Record what a consumer has received, for its group if that is known; other topics are left out."""
         received = [record for record in records if record[0] in self.topics]
         if not received:
             return
@@ -169,7 +172,8 @@ class LedgerBook:
             if consumer not in self._assigned:
                 # The ledger received no call of this consumer: a group may move its partitions.
                 self._subscribe(consumer, self.topics)
-            self.polls.append(Poll(order=self._next(), time_us=self._now_us(), consumer=consumer, records=received))
+            order, now_us = self._next(), self._now_us()
+            self.polls.append(Poll(order=order, time_us=now_us, consumer=consumer, records=received, group=group))
 
     def subscribe(self, consumer: str, topics: Iterable[str]) -> None:
         """Record a subscription; topics of no interest are left out."""

@@ -209,8 +209,8 @@ class _Judgement:
                 name = self._identities.of_polled((topic, partition, offset), contents)
                 records.setdefault(f"{topic}-{partition}", []).append((offset, name))
             invoked, completed = self._call(poll.consumer, Function.POLL, poll.time_us, [Poll()], [Poll(records)])
-            yield poll.order, invoked
-            yield poll.order, completed
+            yield poll.order, replace(invoked, group=poll.group)
+            yield poll.order, replace(completed, group=poll.group)
 
     def _unsent(self) -> Iterator[tuple[int, Op]]:
         """The sends of producers that the ledger does not follow, as the logs have them."""

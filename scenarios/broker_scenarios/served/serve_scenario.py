@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from broker_scenarios.ledger.judgement import judge_book, read_brokers, wait_unt
 from broker_scenarios.promises import Promises
 from broker_scenarios.result_files import ResultFiles, RunResult
 from broker_scenarios.served.wire_book import WireBook
+from broker_scenarios.served.wire_readers import WireReaders
 from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_scenarios.tcp_run import cluster_of
 from broker_scenarios.text_forms import partition_name, plural
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.ledger.ledger_verdict import LedgerVerdict
+    from broker_scenarios.served.wire_readers import GroupReads
     from broker_sim.cluster import Cluster
     from broker_sim.threaded_cluster import ThreadedCluster
 
@@ -56,6 +58,13 @@ _JUDGED: Final = (
     FindingKind.UNRESOLVED,
     FindingKind.RECOVERED,
     FindingKind.REPLICA_DIVERGENCE,
+    FindingKind.UNSEEN,
+    FindingKind.POLL_SKIP,
+    FindingKind.INT_POLL_SKIP,
+    FindingKind.NONMONOTONIC_POLL,
+    FindingKind.GHOST_READ,
+    FindingKind.G1A,
+    FindingKind.CONSUME_COUNTS,
 )
 """The counts that can be judged without the clients' own reports, beside the invariants of `always`."""
 _SHOWN: Final = ("sent", "acked", "stored", "failed", "unknown")
@@ -68,6 +77,10 @@ class ServedResult:
     verdict: LedgerVerdict
     counts: dict[str, int]
     refused: dict[str, int]
+    injected: dict[str, int]
+    groups: list[GroupReads]
+    strangers: dict[str, int]
+    """How many records each client id has read without a group that is known."""
     in_brokers: list[str]
     """What the brokers themselves have shown: invariants that did not hold, and replicas that differ."""
     rules: list[str]
@@ -75,12 +88,19 @@ class ServedResult:
 
     def lines(self, name: str) -> Iterator[str]:
         """Return the result as text."""
-        counted = ", ".join(
-            f"{self.counts[each]:,} {each}" for each in ("sent", "acked", "stored", "failed", "unknown")
-        )
+        counted = ", ".join(f"{self.counts[each]:,} {each}" for each in _SHOWN)
         yield f"{name}: {counted}"
         yield from (
             f"brokers refused {plural(count, 'batch', 'batches')} with {each}" for each, count in self.refused.items()
+        )
+        yield from (
+            f"rules put {each} into the responses of {plural(count, 'batch', 'batches')}"
+            for each, count in self.injected.items()
+        )
+        yield from (each.text() for each in self.groups)
+        yield from (
+            f"consumer {client_id}, of no known group: {plural(count, 'record')} read"
+            for client_id, count in self.strangers.items()
         )
         yield self.verdict.text()
         yield from self.in_brokers
@@ -146,7 +166,7 @@ def _refuse_unjudged(scenario: Scenario) -> None:
     if unjudged:
         raise ScenarioError(
             f"{scenario.path}: expect.{unjudged[0]}: only the file's own clients can show it; expected counts of sent, "
-            f"{', '.join(COUNT_NAMES)}, findings of producers, errors and invariants in `always`"
+            f"{', '.join(COUNT_NAMES)}, findings of what was sent, stored and read, errors and invariants in `always`"
         )
 
 
@@ -161,17 +181,25 @@ class _Followed:
             cluster.faults.add(rule, checked=True)
         cluster.faults.start_load()
         self.wire = WireBook(cluster, [topic.name for topic in scenario.topics])
+        self.readers = WireReaders(cluster, self.wire.book)
 
 
 def _result(threaded: ThreadedCluster, scenario: Scenario, followed: _Followed) -> ServedResult:
-    cluster, wire = threaded.cluster, followed.wire
+    cluster, wire, readers = threaded.cluster, followed.wire, followed.readers
     topics = wire.book.topics
     reports = threaded.rule_reports()
     threaded.call(settling.heal, cluster)
     threaded.call(wait_until_replicated, cluster, topics, _SETTLED_MS)
     threaded.call(wire.close)
     brokers = threaded.call(read_brokers, cluster, topics)
-    verdict = judge_book(wire.book, brokers, _promises(scenario, wire), all_delivered=False, other_producers=False)
+    verdict = judge_book(
+        wire.book,
+        brokers,
+        _promises(scenario, followed),
+        all_delivered=FindingKind.UNSEEN in scenario.expectation.counts,
+        other_producers=False,
+    )
+    groups = list(readers.reads((each.topic, each.partition, each.offset) for each in brokers.truth.stored))
     in_brokers = list(brokers.truth.divergences)
     crashes: list[str] = []
     if followed.watch is not None:
@@ -184,6 +212,9 @@ def _result(threaded: ThreadedCluster, scenario: Scenario, followed: _Followed) 
         verdict=verdict,
         counts=counts,
         refused=dict(wire.refused),
+        injected=dict(wire.injected),
+        groups=groups,
+        strangers=dict(readers.strangers()),
         in_brokers=[
             f"{each.kind.value} in {partition_name(each.topic, each.partition)}: {each.detail}" for each in in_brokers
         ],
@@ -192,6 +223,12 @@ def _result(threaded: ThreadedCluster, scenario: Scenario, followed: _Followed) 
             *(f"rule {report.name!r} {report.problem}" for report in reports if report.problem),
             *crashes,
             *_misses(scenario, verdict, counts, wire.refused),
+            *(
+                f"group {each.group} has committed {plural(each.committed_unread, 'record')} of "
+                f"{partition_name(each.topic, each.partition)} that no member had read"
+                for each in groups
+                if each.committed_unread
+            ),
             *(
                 f"{each.kind.value}: {each.detail}"
                 for each in in_brokers
@@ -233,6 +270,8 @@ def _run_result(result: ServedResult, scenario: Scenario, seed: int, lines: list
             "counts": {name: result.counts[name] for name in ("sent", *COUNT_NAMES)},
             "findings": [each.as_json() for each in verdict.findings],
             "refusals": result.refused,
+            "injected": result.injected,
+            "groups": [asdict(each) for each in result.groups],
             "rules": result.rules,
             "facts": {"seed": str(seed), "release": scenario.release, "brokers": str(scenario.brokers)},
         },
@@ -259,8 +298,9 @@ def _counts(wire: WireBook, verdict: LedgerVerdict) -> dict[str, int]:
     }
 
 
-def _promises(scenario: Scenario, wire: WireBook) -> dict[str, Any]:
+def _promises(scenario: Scenario, followed: _Followed) -> dict[str, Any]:
     """Return what the requests of the clients and the file's topics promise: the weakest of each."""
+    wire = followed.wire
     by_topic = [
         Promises.from_configs({}, topic.configs, scenario.broker_config, replication_factor=topic.replication_factor)
         for topic in scenario.topics
@@ -271,4 +311,5 @@ def _promises(scenario: Scenario, wire: WireBook) -> dict[str, Any]:
         "replication.factor": min(each.replication_factor for each in by_topic),
         "min.insync.replicas": min(each.min_insync_replicas for each in by_topic),
         "unclean.leader.election.enable": any(each.unclean_leader_election for each in by_topic),
+        "isolation.level": "read_committed" if followed.readers.all_read_committed else "read_uncommitted",
     }

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from broker_client.errors import error_of
 from broker_scenarios.history import EventType
 from broker_scenarios.ledger.book import LedgerBook
-from broker_sim.control.events import ProduceCompleted, ResponseSent, TransactionStateChanged
+from broker_sim.control.events import ProduceCompleted, TransactionStateChanged
 from broker_sim.faults.interception import Phase
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ProtocolError
+from protocol_specs.messages.produce import ProduceResponse
 from protocol_specs.records.batch_peek import BatchHeader
 from protocol_specs.records.record_set import iterate_any, read_any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
     from broker_sim.control.events import Event
     from broker_sim.faults.interception import FaultPoint
+    from protocol_specs.message import Message
     from protocol_specs.records.record_reader import Record
     from protocol_specs.records.record_set import AnyHeader
 
@@ -64,8 +66,8 @@ class _Request:
     """The records of one partition in a request."""
 
     attempts: list[_Attempt] = field(default_factory=list)
-    base_offset: int = -1
-    error: ErrorCode | None = None
+    refusal: ErrorCode | None = None
+    """The error of the broker itself, if it has decided."""
 
 
 class WireBook:
@@ -78,10 +80,15 @@ class WireBook:
         self.all_idempotent = True
         self.refused: Counter[str] = Counter()
         """How many batches brokers have refused, by the name of the error."""
+        self.injected: Counter[str] = Counter()
+        """How many batches had an error that a rule put into the response, by its name."""
+        self._names: dict[bytes, str] = {}
+        """The topics by the ids that new versions of Produce have."""
         self._requests: dict[_Part, _Request] = {}
         self._open: dict[_Identity, list[_Attempt]] = {}
         self._transactions: dict[tuple[int, int], Transaction] = {}
         cluster.faults.observe(Phase.BEFORE_PARSE, self._received)
+        cluster.faults.observe_responses(self._responded)
         cluster.journal.subscribe(self._happened)
 
     def close(self) -> None:
@@ -104,9 +111,10 @@ class WireBook:
             return
         if request.acks >= 0:
             self.weakest_acks = request.acks if self.weakest_acks < 0 else min(request.acks, self.weakest_acks)
-        parts = (part for topic in request.topic_data for part in topic.partition_data)
-        for (topic, partition), part in zip(point.places(), parts, strict=False):
+        parts = ((topic, part) for topic in request.topic_data for part in topic.partition_data)
+        for (topic, partition), (data, part) in zip(point.places(), parts, strict=False):
             if partition is not None and topic in self.book.topics:
+                self._names[data.topic_id] = topic
                 self._read(point, topic, partition, part.records or b"")
 
     def _read(self, point: FaultPoint, topic: str, partition: int, records: bytes) -> None:
@@ -151,8 +159,6 @@ class WireBook:
         kind = type(event)
         if kind is ProduceCompleted:
             self._completed(event)  # type: ignore[arg-type]  # by its type
-        elif kind is ResponseSent:
-            self._responded(event)  # type: ignore[arg-type]  # by its type
         elif kind is TransactionStateChanged:
             self._moved(event)  # type: ignore[arg-type]  # by its type
 
@@ -161,37 +167,40 @@ class WireBook:
         one = self._requests.get(part)
         if one is None:
             return
-        one.error = ErrorCode.for_code(event.error_code)
-        one.base_offset = event.base_offset
-        if one.error is not ErrorCode.NONE:
-            self.refused[one.error.name] += 1
+        one.refusal = ErrorCode.for_code(event.error_code)
+        if one.refusal is not ErrorCode.NONE:
+            self.refused[one.refusal.name] += 1
         if event.acks == 0:
             del self._requests[part]
-            self._end(one)
+            self._end(one, one.refusal, event.base_offset)
 
-    def _responded(self, event: ResponseSent) -> None:
-        if event.api != ApiKey.PRODUCE.api_name:
+    def _responded(self, point: FaultPoint, response: Message) -> None:
+        """End the requests that the client has the response of: it believes that, not what the broker has decided."""
+        if not isinstance(response, ProduceResponse):
             return
-        ended = [part for part in self._requests if part[:2] == (event.broker_id, event.request_id)]
-        for part in ended:
-            self._end(self._requests.pop(part))
+        for topic in response.responses:
+            name = topic.name or self._names.get(topic.topic_id, "")
+            for part in topic.partition_responses:
+                one = self._requests.pop((point.broker_id, point.request_id, name, part.index), None)
+                if one is not None:
+                    self._end(one, ErrorCode.for_code(part.error_code), part.base_offset)
 
-    def _end(self, one: _Request) -> None:
+    def _end(self, one: _Request, error: ErrorCode, base_offset: int) -> None:
+        is_injected = error not in (ErrorCode.NONE, one.refusal)
+        if is_injected:
+            self.injected[error.name] += 1
         for place, attempt in enumerate(one.attempts):
             if attempt.done:
                 continue
-            if one.error is None:
-                attempt.failed, attempt.maybe_stored = "a rule injected the response", True
-                continue
-            if one.error is not ErrorCode.NONE:
-                attempt.failed = one.error.name
-                attempt.maybe_stored |= error_of(one.error).maybe_written
+            if error is not ErrorCode.NONE:
+                attempt.failed = f"{error.name}, injected by a rule" if is_injected else error.name
+                attempt.maybe_stored |= error_of(error).maybe_written
                 continue
             attempt.done = True
             if not attempt.has_sequence:
                 # Equal contents from now on are another send.
                 self._open[attempt.identity].remove(attempt)
-            offset = one.base_offset + place if one.base_offset >= 0 else None
+            offset = base_offset + place if base_offset >= 0 else None
             if attempt.send.transaction is None:
                 self.book.complete(attempt.send, EventType.OK, attempt.send.partition, offset)
             elif offset is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from broker_scenarios.cli import main
 from tests.interop.served_cluster import command, environment
@@ -37,7 +37,10 @@ def written(folder: Path, expect: str) -> Path:
 
 @pytest.mark.parametrize(
     ("expect", "status", "last"),
-    [("{acked: 5, duplicated: 5, lost: 0}", 0, "as expected"), ("{duplicated: 0}", 1, "NOT as expected")],
+    [
+        ("{acked: 5, duplicated: 5, lost: 0, unseen: 0, ghost-read: 0}", 0, "as expected"),
+        ("{duplicated: 0}", 1, "NOT as expected"),
+    ],
 )
 def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, status: int, last: str) -> None:
     journal, junit, results = tmp_path / "journal.jsonl", tmp_path / "junit.xml", tmp_path / "results.jsonl"
@@ -53,11 +56,16 @@ def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, 
         for number in range(5):
             producer.produce("orders", f"value {number}")
         assert producer.flush(PATIENCE_S) == 0
+        consumer = Consumer({"bootstrap.servers": servers, "group.id": "billing", "enable.auto.commit": False})
+        consumer.assign([TopicPartition("orders", 0, 0)])
+        assert len(consumer.consume(10, PATIENCE_S)) == 10
+        consumer.commit(offsets=[TopicPartition("orders", 0, 8)], asynchronous=False)
         process.send_signal(signal.SIGTERM)
         printed, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == status
     lines = printed.splitlines()
     assert lines[0] == "mine: 5 sent, 5 acked, 5 stored, 0 failed, 0 unknown"
+    assert lines[1] == "group billing, orders-0: 10 read from 0 to 10, committed 8, 2 read and not committed"
     assert lines[-1] == last
     assert "duplicate (5): stored at two or more offsets" in lines
     assert "rule lose-a-response (disconnect) has fired 1 times" in lines
@@ -67,6 +75,7 @@ def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, 
     assert (case.get("name"), len(case)) == ("mine seed 0", status)
     result = json.loads(results.read_text())
     assert (result["as_expected"], result["counts"]["acked"]) == (not status, 5)
+    assert (result["groups"][0]["group"], result["groups"][0]["uncommitted"]) == ("billing", 2)
 
 
 def test_without_a_client_nothing_was_tested(tmp_path: Path) -> None:
@@ -96,7 +105,7 @@ def test_an_option_that_the_file_decides_is_refused(
 
 
 @pytest.mark.parametrize(
-    "expect", ["{poll-skip: 0}", "{wire-seq: 0}", "{outcome: {ok: 5}}", "{calls: {FENCED_INSTANCE_ID: 1}}"]
+    "expect", ["{auto-commit: 0}", "{wire-seq: 0}", "{outcome: {ok: 5}}", "{calls: {FENCED_INSTANCE_ID: 1}}"]
 )
 def test_what_only_the_clients_of_the_file_can_show_is_refused(
     expect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

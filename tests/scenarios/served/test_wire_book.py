@@ -91,13 +91,37 @@ def test_a_refused_record_has_failed() -> None:
     assert wire.refused == {"MESSAGE_TOO_LARGE": 1}
 
 
+def test_an_injected_error_after_the_append_does_not_hide_what_the_log_holds(
+    cluster: ThreadedCluster, wire: WireBook
+) -> None:
+    act = {"error": "CORRUPT_MESSAGE"}
+    cluster.add_rule({"select": {"api": "Produce", "nth": 1}, "phase": "after_append", "act": act})
+    produce(cluster, b"one", retries=0)
+    verdict = judged(cluster, wire)
+    assert outcomes(wire) == [[("fail", "CORRUPT_MESSAGE, injected by a rule")]]
+    assert [each.name for each in verdict.judged.findings] == ["failed-but-stored"]
+
+
+def test_an_injected_error_that_the_producer_retries_is_no_outcome(cluster: ThreadedCluster, wire: WireBook) -> None:
+    cluster.add_rule({"select": {"api": "Produce", "nth": 1}, "act": {"error": "NOT_LEADER_OR_FOLLOWER"}})
+    produce(cluster, b"one", b"two")
+    verdict = judged(cluster, wire)
+    assert outcomes(wire) == [[("ok", None)]] * 2
+    assert verdict.valid, verdict.text()
+    assert wire.injected == {"NOT_LEADER_OR_FOLLOWER": 1}
+
+
 def test_a_record_without_a_response_of_a_broker_is_unknown(cluster: ThreadedCluster, wire: WireBook) -> None:
     cluster.add_rule({"select": {"api": "Produce", "nth": 1}, "phase": "before_response", "act": "disconnect"})
     produce(cluster, b"lost response", retries=0)
     cluster.add_rule({"select": {"api": "Produce", "nth": 1}, "act": {"error": "CORRUPT_MESSAGE"}})
     produce(cluster, b"injected", retries=0)
     judged(cluster, wire)
-    assert outcomes(wire) == [[("info", "no response was written")], [("info", "a rule injected the response")]]
+    assert outcomes(wire) == [
+        [("info", "no response was written")],
+        [("fail", "CORRUPT_MESSAGE, injected by a rule")],
+    ]
+    assert (wire.refused, wire.injected) == ({}, {"CORRUPT_MESSAGE": 1})
 
 
 def test_records_without_acknowledgements_are_complete_at_once(cluster: ThreadedCluster, wire: WireBook) -> None:
