@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.interop.served_cluster import environment, served_cluster
+from tests.interop.served_cluster import command, environment, served_cluster
 from tests.tidy.test_documents import blocks, commands
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "use-tls.md"
@@ -16,10 +16,19 @@ SECONDS_MAX = 60
 
 def test_the_certificates_the_listener_and_the_client_of_the_document_work(tmp_path: Path) -> None:
     lines = commands(DOCUMENT)
-    assert [line.split()[0] for line in lines] == ["pip", "mkdir", "openssl", "openssl", "cat", "broker-sim"]
-    serve = next(line for line in lines if line.startswith("broker-sim serve"))
+    assert [line.split()[0] for line in lines] == [
+        "pip",
+        "mkdir",
+        "openssl",
+        "openssl",
+        "cat",
+        "broker-sim",
+        "printf",
+        "broker-sim",
+    ]
+    serve, topics = (line for line in lines if line.startswith("broker-sim"))
     for line in lines:
-        if line.startswith(("mkdir", "openssl", "cat")):
+        if line.startswith(("mkdir", "openssl", "cat", "printf")):
             made = subprocess.run(
                 ["bash", "-ec", line], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
             )
@@ -40,6 +49,16 @@ def test_the_certificates_the_listener_and_the_client_of_the_document_work(tmp_p
             timeout=SECONDS_MAX,
             check=False,
         )
+        listed = subprocess.run(
+            command(*shlex.split(topics.replace("localhost:9093", f"localhost:{port}"))[1:]),
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_MAX,
+            check=False,
+        )
+    assert (listed.returncode, listed.stdout.splitlines()[1:]) == (0, ["orders  1           1"]), listed.stderr
     assert run.returncode == 0, run.stderr
     assert "RecordMetadata(topic='orders', partition=0, offset=0" in run.stdout
 

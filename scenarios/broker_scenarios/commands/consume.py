@@ -49,6 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from broker_client.admin import OffsetSpec
+    from broker_client.config.consumer_keys import CONSUMER_KEYS
     from broker_client.consumer import Consumer
     from broker_client.errors import UnsupportedVersion
     from broker_scenarios.commands.kafka_clients import client_options, new_admin, partitions_of, timeout_ms_of
@@ -78,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     }
     if options.group is not None:
         own["group.id"] = options.group
-    with Consumer(**{**own, **client_options(options)}) as consumer:
+    with Consumer(**{**own, **client_options(options, CONSUMER_KEYS)}) as consumer:
         if options.group is None:
             consumer.assign(partitions)
             for key, offset in starts.items():

@@ -9,13 +9,14 @@ import argparse
 import os
 import sys
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.commands.result_lines import abandon_stdout
 from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from broker_client.admin import Admin
     from broker_client.errors import ProducerError
@@ -74,7 +75,16 @@ def add_command(
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a configuration of the client, such as security.protocol=SSL; may be repeated",
+        help="a configuration of the client, under its name in Java's clients, such as security.protocol=SSL; may be "
+        "repeated",
+    )
+    group.add_argument(
+        "-F",
+        "--command-config",
+        dest="config_file",
+        type=Path,
+        metavar="FILE",
+        help="a file with one KEY=VALUE per line and # before comments; it may have configurations of several clients",
     )
     group.add_argument(
         "--timeout",
@@ -87,17 +97,19 @@ def add_command(
     return parser
 
 
-def client_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the configurations of -b and -X. Raises ScenarioError."""
-    servers = options.bootstrap_server or os.environ.get(BOOTSTRAP_VARIABLE)
+def client_options(options: argparse.Namespace, keys: Collection[str]) -> dict[str, Any]:
+    """Return the configurations of -b, -X and -F; of -F those in `keys`, which the client has. Raises ScenarioError."""
+    from broker_scenarios.commands.client_configs import given_configs
+
+    configs = given_configs(options, keys)
+    if options.bootstrap_server:
+        configs["bootstrap.servers"] = options.bootstrap_server
+    servers = configs.setdefault("bootstrap.servers", os.environ.get(BOOTSTRAP_VARIABLE, ""))
     if not servers:
-        raise ScenarioError(f"no cluster is named: expected -b HOST:PORT or {BOOTSTRAP_VARIABLE} in the environment")
-    configs = {"bootstrap.servers": servers}
-    for pair in options.config:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise ScenarioError(f"-X {pair!r} is not KEY=VALUE, as in -X security.protocol=SSL")
-        configs[key.strip()] = value.strip()
+        raise ScenarioError(
+            "no cluster is named: expected -b HOST:PORT, bootstrap.servers in the file of -F, or "
+            f"{BOOTSTRAP_VARIABLE} in the environment"
+        )
     return configs
 
 
@@ -118,7 +130,7 @@ def new_admin(options: argparse.Namespace, *, beside_consumer: bool = False) -> 
 
     timeout_ms = timeout_ms_of(options)
     own = {"default.api.timeout.ms": timeout_ms, "request.timeout.ms": min(timeout_ms, REQUEST_TIMEOUT_MS)}
-    configs = {**own, **client_options(options)}
+    configs = {**own, **client_options(options, ADMIN_KEYS)}
     if beside_consumer:
         configs = {name: each for name, each in configs.items() if name in ADMIN_KEYS or name not in CONSUMER_KEYS}
     return Admin(**configs)
@@ -170,7 +182,7 @@ def _guarded(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Nam
             abandon_stdout()
             return _EXIT_DONE
         except ConfigError as error:
-            sys.stderr.write(f"{error} (-X)\n")
+            sys.stderr.write(f"{error} (-X, -F)\n")
             return _EXIT_BAD_INPUT
         except ProducerError as error:
             sys.stderr.write(f"{error_text(error)}\n")

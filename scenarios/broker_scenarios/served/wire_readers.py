@@ -72,7 +72,7 @@ _Entry: TypeAlias = _Read | _Commit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReads:
-    """What one group has read and committed of one partition, in numbers of records that the log holds at the end."""
+    """The reads and commits of one group in one partition, in numbers of records that the log holds at the end."""
 
     group: str
     topic: str

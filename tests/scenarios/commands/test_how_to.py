@@ -16,7 +16,7 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = f'broker-sim() {{ {sys.executable} -m broker_scenarios "$@"; }}'
 
 
-def test_each_command_prints_what_the_page_shows() -> None:
+def test_each_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     with ThreadedCluster(brokers=1, config={"group.initial.rebalance.delay.ms": "0"}) as cluster:
         given = {**environment(), "BOOTSTRAP_SERVERS": cluster.bootstrap_servers}
         for block in BLOCK.findall(PAGE.read_text()):
@@ -25,6 +25,7 @@ def test_each_command_prints_what_the_page_shows() -> None:
                 run = subprocess.run(
                     ["bash", "-c", f"{COMMAND}\n{line}"],
                     env=given,
+                    cwd=tmp_path,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     text=True,

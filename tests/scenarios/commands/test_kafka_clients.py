@@ -22,6 +22,7 @@ from tests.interop.served_cluster import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 Output = pytest.CaptureFixture[bytes]
 
@@ -244,7 +245,17 @@ def test_records_are_what_the_log_holds(cluster: ThreadedCluster, topic: str, ca
     ("command", "named"),
     [
         (["topics", "list", "-X", "oops"], "-X 'oops' is not KEY=VALUE"),
-        (["topics", "list", "-X", "securty.protocol=SSL"], "'securty.protocol'"),
+        (["topics", "list", "-X", "securty.protocol=SSL"], "-X securty.protocol: unknown configuration; did you mean"),
+        (
+            ["topics", "list", "-X", "ssl.ca.location=x"],
+            "-X ssl.ca.location: unknown configuration: librdkafka's name: use",
+        ),
+        (
+            ["topics", "list", "-X", "sasl.mechanism=PLAIN"],
+            "sasl.mechanism='PLAIN' is refused: SASL is not supported yet",
+        ),
+        (["topics", "list", "-X", "security.protocol=SASL_SSL"], "security.protocol='SASL_SSL' is refused"),
+        (["topics", "list", "-F", "nowhere.properties"], "-F nowhere.properties: the file cannot be read: "),
         (["topics", "create", "x", "-c", "oops"], "-c 'oops' is not KEY=VALUE"),
         (["produce", "-t", "x", "-H", "oops"], "-H 'oops' is not NAME=VALUE"),
         (["consume", "-t", "x", "-f", "%q"], "-f '%q': %q is not known; expected %t"),
@@ -261,6 +272,28 @@ def test_an_option_that_cannot_be_used_is_one_line(
     assert err.count("\n") == 1
 
 
+def test_a_file_has_the_configurations_of_several_clients(
+    topic: str, cluster: ThreadedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Output
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(
+        f"# all of them\nbootstrap.servers = {cluster.bootstrap_servers}\nclient.id=of-file\n\n"
+        "batch.size=100\nfetch.max.wait.ms=10\n"
+    )
+    monkeypatch.delenv("BOOTSTRAP_SERVERS")
+    file = ("-F", str(path))
+    assert produce(monkeypatch, b"one\n", "-t", topic, *file) == 0
+    assert main(["consume", "-t", topic, "-e", "-X", "client.id=of-option", *file]) == 0
+    assert main(["topics", "list", *file]) == 0
+    clients = [(each.api, each.client_id) for each in cluster.requests() if each.client_id]
+    assert {("Produce", "of-file"), ("Fetch", "of-option"), ("Metadata", "of-file")} <= set(clients)
+    capfdbinary.readouterr()
+    path.write_text("client.id=a\nlinger.msec=5\n")
+    assert main(["topics", "list", *file]) == 2
+    expected = f"{path}:2: linger.msec: unknown configuration; did you mean 'linger.ms'?\n"
+    assert printed(capfdbinary)[1] == expected
+
+
 def test_a_partition_that_is_not_there_is_named_with_those_that_are(topic: str, capfdbinary: Output) -> None:
     capfdbinary.readouterr()
     assert main(["records", topic, "-p", "2"]) == 2
@@ -270,7 +303,9 @@ def test_a_partition_that_is_not_there_is_named_with_those_that_are(topic: str, 
 def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("BOOTSTRAP_SERVERS", raising=False)
     assert main(["topics", "list"]) == 2
-    assert capsys.readouterr().err.startswith("no cluster is named: expected -b HOST:PORT or BOOTSTRAP_SERVERS")
+    assert capsys.readouterr().err.startswith(
+        "no cluster is named: expected -b HOST:PORT, bootstrap.servers in the file"
+    )
 
 
 @pytest.mark.parametrize("text", ["soon", "@soon", "", "-", "--1", "1.5"])
