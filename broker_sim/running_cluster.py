@@ -24,16 +24,20 @@ from broker_sim.cluster_state import (
     TopicStatus,
     TransactionStatus,
 )
+from broker_sim.control.journal_file import read_event
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import RuleReport
+from broker_sim.faults.rule import RuleError
 from broker_sim.http_control.operations.clusters import NewCluster
 from broker_sim.stored_records import StoredRecord
 from broker_sim.threaded_cluster import QUIET_MS, TIMEOUT_S, WAIT_S, ThreadedCluster
 from sim_runtime.deadlines import DeadlineExceeded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
+
+    from broker_sim.control.events import Event
 
 __all__ = ["AttachedCluster", "ControlledCluster", "HttpControl"]
 
@@ -42,6 +46,10 @@ __tracebackhide__ = True
 LATE: Final = re.compile(r"waited (\S+) ms for (.*); timeout_ms allows longer")
 """The problem of a wait that has ended without the state."""
 UNAUTHORIZED: Final = 401
+EVENTS_MAX: Final = 10_000
+"""The events of one response."""
+BODIES_MAX: Final = 500
+"""The requests of one response that has their bodies."""
 RECORDS_MAX: Final = 1_000
 """The records of one response."""
 
@@ -155,6 +163,74 @@ class ControlledCluster(AttachedCluster):
         """Start a broker on its old port and its old log."""
         self._call("POST", f"/brokers/{broker_id}/restart")
 
+    def pause(self, broker_id: int) -> None:
+        """Let a broker stand still, as SIGSTOP does."""
+        self._call("POST", f"/brokers/{broker_id}/pause")
+
+    def resume(self, broker_id: int) -> None:
+        """Let a paused broker go on."""
+        self._call("POST", f"/brokers/{broker_id}/resume")
+
+    def kill_controller(self, node_id: int | None = None) -> int:
+        """Kill a controller, by default the active one; returns its id."""
+        which = "active" if node_id is None else node_id
+        killed: int = self._call("POST", f"/controllers/{which}/kill")["controller"]
+        return killed
+
+    def restart_controller(self, node_id: int) -> None:
+        """Start a controller again."""
+        self._call("POST", f"/controllers/{node_id}/restart")
+
+    def do(self, act: str | Mapping[str, Any]) -> str:
+        """Do an action of fault rules on the cluster now; returns the name of its rule."""
+        name: str = self._call("POST", "/do", act)["name"]
+        return name
+
+    def rolling_restart(self) -> None:
+        """Stop and start every broker, one at a time."""
+        self.do({"rolling_restart": [broker.id for broker in self.brokers()]})
+
+    def upgrade(self, release: str, broker_ids: Sequence[int] | None = None) -> None:
+        """Restart brokers, by default all, as another release of their line."""
+        for each in [{"to": release}] if broker_ids is None else [{"to": release, "broker": it} for it in broker_ids]:
+            self.do({"upgrade": each})
+
+    def finalize(self, release: str) -> None:
+        """Set every feature to the level of a new cluster of a release."""
+        self.do({"finalize": release})
+
+    def jump_clock(self, broker_id: int, ms: float) -> None:
+        """Move the wall clock of a broker ahead, back when negative."""
+        self._call("POST", f"/brokers/{broker_id}/clock", {"jump_ms": ms})
+
+    def drift_clock(self, broker_id: int, ppm: float) -> None:
+        """Let the wall clock of a broker gain so many microseconds per second."""
+        self._call("POST", f"/brokers/{broker_id}/clock", {"drift_ppm": ppm})
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic."""
+        self._call("DELETE", f"/topics/{quote(topic)}")
+
+    def elect_leader(
+        self, topic: str, partition: int = 0, *, broker_id: int | None = None, unclean: bool = False
+    ) -> None:
+        """Elect the preferred replica of a partition, or a named one."""
+        wanted = {"broker": broker_id, "unclean": unclean}
+        self._call("POST", f"/topics/{quote(topic)}/partitions/{partition}/elect", wanted)
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
+        """Begin to move a partition to other replicas."""
+        self._call("POST", f"/topics/{quote(topic)}/partitions/{partition}/reassign", {"replicas": list(replicas)})
+
+    def delete_records(self, topic: str, partition: int = 0, before_offset: int | None = None) -> None:
+        """Delete the records below an offset."""
+        wanted = {"before_offset": before_offset}
+        self._call("POST", f"/topics/{quote(topic)}/partitions/{partition}/delete-records", wanted)
+
+    def force_rebalance(self, group_id: str) -> None:
+        """Begin a rebalance of a group."""
+        self._call("POST", f"/groups/{quote(group_id)}/rebalance")
+
     def isolate(self, node_id: int) -> None:
         """Cut a broker off from all other nodes."""
         self._call("POST", f"/brokers/{node_id}/isolate")
@@ -227,6 +303,18 @@ class ControlledCluster(AttachedCluster):
             self._wait("group", timeout_s, group=group_id, state=state, members=members), GroupStatus
         )
 
+    def wait_for_controller(self, *, other_than: int | None = None, timeout_s: float = WAIT_S) -> int:
+        """Wait until there is an active controller; returns its node id."""
+        active: int = self._wait("controller", timeout_s, other_than=other_than)["controller"]
+        return active
+
+    def wait_for_transaction(
+        self, transactional_id: str, state: str = "CompleteCommit", *, timeout_s: float = WAIT_S
+    ) -> TransactionStatus:
+        """Wait until a transactional id has a state; returns its status."""
+        found = self._wait("transaction", timeout_s, transactional_id=transactional_id, state=state)
+        return msgspec.convert(found, TransactionStatus)
+
     def wait_until_quiet(self, quiet_ms: float = QUIET_MS, *, timeout_s: float = WAIT_S) -> None:
         """Wait until all nodes run, all replicas are equal, and nothing has changed for `quiet_ms`."""
         self._wait("quiet", timeout_s, quiet_ms=quiet_ms)
@@ -265,6 +353,10 @@ class ControlledCluster(AttachedCluster):
         """Remove a rule; returns its report."""
         return RuleReport(**self._call("DELETE", f"/rules/{quote(name)}"))
 
+    def remove_rules(self) -> list[RuleReport]:
+        """Remove every rule; returns their reports."""
+        return [RuleReport(**each) for each in self._call("DELETE", "/rules")]
+
     def rule_reports(self) -> list[RuleReport]:
         """Return the report of each rule."""
         return [RuleReport(**each) for each in self._call("GET", "/rules")]
@@ -277,10 +369,55 @@ class ControlledCluster(AttachedCluster):
         """Return the state of the cluster as text."""
         return str(self._call("GET", "/report")).rstrip()
 
+    def check_rules(self) -> None:
+        """Raise RuleError if a rule has a problem."""
+        problems = self.rule_problems()
+        if problems:
+            raise RuleError(("rules",), "; ".join(problems))
+
+    def events(self) -> list[Event]:
+        """Return the events that the journal holds, in order; without bytes, such as those of removed batches."""
+        return [event for _, event in self.numbered_events()]
+
+    def numbered_events(self) -> list[tuple[int, Event]]:
+        """Return the events that the journal holds, with their sequence numbers."""
+        return [read_event(dict(line), f"{self.name}, event") for line in self._event_lines()]
+
+    def dropped_events(self) -> int:
+        """Return how many older events the journal has let go of."""
+        dropped: int = self._call("GET", "/events", limit=1)["dropped"]
+        return dropped
+
+    def produce_requests(self) -> list[dict[str, Any]]:
+        """Return the Produce requests of clients with their bodies, in the form of HTTP control."""
+        found: list[dict[str, Any]] = []
+        while page := self._call(
+            "GET",
+            "/requests",
+            api="Produce",
+            bodies="true",
+            limit=BODIES_MAX,
+            after=found[-1]["sequence"] if found else 0,
+        ):
+            found += page
+        return found
+
+    def release(self) -> str:
+        """Return the Kafka release that the brokers emulate."""
+        release: str = self._call("GET", "")["release"]
+        return release
+
     def write_journal(self, path: Path) -> None:
         """Write the events that the journal holds to a file."""
-        events = self._call("GET", "/events")["events"]
-        path.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+        path.write_text("".join(f"{json.dumps(event)}\n" for event in self._event_lines()))
+
+    def _event_lines(self) -> list[dict[str, Any]]:
+        lines: list[dict[str, Any]] = []
+        while page := self._call("GET", "/events", after=lines[-1]["sequence"] if lines else 0, limit=EVENTS_MAX)[
+            "events"
+        ]:
+            lines += page
+        return lines
 
 
 def _shape(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 from broker_sim.cluster import Cluster
 from broker_sim.cluster_input import check_seed, check_timeout
 from broker_sim.cluster_renewal import renew
+from broker_sim.cluster_verbs import ClusterVerbs
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.control.client_requests import client_requests
 from broker_sim.control.journal import Detail
@@ -80,7 +81,7 @@ class ClusterShape(TypedDict, total=False):
     quick_groups: bool
 
 
-class ThreadedCluster:
+class ThreadedCluster(ClusterVerbs):
     """A running cluster from its construction on; `close` it, or use it in a `with`, whose end checks the rules.
 
     Its defaults are Kafka's. With `quick_failover` a killed broker is noticed after a second, and with `quick_groups`

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
 
-__all__ = ["JournalFileError", "JournalWriter", "event_line", "read_journal", "write_journal"]
+__all__ = ["JournalFileError", "JournalWriter", "event_line", "read_event", "read_journal", "write_journal"]
 
 
 class JournalFileError(BrokerSimError):
@@ -89,6 +89,11 @@ def _event(line: str, where: str) -> tuple[int, Event]:
         values = json.loads(line)
     except json.JSONDecodeError as error:
         raise JournalFileError(f"{where}: {error}") from error
+    return read_event(values, where)
+
+
+def read_event(values: object, where: str) -> tuple[int, Event]:
+    """Return the event of an object of a line, with its sequence number. Raises JournalFileError with `where`."""
     if not isinstance(values, dict) or not isinstance(values.get("sequence"), int):
         raise JournalFileError(f"{where}: an event has a sequence and a kind")
     sequence = values.pop("sequence")

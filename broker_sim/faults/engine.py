@@ -154,6 +154,35 @@ class FaultEngine:
         else:
             self._wait_for_gate(rule.when, state, opens=True)
 
+    def do(self, rule: Rule) -> Deferred[str]:
+        """Add a rule whose action acts on the cluster, now; fires with its name when the action is done.
+
+        The removal of the rule ends an effect that lasts.
+
+        Raises:
+            RuleError: as `add`; or the action waits for requests.
+            BrokerSimError: the Deferred fails with the problem of the action; the rule is removed then.
+        """
+        if rule.phase is not None:
+            raise RuleError(("act",), f"{rule.act.name} acts on requests: add it as a rule")
+        self.add(rule)
+        state = self._rules[rule.name]
+        done: Deferred[str] = Deferred()
+
+        def check() -> None:
+            if state.unfinished:
+                state.when_done = check
+                return
+            problem = self._report(state).problem
+            if problem is None:
+                done.callback(rule.name)
+            else:
+                self.remove(rule.name)
+                done.errback(BrokerSimError(f"{rule.act.name}: {problem}"))
+
+        check()
+        return done
+
     def _make_events_of(self, gate: Gate) -> None:
         """Have the events made that a gate counts, also where the journal does not keep them."""
         journal = self._cluster.journal
@@ -380,9 +409,17 @@ class FaultEngine:
         return interception
 
     def _soon(self, state: RuleState, call: Callable[[], object]) -> None:
-        self._reactor.callLater(0, self._run, state, call)
+        state.unfinished += 1
+        self._reactor.callLater(0, self._run_one, state, call)
 
-    def _run(self, state: RuleState, call: Callable[[], object]) -> None:
+    def _run_one(self, state: RuleState, call: Callable[[], object]) -> None:
+        result = self._run(state, call)
+        if isinstance(result, Deferred):
+            result.addBoth(lambda _: state.call_done())
+        else:
+            state.call_done()
+
+    def _run(self, state: RuleState, call: Callable[[], object]) -> object:
         def failed(failure: Failure) -> None:
             if failure.check(BrokerSimError) is None:
                 _log.failure("faults: rule {rule} has failed", failure=failure, rule=state.rule.name)
@@ -392,9 +429,8 @@ class FaultEngine:
             result = call()
         except Exception:  # noqa: BLE001 - any error of an action is the problem of its rule
             failed(Failure())
-            return
-        if isinstance(result, Deferred):
-            result.addErrback(failed)
+            return None
+        return result.addErrback(failed) if isinstance(result, Deferred) else result
 
     # Gates.
 

@@ -106,9 +106,11 @@ class RuleState:
         "rule",
         "status",
         "undo",
+        "unfinished",
         "victim",
         "waiters",
         "waiting",
+        "when_done",
     )
 
     def __init__(self, rule: Rule, place: int, decisions: Decisions) -> None:
@@ -132,6 +134,17 @@ class RuleState:
         self.waiters: list[tuple[int, Deferred[int]]] = []
         """Those who wait until the rule has fired a number of times."""
         self.error: str | None = None
+        self.unfinished = 0
+        """How many calls of its action are not done yet."""
+        self.when_done: Callable[[], None] | None = None
+        """Called once when a call of its action is done."""
+
+    def call_done(self) -> None:
+        """Note that a call of the action is done, or has failed."""
+        self.unfinished -= 1
+        when_done, self.when_done = self.when_done, None
+        if when_done is not None:
+            when_done()
 
     @property
     def was_opened(self) -> bool:

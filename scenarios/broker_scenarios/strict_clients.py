@@ -11,11 +11,13 @@ from broker_scenarios.checks.on_the_wire.wire_facts import WireFacts, WireWatch
 from broker_scenarios.checks.wire_check import check_wire
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.findings import FINDING_HELP, FindingKind
+from broker_scenarios.remote_wire import Wire, remote_wire
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.errors import nearest
+from broker_sim.running_cluster import AttachedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from broker_scenarios.findings import CheckResult, Finding
     from broker_sim.threaded_cluster import ThreadedCluster
@@ -50,17 +52,22 @@ class StrictClients:
 
     def __init__(self, cluster: ThreadedCluster, allow: Collection[str] = ()) -> None:
         check_allowed(allow)
+        self._wire_of: Callable[[], Wire]
         self._checks = [name for name in STRICT_CHECKS if name not in allow]
-        self._cluster = cluster
+        if isinstance(cluster, AttachedCluster):
+            # Its requests are in the journal that HTTP returns.
+            self._wire_of = lambda: remote_wire(cluster)
+            return
         inner = cluster.cluster
-        self._watch: WireWatch = cluster.call(lambda: WireWatch(inner.faults, inner.journal))
+        watch: WireWatch = cluster.call(lambda: WireWatch(inner.faults, inner.journal))
+        self._wire_of = lambda: Wire(watch.batches, cluster.events(), inner.config.release)
 
     def result(self) -> CheckResult:
         """Return the findings of all checks but the allowed ones, and the checks that crashed."""
-        release = self._cluster.cluster.config.release
+        batches, journal, release = self._wire_of()
         facts = WireFacts(
-            batches=self._watch.batches,
-            journal=self._cluster.events(),
+            batches=batches,
+            journal=journal,
             history=(),
             operations=(),
             clients={},

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from broker_sim.log.replica_log import ReplicaLog
     from protocol_specs.records.record_reader import Record
 
-__all__ = ["Truth", "read_truth"]
+__all__ = ["JOURNAL_DROPPED", "Truth", "UncommittedRecord", "read_truth"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class UncommittedRecord(NamedTuple):
 
 
 _INTERNAL: Final = "__"
-_JOURNAL_DROPPED: Final = "the journal has dropped {0} events: its limit_events is {1}"
+JOURNAL_DROPPED: Final = "the journal has dropped {0} events: its limit_events is {1}"
 
 
 def _id_of(record: Record) -> Value:
@@ -100,7 +100,7 @@ def read_truth(
             stored += committed
             uncommitted += others
     if cluster.journal.dropped:
-        caveats.append(_JOURNAL_DROPPED.format(cluster.journal.dropped, cluster.journal.limit_events))
+        caveats.append(JOURNAL_DROPPED.format(cluster.journal.dropped, cluster.journal.limit_events))
     return Truth(
         stored=stored,
         uncommitted=uncommitted,

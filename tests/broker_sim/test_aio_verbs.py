@@ -16,7 +16,7 @@ LOCAL = {"bootstrap_servers_of"}
 
 def test_every_verb_has_its_awaitable_form() -> None:
     def verbs(of: type) -> set[str]:
-        return {name for name, value in vars(of).items() if inspect.isfunction(value) and not name.startswith("_")}
+        return {name for name, value in inspect.getmembers(of, inspect.isfunction) if not name.startswith("_")}
 
     assert verbs(AioVerbs) == verbs(ThreadedCluster) - LOCAL
     assert all(inspect.iscoroutinefunction(getattr(AioVerbs, name)) for name in verbs(AioVerbs))

@@ -127,6 +127,42 @@ def test_it(kafka_cluster):
 """
 
 
+def test_verbs_of_an_administrator_work_over_http(served: dict[str, str]) -> None:
+    config = {"group.initial.rebalance.delay.ms": 0}
+    cluster = ControlledCluster(
+        HttpControl(served["CONTROL_URL"], TOKEN), brokers=2, controllers=3, topics=["orders:1:2"], config=config
+    )
+    assert cluster.release()
+    cluster.delete_records("orders")
+    cluster.pause(1)
+    cluster.resume(1)
+    killed = cluster.kill_controller()
+    assert cluster.wait_for_controller(other_than=killed) != killed
+    cluster.restart_controller(killed)
+    cluster.jump_clock(1, 1000)
+    cluster.drift_clock(1, 5)
+    leader = cluster.wait_for_leader("orders")
+    cluster.elect_leader("orders", broker_id=3 - leader)
+    assert cluster.leader_of("orders") == 3 - leader
+    assert cluster.do({"add_partitions": {"topic": "orders", "count": 2}}) == "rule-1"
+    assert [len(each.partitions) for each in cluster.topics() if each.name == "orders"] == [3]
+    cluster.reassign("orders", 2, [leader])
+    with pytest.raises(BrokerSimError, match="delay_ms acts on requests"):
+        cluster.do({"delay_ms": 5})
+    with pytest.raises(BrokerSimError, match="ghosts"):
+        cluster.force_rebalance("ghosts")
+    assert [report.act for report in cluster.remove_rules()] == ["add_partitions"]
+    cluster.check_rules()
+    cluster.rolling_restart()
+    cluster.delete_topic("orders")
+    kinds = [event.kind for event in cluster.events()]
+    assert kinds.count("ControllerKilled") == 1
+    assert cluster.dropped_events() == 0
+    with pytest.raises(DeadlineExceeded, match="transaction"):
+        cluster.wait_for_transaction("t", timeout_s=0.01)
+    cluster.close()
+
+
 def test_tests_run_against_clusters_of_another_process(served: dict[str, str], tmp_path: Path) -> None:
     text = f"""{TEST}
     [record] = kafka_cluster.records("orders")

@@ -14,6 +14,8 @@ from broker_sim.faults.rule_schema import RULE_SCHEMA
 from broker_sim.http_control.operation import CLUSTER, Operation, UnknownName
 
 if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
     from broker_sim.http_control.operation import Call
 
 __all__ = ["OPERATIONS", "rule_of"]
@@ -56,6 +58,13 @@ def added(call: Call) -> AddedRule:
     return AddedRule(rule.name)
 
 
+def done(call: Call) -> Deferred[AddedRule]:
+    """Do an action."""
+    faults = call.cluster.faults
+    rule = parse_rule({"act": call.body}, default_name=faults.free_name())
+    return faults.do(rule).addCallback(AddedRule)
+
+
 def listed(call: Call) -> list[RuleReport]:
     """Return the report of each rule."""
     return call.cluster.faults.reports()
@@ -94,6 +103,17 @@ OPERATIONS = (
         body_schema=BODY,
         result=AddedRule,
         status=201,
+    ),
+    Operation(
+        method="POST",
+        path=f"{CLUSTER}/do",
+        name="doAction",
+        summary="Do an action of fault rules on the cluster now; responds when it is done, with the name of its rule, "
+        "whose removal ends an effect that lasts.",
+        handle=done,
+        body=Any,
+        body_schema=BODY["properties"]["act"],
+        result=AddedRule,
     ),
     Operation(
         method="GET",

@@ -10,12 +10,15 @@ from broker_scenarios.history import EventType
 from broker_scenarios.ledger.book import LedgerBook
 from broker_scenarios.ledger.judgement import judge_book, read_brokers, wait_until_replicated
 from broker_scenarios.ledger.ledger_verdict import LedgerViolation
+from broker_scenarios.ledger.remote_brokers import read_remote_brokers, remote_now_us
 from broker_sim.errors import nearest
+from broker_sim.running_cluster import AttachedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_scenarios.ledger.book import SentRecord
+    from broker_scenarios.ledger.judgement import BrokerState
     from broker_scenarios.ledger.ledger_verdict import LedgerVerdict
     from broker_sim.threaded_cluster import ThreadedCluster
 
@@ -40,7 +43,8 @@ class Ledger:
     """Records what clients report, and judges it.
 
     Args:
-        cluster: the cluster that the clients use.
+        cluster: the cluster that the clients use: a ThreadedCluster, or one of another process (`--kafka-control`,
+            `--kafka-bootstrap`), whose logs consumers read.
         topics: the topics that the ledger covers; records of others are left out.
         promises: Kafka's configurations and claims as in a promises file, such as `{"acks": "1"}`: what they permit
             breaks nothing. Without any, each lost, duplicated and reordered record breaks the ledger.
@@ -66,7 +70,10 @@ class Ledger:
         """True after `check` or `verdict`."""
         self._cluster = cluster
         self._other_producers = other_producers
-        self.book = LedgerBook(topics, cluster.cluster.journal.now_us)
+        self._is_remote = isinstance(cluster, AttachedCluster)
+        now_us = remote_now_us if self._is_remote else cluster.cluster.journal.now_us
+        self._started_us = now_us()
+        self.book = LedgerBook(topics, now_us)
 
     def __repr__(self) -> str:
         return f"Ledger({', '.join(self.book.topics)})"
@@ -149,20 +156,26 @@ class Ledger:
             ScenarioError: a topic does not exist.
         """
         self.checked = True
+        return judge_book(
+            self.book,
+            self._brokers(),
+            self.promises,
+            all_delivered=all_delivered,
+            other_producers=self._other_producers,
+        )
+
+    def _brokers(self) -> BrokerState:
+        if self._is_remote:
+            remote: Any = self._cluster
+            return read_remote_brokers(remote, self.book.topics, self._started_us, SETTLED_MS / 1000)
         cluster = self._cluster.cluster
         counts = self._cluster.call(lambda: cluster.partition_counts)
         for topic in self.book.topics:
             if topic not in counts:
                 raise ScenarioError(f"a ledger of {topic!r}: there is no such topic{nearest(topic, counts)}")
         self._cluster.call(wait_until_replicated, cluster, self.book.topics, SETTLED_MS)
-        brokers = self._cluster.call(read_brokers, cluster, self.book.topics)
-        return judge_book(
-            self.book,
-            brokers,
-            self.promises,
-            all_delivered=all_delivered,
-            other_producers=self._other_producers,
-        )
+        state: BrokerState = self._cluster.call(read_brokers, cluster, self.book.topics)
+        return state
 
     def check(self, *, all_delivered: bool = True) -> LedgerVerdict:
         """Return the verdict if it is valid.

@@ -26,7 +26,27 @@ if TYPE_CHECKING:
     from broker_sim.faults.engine import FaultEngine
     from broker_sim.faults.interception import FaultPoint
 
-__all__ = ["CallInCallback", "Pool", "SentBatch", "WireFacts", "WireWatch", "finding_of", "finding_of_request"]
+__all__ = [
+    "CallInCallback",
+    "Origin",
+    "Pool",
+    "SentBatch",
+    "WireFacts",
+    "WireWatch",
+    "finding_of",
+    "finding_of_request",
+    "sent_batches",
+]
+
+
+class Origin(NamedTuple):
+    """When and where a broker has received a request."""
+
+    at_us: int
+    client_id: str
+    connection_id: str
+    broker_id: int
+    request_id: int
 
 
 class SentBatch(NamedTuple):
@@ -91,34 +111,41 @@ class WireWatch:
         request: Any = point.message()
         if request is None:
             return
+        origin = Origin(
+            self._journal.now_us(),
+            point.client_id or "",
+            point.connection_id or "",
+            point.broker_id,
+            point.request_id,
+        )
         parts = (part for topic in request.topic_data for part in topic.partition_data)
         for (topic, partition), part in zip(point.places(), parts, strict=False):
             if partition is not None:
-                self._batches(point, topic, partition, request.acks, part.records or b"")
+                self.batches += sent_batches(origin, topic, partition, request.acks, part.records or b"")
 
-    def _batches(self, point: FaultPoint, topic: str, partition: int, acks: int, records: bytes) -> None:
-        try:
-            for header, data in iterate_batches(records):
-                self.batches.append(
-                    SentBatch(
-                        self._journal.now_us(),
-                        point.client_id or "",
-                        point.connection_id or "",
-                        point.broker_id,
-                        point.request_id,
-                        topic,
-                        partition,
-                        header.producer_id,
-                        header.producer_epoch,
-                        header.base_sequence,
-                        header.records_count,
-                        header.crc,
-                        acks,
-                        tuple(value_id_of(record.value) for record in read_any(data)),
-                    )
+
+def sent_batches(origin: Origin, topic: str, partition: int, acks: int, records: bytes) -> list[SentBatch]:
+    """Return the batches of one partition of a Produce request, up to the first that cannot be read."""
+    found: list[SentBatch] = []
+    try:
+        for header, data in iterate_batches(records):
+            found.append(
+                SentBatch(
+                    *origin,
+                    topic,
+                    partition,
+                    header.producer_id,
+                    header.producer_epoch,
+                    header.base_sequence,
+                    header.records_count,
+                    header.crc,
+                    acks,
+                    tuple(value_id_of(record.value) for record in read_any(data)),
                 )
-        except ProtocolError:
-            return  # an old message format, or bytes that the broker refuses: no batch that a check could name
+            )
+    except ProtocolError:
+        pass  # an old message format, or bytes that the broker refuses: no batch that a check could name
+    return found
 
 
 @dataclass(kw_only=True)
