@@ -20,11 +20,15 @@ MEDIA_TYPE: Final = "application/problem+json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """An error. `path` leads to the key of a rule that is wrong, such as `act.kill`."""
+    """An error. `path` leads to the key of a rule that is wrong, such as `act.kill`.
+
+    `error` is the detail again, as clients of Toxiproxy read it.
+    """
 
     status: int
     title: str
     detail: str
+    error: str
     path: str | None = None
 
 
@@ -55,4 +59,4 @@ def problem_of(error: BaseException) -> Problem:
     detail = "a defect of broker-sim: its log has the traceback" if status >= 500 and path is None else str(error)
     if isinstance(error, DeadlineExceeded):
         detail = f"waited {error.waited_ms:g} ms for {error.awaited}; timeout_ms allows longer"
-    return Problem(status=status, title=status.phrase, detail=detail, path=path)
+    return Problem(status=status, title=status.phrase, detail=detail, error=detail, path=path)

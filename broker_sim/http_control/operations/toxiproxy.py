@@ -68,12 +68,13 @@ class NewProxy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyChange:
-    """The new state of a proxy; one that is not enabled refuses connections."""
+    """The new state of a proxy; one that is not enabled refuses connections. Its toxics stay as they are."""
 
     enabled: bool | None = None
     name: str | None = None
     listen: str | None = None
     upstream: str | None = None
+    toxics: list[Toxic] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
