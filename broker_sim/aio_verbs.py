@@ -86,6 +86,7 @@ class AioVerbs:
     wait_for_controller = _awaitable(ThreadedCluster.wait_for_controller)
     wait_for_isr = _awaitable(ThreadedCluster.wait_for_isr)
     wait_for_rule = _awaitable(ThreadedCluster.wait_for_rule)
+    wait_for_records = _awaitable(ThreadedCluster.wait_for_records)
     wait_for_group = _awaitable(ThreadedCluster.wait_for_group)
     wait_for_transaction = _awaitable(ThreadedCluster.wait_for_transaction)
     wait_until_quiet = _awaitable(ThreadedCluster.wait_until_quiet)

@@ -223,19 +223,19 @@ class Cluster:
 
     # Start and end.
 
-    def add_offsets_topic(self) -> None:
-        """Have `__consumer_offsets` from the start, if the release and the number of brokers allow it."""
+    def set_up_early(self) -> None:
+        """Have producer ids and, if release and number of brokers allow it, `__consumer_offsets` from the start."""
         spec = offsets_topic(self.config, len(self.brokers))
         if spec is not None and all(topic.name != spec.name for topic in self._topics):
             self._topics.append(self._topic_image(spec))
+        for broker in self.brokers.values():
+            self.reactor.callLater(0, broker.producer_ids.fetch)
 
     def start(self) -> None:
         """Bind the listeners and run with registered and unfenced brokers, all topics, and a leader per partition.
 
-        A data directory that was used before brings its topics and records.
-
-        Raises:
-            BrokerSimError: the data directory cannot be read.
+        A data directory that was used before brings its topics and records. Raises BrokerSimError for one that cannot
+        be read.
         """
         if self.data is None:
             self._start(self._topics)

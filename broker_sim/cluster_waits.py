@@ -11,6 +11,7 @@ from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGr
 from broker_sim.coordinators.groups.modern.epoch_group import GroupState
 from broker_sim.coordinators.transactions.transaction_state import TransactionState
 from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.stored_records import stored_records
 from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
     from broker_sim.cluster_state import GroupStatus, TransactionStatus
     from broker_sim.control.events import Event
+    from broker_sim.stored_records import StoredRecord
 
 __all__ = [
     "wait_for_group",
     "wait_for_isr",
     "wait_for_leader",
+    "wait_for_records",
     "wait_for_rule",
     "wait_for_transaction",
     "wait_until",
@@ -142,6 +145,31 @@ def wait_for_rule(cluster: Cluster, name: str, fired: int, *, timeout_ms: float)
 
     def awaited() -> str:
         return f"rule {name!r} to fire {fired} times (now: {cluster.faults.fired(name)})"
+
+    return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
+
+
+def wait_for_records(cluster: Cluster, topic: str, count: int, *, timeout_ms: float) -> Deferred[list[StoredRecord]]:
+    """Wait until the leaders of a topic have stored at least `count` records; fires with all of them.
+
+    Raises BrokerSimError for an unknown topic. A partition without a leader has none meanwhile.
+    """
+    if topic not in cluster.partition_counts:
+        raise BrokerSimError(f"there is no topic {topic!r}{nearest(topic, cluster.partition_counts)}")
+    cluster.journal.wants_batches = True  # else an append has no event
+    stored: list[StoredRecord] = []
+
+    def find() -> list[StoredRecord] | None:
+        stored[:] = [
+            record
+            for partition in range(cluster.partition_counts[topic])
+            if cluster.leader_of(topic, partition) is not None
+            for record in stored_records(cluster, topic, partition)
+        ]
+        return stored if len(stored) >= count else None
+
+    def awaited() -> str:
+        return f"{count} records of {topic} (now: {len(stored)})"
 
     return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
 

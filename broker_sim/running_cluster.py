@@ -295,6 +295,11 @@ class ControlledCluster(AttachedCluster):
         count: int = self._wait("rule", timeout_s, rule=name, fired=fired)["fired"]
         return count
 
+    def wait_for_records(self, topic: str, count: int = 1, *, timeout_s: float = WAIT_S) -> list[StoredRecord]:
+        """Wait until the leaders of a topic have stored at least `count` records; returns them, as `records`."""
+        self._wait("records", timeout_s, topic=topic, count=count)
+        return self.records(topic)
+
     def wait_for_group(
         self, group_id: str, state: str = "Stable", *, members: int | None = None, timeout_s: float = WAIT_S
     ) -> GroupStatus:

@@ -240,7 +240,7 @@ def _cluster(
         journal_limit_events=limit_events if keeps_traffic else None,
     )
     if args.quick:
-        cluster.add_offsets_topic()
+        cluster.set_up_early()
     return cluster
 
 

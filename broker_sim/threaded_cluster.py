@@ -136,7 +136,7 @@ class ThreadedCluster(ClusterVerbs):
                 disk=disk,
             )
             if quick_groups:
-                cluster.add_offsets_topic()
+                cluster.set_up_early()
             return cluster
 
         def start() -> Cluster:
@@ -374,6 +374,12 @@ class ThreadedCluster(ClusterVerbs):
         from broker_sim.cluster_waits import wait_for_rule
 
         return self._wait(wait_for_rule, name, fired, timeout_s=timeout_s)
+
+    def wait_for_records(self, topic: str, count: int = 1, *, timeout_s: float = WAIT_S) -> list[StoredRecord]:
+        """Wait until the leaders of a topic have stored at least `count` records; returns them, as `records`."""
+        from broker_sim.cluster_waits import wait_for_records
+
+        return self._wait(wait_for_records, topic, count, timeout_s=timeout_s)
 
     def wait_for_group(
         self, group_id: str, state: str = "Stable", *, members: int | None = None, timeout_s: float = WAIT_S

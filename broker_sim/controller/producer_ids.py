@@ -71,6 +71,11 @@ class ProducerIdManager:
         self._retry: IDelayedCall | None = None
         self._waiting: dict[Deferred[int | ErrorCode], IDelayedCall] = {}
 
+    def fetch(self) -> None:
+        """Request the first block before a producer needs it, which would wait for the block."""
+        if not self._block.size and self._next_block is None:
+            self._request()
+
     def generate(self) -> int | ErrorCode:
         """Return an unused producer id, or COORDINATOR_LOAD_IN_PROGRESS while a block is on its way."""
         if self._used >= self._block.size and self._next_block is not None:

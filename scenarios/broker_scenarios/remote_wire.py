@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from broker_scenarios.checks.on_the_wire.wire_facts import Origin, SentBatch, sent_batches
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.strict_clients import Wire
 from broker_sim.control.events import RequestReceived
 from broker_sim.running_cluster import ControlledCluster
 
 if TYPE_CHECKING:
-    from broker_sim.control.events import Event
     from broker_sim.running_cluster import AttachedCluster
 
-__all__ = ["Wire", "remote_wire"]
-
-
-class Wire(NamedTuple):
-    """The batches that clients have sent, the journal, and the release of the brokers."""
-
-    batches: list[SentBatch]
-    journal: list[Event]
-    release: str
+__all__ = ["remote_wire"]
 
 
 def remote_wire(cluster: AttachedCluster) -> Wire:

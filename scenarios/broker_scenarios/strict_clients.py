@@ -5,24 +5,25 @@ The checks are those on the wire that need no knowledge of the clients' configur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.checks.on_the_wire.wire_facts import WireFacts, WireWatch
 from broker_scenarios.checks.wire_check import check_wire
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.findings import FINDING_HELP, FindingKind
-from broker_scenarios.remote_wire import Wire, remote_wire
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.errors import nearest
-from broker_sim.running_cluster import AttachedCluster
+from broker_sim.threaded_cluster import ThreadedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from broker_scenarios.checks.on_the_wire.wire_facts import SentBatch
     from broker_scenarios.findings import CheckResult, Finding
-    from broker_sim.threaded_cluster import ThreadedCluster
+    from broker_sim.control.events import Event
+    from broker_sim.running_cluster import AttachedCluster
 
-__all__ = ["STRICT_CHECKS", "StrictClients", "check_allowed"]
+__all__ = ["STRICT_CHECKS", "StrictClients", "Wire", "check_allowed"]
 
 STRICT_CHECKS: Final = tuple(
     kind.value
@@ -43,6 +44,14 @@ SHOWN_MAX: Final = 5
 """The findings of one check that are reported."""
 
 
+class Wire(NamedTuple):
+    """The batches that clients have sent, the journal, and the release of the brokers."""
+
+    batches: list[SentBatch]
+    journal: list[Event]
+    release: str
+
+
 class StrictClients:
     """Follows the clients of a cluster from now on. A cluster that is reset needs another one.
 
@@ -50,12 +59,14 @@ class StrictClients:
         ScenarioError: `allow` has a name that is no check of strict mode.
     """
 
-    def __init__(self, cluster: ThreadedCluster, allow: Collection[str] = ()) -> None:
+    def __init__(self, cluster: ThreadedCluster | AttachedCluster, allow: Collection[str] = ()) -> None:
         check_allowed(allow)
         self._wire_of: Callable[[], Wire]
         self._checks = [name for name in STRICT_CHECKS if name not in allow]
-        if isinstance(cluster, AttachedCluster):
+        if not isinstance(cluster, ThreadedCluster):
             # Its requests are in the journal that HTTP returns.
+            from broker_scenarios.remote_wire import remote_wire
+
             self._wire_of = lambda: remote_wire(cluster)
             return
         inner = cluster.cluster

@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import Producer
 
 from broker_sim import ThreadedCluster
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.rule import RuleError
+from sim_runtime.deadlines import DeadlineExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +49,21 @@ def test_leaders_are_elected_and_partitions_move(cluster: ThreadedCluster) -> No
         cluster.elect_leader("orders", 0, broker_id=other)
     with pytest.raises(BrokerSimError, match="ghosts"):
         cluster.delete_records("ghosts")
+
+
+def test_records_are_waited_for(cluster: ThreadedCluster) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0})
+    producer.produce("orders", b"one")
+    assert [record.value for record in cluster.wait_for_records("orders")] == [b"one"]
+    with pytest.raises(DeadlineExceeded, match=r"2 records of orders \(now: 1\)"):
+        cluster.wait_for_records("orders", 2, timeout_s=0.01)
+    with pytest.raises(BrokerSimError, match="there is no topic 'ordres'; did you mean 'orders'"):
+        cluster.wait_for_records("ordres")
+
+
+def test_a_first_idempotent_producer_does_not_wait_for_producer_ids(cluster: ThreadedCluster) -> None:
+    cluster.wait_until_quiet()
+    assert isinstance(cluster.call(cluster.cluster.broker(2).producer_ids.generate), int)
 
 
 def test_clocks_jump_and_drift(cluster: ThreadedCluster) -> None:

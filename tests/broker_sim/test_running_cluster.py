@@ -158,6 +158,9 @@ def test_verbs_of_an_administrator_work_over_http(served: dict[str, str]) -> Non
     kinds = [event.kind for event in cluster.events()]
     assert kinds.count("ControllerKilled") == 1
     assert cluster.dropped_events() == 0
+    cluster.create_topic("payments:1:2")
+    with pytest.raises(DeadlineExceeded, match=r"1 records of payments \(now: 0\)"):
+        cluster.wait_for_records("payments", timeout_s=0.01)
     with pytest.raises(DeadlineExceeded, match="transaction"):
         cluster.wait_for_transaction("t", timeout_s=0.01)
     cluster.close()

@@ -113,7 +113,7 @@ def _make(wanted: NewCluster, reactor: Any, ports: Sequence[int], controller_por
         journal_limit_events=JOURNAL_EVENTS_KEPT,
     )
     if wanted.quick_groups:
-        cluster.add_offsets_topic()
+        cluster.set_up_early()
     return cluster
 
 

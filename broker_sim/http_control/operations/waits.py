@@ -99,6 +99,22 @@ class GroupQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsQuery:
+    """A topic, and how many records its leaders are to have stored."""
+
+    topic: str
+    count: int = 1
+    timeout_ms: float = TIMEOUT_MS
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCount:
+    """How many records the leaders of a topic have stored."""
+
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionQuery:
     """A transactional id and the state that it is to have."""
 
@@ -167,6 +183,13 @@ def group(call: Call) -> Deferred[GroupStatus]:
     )
 
 
+def records(call: Call) -> Deferred[RecordCount]:
+    """Wait for records."""
+    query = call.query
+    found = cluster_waits.wait_for_records(call.cluster, query.topic, query.count, timeout_ms=_timeout(call))
+    return found.addCallback(lambda stored: RecordCount(len(stored)))
+
+
 def transaction(call: Call) -> Deferred[TransactionStatus]:
     """Wait for a state of a transactional id."""
     query = call.query
@@ -216,6 +239,15 @@ OPERATIONS = (
         handle=rule,
         query=RuleQuery,
         result=Fired,
+    ),
+    Operation(
+        method="GET",
+        path=f"{WAIT}/records",
+        name="waitForRecords",
+        summary="Wait until the leaders of a topic have stored so many records.",
+        handle=records,
+        query=RecordsQuery,
+        result=RecordCount,
     ),
     Operation(
         method="GET",

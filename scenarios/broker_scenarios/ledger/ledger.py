@@ -10,17 +10,16 @@ from broker_scenarios.history import EventType
 from broker_scenarios.ledger.book import LedgerBook
 from broker_scenarios.ledger.judgement import judge_book, read_brokers, wait_until_replicated
 from broker_scenarios.ledger.ledger_verdict import LedgerViolation
-from broker_scenarios.ledger.remote_brokers import read_remote_brokers, remote_now_us
 from broker_sim.errors import nearest
-from broker_sim.running_cluster import AttachedCluster
+from broker_sim.threaded_cluster import ThreadedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from broker_scenarios.ledger.book import SentRecord
     from broker_scenarios.ledger.judgement import BrokerState
     from broker_scenarios.ledger.ledger_verdict import LedgerVerdict
-    from broker_sim.threaded_cluster import ThreadedCluster
+    from broker_sim.running_cluster import AttachedCluster
 
 __all__ = ["Ledger"]
 
@@ -57,7 +56,7 @@ class Ledger:
 
     def __init__(
         self,
-        cluster: ThreadedCluster,
+        cluster: ThreadedCluster | AttachedCluster,
         *topics: str,
         promises: Mapping[str, Any] | None = None,
         other_producers: bool = False,
@@ -70,8 +69,7 @@ class Ledger:
         """True after `check` or `verdict`."""
         self._cluster = cluster
         self._other_producers = other_producers
-        self._is_remote = isinstance(cluster, AttachedCluster)
-        now_us = remote_now_us if self._is_remote else cluster.cluster.journal.now_us
+        now_us = _journal_clock(cluster)
         self._started_us = now_us()
         self.book = LedgerBook(topics, now_us)
 
@@ -165,9 +163,10 @@ class Ledger:
         )
 
     def _brokers(self) -> BrokerState:
-        if self._is_remote:
-            remote: Any = self._cluster
-            return read_remote_brokers(remote, self.book.topics, self._started_us, SETTLED_MS / 1000)
+        if not isinstance(self._cluster, ThreadedCluster):
+            from broker_scenarios.ledger.remote_brokers import read_remote_brokers
+
+            return read_remote_brokers(self._cluster, self.book.topics, self._started_us, SETTLED_MS / 1000)
         cluster = self._cluster.cluster
         counts = self._cluster.call(lambda: cluster.partition_counts)
         for topic in self.book.topics:
@@ -196,6 +195,15 @@ class Ledger:
         if topic not in self.book.topics:
             raise ScenarioError(f"topic={topic!r}: expected one of the ledger's topics, {', '.join(self.book.topics)}")
         return topic
+
+
+def _journal_clock(cluster: ThreadedCluster | AttachedCluster) -> Callable[[], int]:
+    if isinstance(cluster, ThreadedCluster):
+        return cluster.cluster.journal.now_us
+    # Kept out of tests with clusters of their own.
+    from broker_scenarios.ledger.remote_brokers import remote_now_us
+
+    return remote_now_us
 
 
 def _bytes(data: bytes | str | None) -> bytes | None:
