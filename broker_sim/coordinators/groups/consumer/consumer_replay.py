@@ -28,14 +28,11 @@ from protocol_specs.schemas.coordinator.consumer_group_target_assignment_metadat
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
-    from protocol_specs.message import Message
 
 __all__ = ["ConsumerReplay"]
 
@@ -55,18 +52,6 @@ class ConsumerReplay(EpochReplay[ConsumerGroup, ConsumerMember]):
         self._snapshots = snapshots
         self._behaviour = behaviour
         self._hashes = behaviour.groups_hash_their_topics
-
-    @property
-    def _appliers(self) -> Mapping[type[Message], Callable[[ConsumerGroup, Replayed], None]]:
-        return {
-            ConsumerGroupMetadataKey: self._apply_group_epoch,
-            ConsumerGroupPartitionMetadataKey: self._apply_partition_metadata,
-            ConsumerGroupMemberMetadataKey: self._apply_member,
-            ConsumerGroupTargetAssignmentMetadataKey: self._apply_assignment_epoch,
-            ConsumerGroupTargetAssignmentMemberKey: self._apply_target,
-            ConsumerGroupCurrentMemberAssignmentKey: self._apply_current_assignment,
-            ConsumerGroupRegularExpressionKey: self._apply_regex,
-        }
 
     def new_group(self, group_id: str) -> ConsumerGroup:
         """Return a group that is not among those of the shard."""
@@ -122,6 +107,16 @@ class ConsumerReplay(EpochReplay[ConsumerGroup, ConsumerMember]):
             group.regexes.pop(regex)
         else:
             group.regexes[regex] = ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+
+    _appliers: ClassVar = {
+        ConsumerGroupMetadataKey: EpochReplay.apply_group_epoch,
+        ConsumerGroupPartitionMetadataKey: _apply_partition_metadata,
+        ConsumerGroupMemberMetadataKey: EpochReplay.apply_member,
+        ConsumerGroupTargetAssignmentMetadataKey: EpochReplay.apply_assignment_epoch,
+        ConsumerGroupTargetAssignmentMemberKey: EpochReplay.apply_target,
+        ConsumerGroupCurrentMemberAssignmentKey: EpochReplay.apply_current_assignment,
+        ConsumerGroupRegularExpressionKey: _apply_regex,
+    }
 
 
 def _classic(metadata: Any) -> ClassicProtocolData | None:

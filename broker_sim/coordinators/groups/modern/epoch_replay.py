@@ -32,6 +32,9 @@ _NO_ASSIGNMENT_EPOCH: Final = -1
 class EpochReplay(ABC, Generic[G, M]):
     """Applies records to the groups `G` with members `M` of one shard. Subclasses convert the values of records."""
 
+    _appliers: ClassVar[Mapping[type[Message], Callable[[Any, Any, Replayed], None]]]
+    """The types of keys, and the methods that change their group."""
+
     _no_assignment: ClassVar[Mapping[str, Any]]
     """The fields of a member that hold its current assignment, as they are without one."""
 
@@ -43,24 +46,16 @@ class EpochReplay(ABC, Generic[G, M]):
     @property
     def handlers(self) -> Mapping[type[Message], Callable[[Replayed], None]]:
         """The types of keys, and how they are replayed."""
-        return {key: self._on_group(apply) for key, apply in self._appliers.items()}
-
-    @property
-    @abstractmethod
-    def _appliers(self) -> Mapping[type[Message], Callable[[G, Replayed], None]]:
-        """The types of keys, and how they change their group."""
+        return dict.fromkeys(self._appliers, self._replay)
 
     @abstractmethod
     def new_group(self, group_id: str) -> G:
         """Return a group that is not among those of the shard."""
 
-    def _on_group(self, apply: Callable[[G, Replayed], None]) -> Callable[[Replayed], None]:
-        def replay(replayed: Replayed) -> None:
-            group = self._group_of(replayed)
-            if group is not None:
-                apply(group, replayed)
-
-        return replay
+    def _replay(self, replayed: Replayed) -> None:
+        group = self._group_of(replayed)
+        if group is not None:
+            self._appliers[type(replayed.key)](self, group, replayed)
 
     def _group_of(self, replayed: Replayed) -> G | None:
         """Return the group of a record; a value creates it. An empty classic group of the id is replaced."""
@@ -78,31 +73,36 @@ class EpochReplay(ABC, Generic[G, M]):
 
     # The records of all types of groups.
 
-    def _apply_group_epoch(self, group: G, replayed: Replayed) -> None:
+    def apply_group_epoch(self, group: G, replayed: Replayed) -> None:
+        """Apply the record of a group epoch; without a value the group is deleted."""
         if replayed.value is None:
             self._groups.remove(group.group_id)
             return
         group.group_epoch.set(replayed.value.epoch)
         self._set_metadata(group, replayed.value)
 
-    def _apply_member(self, group: G, replayed: Replayed) -> None:
+    def apply_member(self, group: G, replayed: Replayed) -> None:
+        """Apply the metadata record of a member."""
         if replayed.value is None:
             group.remove_member(replayed.key.member_id)
         else:
             group.put_member(self._described(self._member_of(group, replayed), replayed.value))
 
-    def _apply_assignment_epoch(self, group: G, replayed: Replayed) -> None:
+    def apply_assignment_epoch(self, group: G, replayed: Replayed) -> None:
+        """Apply the record of the epoch of the target assignment."""
         value = replayed.value
         group.assignment_epoch.set(_NO_ASSIGNMENT_EPOCH if value is None else value.assignment_epoch)
         group.assignment_timestamp_ms.set(0 if value is None else value.assignment_timestamp)
 
-    def _apply_target(self, group: G, replayed: Replayed) -> None:
+    def apply_target(self, group: G, replayed: Replayed) -> None:
+        """Apply the record of the target assignment of a member."""
         if replayed.value is None:
             group.target.pop(replayed.key.member_id)
         else:
             group.target[replayed.key.member_id] = self._target(replayed.value)
 
-    def _apply_current_assignment(self, group: G, replayed: Replayed) -> None:
+    def apply_current_assignment(self, group: G, replayed: Replayed) -> None:
+        """Apply the record of what a member owns; without a value the member has left."""
         if replayed.value is not None:
             group.put_member(self._assigned(self._member_of(group, replayed), replayed.value))
             return

@@ -27,13 +27,12 @@ from protocol_specs.schemas.coordinator.share_group_target_assignment_metadata i
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.groups.modern.topic_partitions import TopicPartitions
     from broker_sim.coordinators.runtime.shard import ShardContext
-    from protocol_specs.message import Message
 
 __all__ = ["ShareReplay"]
 
@@ -46,17 +45,6 @@ class ShareReplay(EpochReplay[ShareGroup, ModernMember]):
     def __init__(self, context: ShardContext, groups: GroupRegistry) -> None:
         super().__init__(groups, ShareGroup, ModernMember)
         self._context = context
-
-    @property
-    def _appliers(self) -> Mapping[type[Message], Callable[[ShareGroup, Replayed], None]]:
-        return {
-            ShareGroupMetadataKey: self._apply_group_epoch,
-            ShareGroupMemberMetadataKey: self._apply_member,
-            ShareGroupTargetAssignmentMetadataKey: self._apply_assignment_epoch,
-            ShareGroupTargetAssignmentMemberKey: self._apply_target,
-            ShareGroupCurrentMemberAssignmentKey: self._apply_current_assignment,
-            ShareGroupStatePartitionMetadataKey: self._apply_initialization,
-        }
 
     def new_group(self, group_id: str) -> ShareGroup:
         """Return a group that is not among those of the shard."""
@@ -104,3 +92,12 @@ class ShareReplay(EpochReplay[ShareGroup, ModernMember]):
         return {
             topic.topic_id: InitializedTopic(topic.topic_name, frozenset(topic.partitions), now_ms) for topic in topics
         }
+
+    _appliers: ClassVar = {
+        ShareGroupMetadataKey: EpochReplay.apply_group_epoch,
+        ShareGroupMemberMetadataKey: EpochReplay.apply_member,
+        ShareGroupTargetAssignmentMetadataKey: EpochReplay.apply_assignment_epoch,
+        ShareGroupTargetAssignmentMemberKey: EpochReplay.apply_target,
+        ShareGroupCurrentMemberAssignmentKey: EpochReplay.apply_current_assignment,
+        ShareGroupStatePartitionMetadataKey: _apply_initialization,
+    }

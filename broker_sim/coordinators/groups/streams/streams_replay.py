@@ -24,13 +24,12 @@ from protocol_specs.schemas.coordinator.streams_group_target_assignment_metadata
 from protocol_specs.schemas.coordinator.streams_group_topology import StreamsGroupTopologyKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.groups.group_shard import Replayed
     from broker_sim.coordinators.groups.streams.tasks import TaskEpochs
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
-    from protocol_specs.message import Message
     from protocol_specs.schemas.coordinator.streams_group_current_member_assignment import TaskIds
 
 __all__ = ["StreamsReplay"]
@@ -44,17 +43,6 @@ class StreamsReplay(EpochReplay[StreamsGroup, StreamsMember]):
     def __init__(self, snapshots: SnapshotRegistry, groups: GroupRegistry) -> None:
         super().__init__(groups, StreamsGroup, StreamsMember)
         self._snapshots = snapshots
-
-    @property
-    def _appliers(self) -> Mapping[type[Message], Callable[[StreamsGroup, Replayed], None]]:
-        return {
-            StreamsGroupMetadataKey: self._apply_group_epoch,
-            StreamsGroupTopologyKey: self._apply_topology,
-            StreamsGroupMemberMetadataKey: self._apply_member,
-            StreamsGroupTargetAssignmentMetadataKey: self._apply_assignment_epoch,
-            StreamsGroupTargetAssignmentMemberKey: self._apply_target,
-            StreamsGroupCurrentMemberAssignmentKey: self._apply_current_assignment,
-        }
 
     def new_group(self, group_id: str) -> StreamsGroup:
         """Return a group that is not among those of the shard."""
@@ -103,6 +91,15 @@ class StreamsReplay(EpochReplay[StreamsGroup, StreamsMember]):
                 task_sets(value.warmup_tasks_pending_revocation),
             ),
         )
+
+    _appliers: ClassVar = {
+        StreamsGroupMetadataKey: EpochReplay.apply_group_epoch,
+        StreamsGroupTopologyKey: _apply_topology,
+        StreamsGroupMemberMetadataKey: EpochReplay.apply_member,
+        StreamsGroupTargetAssignmentMetadataKey: EpochReplay.apply_assignment_epoch,
+        StreamsGroupTargetAssignmentMemberKey: EpochReplay.apply_target,
+        StreamsGroupCurrentMemberAssignmentKey: EpochReplay.apply_current_assignment,
+    }
 
 
 def _task_epochs(listed: Iterable[TaskIds], member_epoch: int) -> TaskEpochs:
