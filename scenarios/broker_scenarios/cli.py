@@ -112,6 +112,7 @@ def make_parser() -> argparse.ArgumentParser:
         protocol,
         records,
         serve_command,
+        shrink,
         topics,
         trace,
     )
@@ -138,6 +139,7 @@ def make_parser() -> argparse.ArgumentParser:
     proxying.set_defaults(run=proxy.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
+    shrink.add(commands)
     for each in (topics, produce, consume, groups, records):
         each.add(commands)
     catalog.add(commands)
@@ -197,6 +199,12 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
     parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
     parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
+    parser.add_argument(
+        "--shrink",
+        type=Path,
+        metavar="OUT",
+        help="shrink the first seed that fails, and write it to this file",
+    )
     result_options.add(parser)
     parser.set_defaults(run=_sweep)
 
@@ -247,6 +255,7 @@ def _sweep(options: argparse.Namespace) -> int:
         seeds=options.seeds,
         first_seed=options.first_seed,
         processes=options.processes,
+        shrink_to=options.shrink,
         files=result_options.files_of(options),
     )
 

@@ -19,7 +19,8 @@ from twisted.python.runtime import seconds
 
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import ResultFiles, RunResult, run_result
+from broker_scenarios.result_files import ResultFiles, RunResult, run_result, write_text
+from broker_scenarios.shrinking.shrink import RUNS_MAX, shrink
 from broker_scenarios.table import load_progress
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES
@@ -27,6 +28,7 @@ from broker_scenarios.virtual_run import run_virtually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.verdict import Counts
@@ -81,15 +83,16 @@ def sweep(
     seeds: int,
     first_seed: int = 0,
     processes: int | None = None,
+    shrink_to: Path | None = None,
     files: ResultFiles | None = None,
 ) -> int:
     """Run the seeds and print the results; returns 0 if each seed ended as the file expects, else 1.
 
     By default there is one process per core, and one for sweeps in which the start of processes would not pay off.
-    `files` receive the results of each seed.
+    `files` receive the results of each seed, `shrink_to` the smallest scenario of the first seed that failed.
 
     Raises:
-        ScenarioError: a result file cannot be written.
+        ScenarioError: a file cannot be written.
     """
     if processes is None:
         processes = max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
@@ -115,6 +118,11 @@ def sweep(
     if len(missed) > _MISSES_SHOWN_MAX:
         out.print(f"... and {plural(len(missed) - _MISSES_SHOWN_MAX, 'more seed')}")
     out.print(f"{len(results) / took_s:.2f} seeds per second ({took_s:.1f} s)")
+    if shrink_to is not None and missed:
+        with load_progress(f"{scenario.name}, shrink", RUNS_MAX) as progress:
+            shrunk = shrink(scenario, missed[0].seed, progress=lambda runs: progress.update(runs, ""))
+        write_text(shrink_to, shrunk.text(), "--shrink")
+        out.print(f"seed {missed[0].seed}: {shrunk.summary}\n  shrunk: {shrink_to}", markup=False)
     if files is not None:
         files.write([each.result for each in results])
     return 1 if missed else 0

@@ -28,6 +28,10 @@ RUN_BY = {
     "broker-sim catalog run lost-ack-duplicate dedup-window-5 --html index.html": "tests/tidy/test_scenario_pages.py",
     "broker-sim run scenarios/catalog/lost-ack-duplicate.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim check history.jsonl --promises promises.yaml --logs logs.json": "tests/tidy/test_scenario_pages.py",
+    "broker-sim shrink scenarios/catalog/acks1-leader-crash-loss.yaml --finding lost-write": (
+        "tests/scenarios/commands/test_shrink.py"
+    ),
+    "broker-sim sweep orders.yaml --seeds 500 --shrink smallest.yaml": "tests/scenarios/commands/test_shrink.py",
     "broker-sim run smallest.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim run foreign.yaml --local": "tests/tidy/test_scenario_pages.py",

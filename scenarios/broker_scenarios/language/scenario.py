@@ -42,6 +42,7 @@ from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
 from broker_sim.metadata.bootstrap_metadata import check_features
 from broker_sim.topic_spec import TopicSpec
+from broker_sim.yaml_source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
     from broker_scenarios.expectations import Expectation
     from broker_sim.faults.rule import Rule
     from broker_sim.faults.rule_state import Decision
-    from broker_sim.yaml_source import KeyPath, Mistake, Source
+    from broker_sim.yaml_source import KeyPath, Mistake
 
-__all__ = ["Scenario", "load_scenario"]
+__all__ = ["Scenario", "load_scenario", "read_document"]
 
 _DEADLINE_S: Final = 120.0
 CONTROLLER_FIRST: Final = 3000
@@ -100,6 +101,8 @@ class Scenario:
     """Why no real cluster shows the finding; empty if one may."""
     only_virtual: str = ""
     """Why the finding needs virtual time; empty if it does not."""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    """The mapping that the file states, with its `base`, without its `flip`; what was drawn has replaced its draw."""
     flip: Scenario | None = None
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
@@ -188,6 +191,11 @@ def load_scenario(path: Path) -> Scenario:
     overlaid = source.overlaid("flip", whole=("expect",)).without("why")
     other = _checked(overlaid, path, f"{name} (flip)")
     return replace(main, flip=replace(other, why=str(why)))
+
+
+def read_document(document: Mapping[str, Any], path: Path, name: str) -> Scenario:
+    """Check the values of a file without a base or a flip, as if `path` held them. Raises ScenarioFileError."""
+    return _checked(Source(str(path), document), path, name)
 
 
 def _checked(source: Source, path: Path, name: str) -> Scenario:
@@ -284,6 +292,7 @@ class _Reader:
             always=self.invariants(value.get("always", ()), value["expect"]),
             only_simulated=value.get("only_simulated", ""),
             only_virtual=value.get("only_virtual", ""),
+            document=value,
         )
 
     def invariants(self, names: Sequence[str], expect: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,0 +1,31 @@
+"""Why a run fails: the anomalies that nothing permits, or else the expectations that it missed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from broker_scenarios.findings import FindingKind
+    from broker_scenarios.run_record import RunRecord
+
+__all__ = ["reasons", "wording"]
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+
+
+def reasons(record: RunRecord, finding: FindingKind | None = None) -> tuple[str, ...]:
+    """Return the reasons for which a run fails, the gravest first; none if nothing is broken and nothing missed.
+
+    An anomaly has its name (`lost-write`). A missed expectation has its text without numbers: a smaller scenario misses
+    the same expectation by another number. With `finding` a run fails if it has that anomaly, permitted or not.
+    """
+    if finding is not None:
+        return (finding.value,) if record.verdict.found(finding) else ()
+    broken = tuple(judged.kind.value for judged in record.verdict.judged if judged.broken)
+    return broken or tuple(_NUMBER.sub("N", miss) for miss in record.judgement.misses)
+
+
+def wording(record: RunRecord, reason: str) -> str:
+    """Return a reason as the run words it: a missed expectation with its numbers."""
+    return next((miss for miss in record.judgement.misses if _NUMBER.sub("N", miss) == reason), reason)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.findings import FindingKind
+from broker_scenarios.language.scenario import load_scenario
+from broker_scenarios.shrinking.shrink import shrink
+from broker_scenarios.virtual_run import run_virtually
+
+CATALOG = Path(__file__).parents[3] / "scenarios" / "catalog"
+WITH_A_DEFECT = """
+title: a broker that stores repetitions
+claim: much happens here, one thing of it matters
+cluster: {brokers: 3, defects: [dedup-none], config: {num.io.threads: 4}}
+topics: {orders: {partitions: 3, replication_factor: 3}, others: {partitions: 1, replication_factor: 1}}
+clients:
+  app: {count: 2, producer: {linger.ms: {uniform: [1, 5]}}, load: {topic: orders, records: 40, rate_per_second: 400}}
+  beside: {producer: {acks: 1}, script: [{send: 4}, flush, close]}
+rules:
+  crash: {act: {kill: leader of others-0}, when: {delay_ms: [20, 60]}, until: {delay_ms: 200}}
+  lossy: {act: disconnect, phase: before_response, select: {api: Produce, share: 0.2}}
+  slow: {act: {delay_ms: [1, 9]}, phase: before_response, select: {api: Fetch, share: 0.5}, optional: true}
+expect: {verdict: valid, lost: 0}
+"""
+
+
+def test_a_failing_seed_becomes_a_file_of_one_record_that_fails_for_the_same_reason(tmp_path: Path) -> None:
+    path = tmp_path / "defect.yaml"
+    path.write_text(WITH_A_DEFECT)
+    progress: list[int] = []
+    shrunk = shrink(load_scenario(path), 5, progress=progress.append)
+    assert (shrunk.reason, shrunk.runs) == ("duplicate", progress[-1])
+    assert shrunk.records == (44, 1)
+    assert shrunk.events == (7, 2)
+    assert shrunk.document["cluster"] == {"brokers": 1, "defects": ["dedup-none"]}
+    assert [*shrunk.document["rules"]] == ["lossy"]
+
+    written = tmp_path / "smallest.yaml"
+    written.write_text(shrunk.text())
+    assert shrunk.text().startswith("# Shrunk from defect.yaml, seed 5.\n# 44 records, 7 events -> 1 record, 2 events")
+    smallest = load_scenario(written)
+    assert smallest.seed == 5
+    assert len(run_virtually(smallest, 5).truth.stored) == 2
+    assert shrink(smallest, 5).document == shrunk.document
+
+
+def test_an_anomaly_that_the_file_permits_is_shrunk_by_its_name() -> None:
+    scenario = load_scenario(CATALOG / "acks1-leader-crash-loss.yaml")
+    with pytest.raises(ScenarioError, match="seed 0 ends as the file expects and breaks nothing: there is nothing to"):
+        shrink(scenario, 0)
+    with pytest.raises(ScenarioError, match=r"acks1-leader-crash-loss.yaml: seed 0 has no G1a"):
+        shrink(scenario, 0, finding=FindingKind.G1A)
+    shrunk = shrink(scenario, 0, finding=FindingKind.LOST_WRITE)
+    assert (shrunk.records, shrunk.events) == ((300, 1), (4, 3))
+    assert shrunk.document["expect"] == {"lost-write": ">= 1"}
+    assert "claim" not in shrunk.document
+
+
+def test_a_search_ends_with_its_runs() -> None:
+    scenario = load_scenario(CATALOG / "acks1-leader-crash-loss.yaml")
+    shrunk = shrink(scenario, 0, finding=FindingKind.LOST_WRITE, runs_max=3)
+    assert shrunk.runs == 4  # the first one checks the written draws
+    assert shrunk.events == (4, 4)
