@@ -187,7 +187,8 @@ class _Call:
             self._below.reset(secondsFromNow)
 
     def _check(self) -> None:
-        if self._ended is not None:
+        # A crash may come while code of the program runs: what that code still does to its timers has no effect.
+        if self._ended is not None and not self._process.is_crashed:
             raise self._ended
 
 
