@@ -14,7 +14,7 @@ from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.action import Need
 from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_partition import TopicPartition
-from broker_sim.topic_spec import TopicSpec
+from broker_sim.topic_spec import TopicSpec, check_partitions, check_replicas
 from protocol_specs.entities import named_values
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.message import Message
@@ -206,14 +206,26 @@ class ClusterAdmin:
         return self._request(reassignments.AlterPartitionReassignmentsRequest(topics=[moved]))
 
     def add_partitions(self, topic: str, count: int) -> Deferred[None]:
-        """Add partitions to a topic."""
+        """Add partitions to a topic. Raises ConfigError beyond PARTITIONS_MAX."""
         total = self._cluster.partition_counts.get(topic, 0) + count
+        check_partitions(topic, total)
+        check_replicas(self._replicas + count * self._replication_factor(topic))
         wanted = create_partitions.CreatePartitionsTopic(name=topic, count=total, assignments=None)
         return self._request(create_partitions.CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS))
 
     def create_topic(self, spec: TopicSpec) -> Deferred[None]:
-        """Create a topic; fires when every running broker knows it."""
+        """Create a topic; fires when every running broker knows it. Raises ConfigError beyond REPLICAS_MAX."""
+        check_replicas(self._replicas + spec.partitions * spec.replication_factor)
         return self._cluster.create_topic(spec).addCallback(lambda _: None)
+
+    @property
+    def _replicas(self) -> int:
+        topics = self._cluster.controller.committed_image.topics.values()
+        return sum(len(partition.replicas) for topic in topics for partition in topic.partitions)
+
+    def _replication_factor(self, name: str) -> int:
+        topic = self._cluster.controller.committed_image.topics.get(name)
+        return 0 if topic is None else len(topic.partitions[0].replicas)
 
     def delete_topic(self, name: str) -> Deferred[None]:
         """Delete a topic; fires when every running broker knows it."""

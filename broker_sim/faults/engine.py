@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 HELD_REQUESTS_LIMIT: Final = 100_000
 """How many requests all rules together may hold; one more goes on, and the report of its rule names the limit."""
+LASTING_EFFECTS_LIMIT: Final = 100
+"""How many effects that last all rules together may have at a time: every byte of a connection passes through each."""
 NEAREST: Final = 99
 """The rank of a miss of a request that fits every criterion: nearer than any other."""
 
@@ -323,6 +325,7 @@ class FaultEngine:
             first.wait = wait
         first.edits = tuple(edit for _, each in fired for edit in each.edits)
         first.copies = sum(each.copies for _, each in fired)
+        first.report_problem = next((each.report_problem for _, each in fired if each.copies), None)
         first.reversed_responses = max(each.reversed_responses for _, each in fired)
         first.cut_bytes = first.cut_bytes or max(each.cut_bytes for _, each in fired)
         return first
@@ -366,6 +369,12 @@ class FaultEngine:
 
     def _fire(self, state: RuleState, point: FaultPoint | None) -> Interception | None:
         rule = state.rule
+        if state.undo and sum(len(each.undo) for each in self._rules.values()) >= LASTING_EFFECTS_LIMIT:
+            state.error = (
+                f"{rule.act.name} has an effect that lasts, and {LASTING_EFFECTS_LIMIT} last now: "
+                "limit the rule with `times`, or end each effect with `until`"
+            )
+            return None
         firing = Firing(
             cluster=self._cluster,
             clients=self.clients,

@@ -216,7 +216,7 @@ KEYS: Final[dict[str, Form]] = {
     "every_ms": Number(
         "an action on the cluster repeats after so many milliseconds, `times` times or until the rule closes",
         500,
-        above=0,
+        at_least=1,
     ),
     "optional": Truth("true if the rule need not fire"),
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
 
 __all__ = [
+    "COPIES_BYTES_MAX",
     "NO_FAULTS",
     "Edit",
     "FaultPoint",
@@ -35,6 +36,9 @@ __all__ = [
     "Phase",
     "ResponseObserver",
 ]
+
+COPIES_BYTES_MAX: Final = 1 << 26
+"""The most bytes of all copies of one response."""
 
 
 class Phase(Enum):
@@ -128,8 +132,20 @@ class Interception:
     """How often a response is sent once more, right after itself."""
     reversed_responses: int = 0
     """How many responses of the connection are sent together, the last first; a wait limits how long one is held."""
+    report_problem: Callable[[str], None] | None = None
+    """Reports that the copies are too large, as the problem of their rule."""
     edits: Sequence[Edit] = ()
     """Changes of the message, in order, with every outcome."""
+
+    def with_copies(self, frame: bytes) -> bytes:
+        """Return a frame and its copies: as many as COPIES_BYTES_MAX has room for."""
+        copies = min(self.copies, COPIES_BYTES_MAX // max(1, len(frame)))
+        if copies < self.copies and self.report_problem is not None:
+            self.report_problem(
+                f"{self.copies} copies of a response of {len(frame)} bytes exceed COPIES_BYTES_MAX={COPIES_BYTES_MAX}: "
+                f"{copies} were sent"
+            )
+        return frame * (1 + copies)
 
 
 ResponseObserver: TypeAlias = "Callable[[FaultPoint, Message], None]"

@@ -38,7 +38,7 @@ def send_in_parts(context: RequestContext, frame: Frame, interception: Intercept
         _hold_back(channel, data, interception)
         return True
     if interception.outcome is Outcome.PROCEED:
-        data *= 1 + interception.copies
+        data = interception.with_copies(data)
     is_cut = interception.outcome is Outcome.CUT or interception.cut_bytes > 0
     first = interception.cut_bytes if is_cut else len(data) // 2
     channel.send(data[:first])

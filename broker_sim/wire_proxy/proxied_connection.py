@@ -357,7 +357,7 @@ class ClientSide(Protocol):
         elif middle.reversed_responses:
             self._hold_back(exchange, frame, middle)
         else:
-            data = frame * (1 + middle.copies)
+            data = middle.with_copies(frame)
             if middle.wait is None:
                 self._send(exchange, data)
             else:

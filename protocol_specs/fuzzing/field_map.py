@@ -232,12 +232,16 @@ class FieldMap:
 
     def renumber(self, holder: Part) -> None:
         """Give each element of a part the index of its place."""
-        for index, element in enumerate(child for child in self.children(holder) if child.is_element):
-            path = f"{element.path[: element.path.rindex('[')]}[{index}]"
-            if path != element.path:
-                length = len(element.path)
-                for part in (*self.subtree(element), element):
-                    part.path = path + part.path[length:]
+        index, length, path = -1, 0, ""
+        # One pass: the parts inside an element follow it.
+        for part in self.subtree(holder):
+            if part.parent is holder:
+                length, path = 0, ""
+                if part.is_element:
+                    index, length = index + 1, len(part.path)
+                    path = f"{part.path[: part.path.rindex('[')]}[{index}]"
+            if length:
+                part.path = path + part.path[length:]
 
     def _write(self, part: Part, number: int, levels: Reframe) -> None:
         promise = part.promise

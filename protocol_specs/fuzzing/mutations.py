@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 GROWTH_BYTES_MAX: Final = 16 * 1024 * 1024
 """How many bytes the mutations of one call can add."""
 
+GROWTH_PARTS_MAX: Final = 20_000
+"""How many fields and elements the mutations of one call can add: every change passes over all that are there."""
+
 PATHS_MAX: Final = 100_000
 """How many paths are listed."""
 
@@ -171,13 +174,18 @@ def message_paths(cls: type[Message], version: int, data: Buffer, *, limit: int 
 
 def mutated(fields: FieldMap, mutations: Sequence[Mutation], reframe: Reframe | bool) -> bytes:  # noqa: FBT001
     """The bytes of a map after mutations, which change the map. Raises MutationError."""
-    growth_left = GROWTH_BYTES_MAX
+    growth_left, parts_left = GROWTH_BYTES_MAX, GROWTH_PARTS_MAX
     for mutation in chain.from_iterable(_each(fields, mutation) for mutation in mutations):
         selected = reframe if mutation.reframe is None else mutation.reframe
         levels = selected if isinstance(selected, Reframe) else Reframe() if selected else Reframe.nothing()
-        growth_left -= _growth(fields, mutation)
+        added_bytes, added_parts = _growth(fields, mutation)
+        growth_left -= added_bytes
         if growth_left < 0:
             reason = f"the mutations add more than GROWTH_BYTES_MAX={GROWTH_BYTES_MAX} bytes"
+            raise MutationError(mutation.path, reason)
+        parts_left -= added_parts
+        if parts_left < 0:
+            reason = f"the mutations add more than GROWTH_PARTS_MAX={GROWTH_PARTS_MAX} fields and elements"
             raise MutationError(mutation.path, reason)
         _apply(fields, mutation, levels)
     return fields.data
@@ -202,13 +210,14 @@ def _class_of(api: str | int, kind: Kind) -> type[Message]:
     return registry.request_type(key) if kind is Kind.REQUEST else registry.response_type(key)
 
 
-def _growth(fields: FieldMap, mutation: Mutation) -> int:
+def _growth(fields: FieldMap, mutation: Mutation) -> tuple[int, int]:
+    """The bytes and the parts that a mutation adds."""
     if mutation.operation is Operation.LENGTHEN:
-        return mutation.amount
+        return mutation.amount, 0
     if mutation.operation is Operation.DUPLICATE:
-        part = locate(fields, mutation.path)[-1][1]
-        return mutation.amount * (part.stop - part.start)
-    return 0
+        place, part = locate(fields, mutation.path)[-1]
+        return mutation.amount * (part.stop - part.start), mutation.amount * (1 + len(place.subtree(part)))
+    return 0, 0
 
 
 def _apply(fields: FieldMap, mutation: Mutation, levels: Reframe) -> None:

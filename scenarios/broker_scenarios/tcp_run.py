@@ -15,6 +15,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
+from broker_scenarios.playing.run_limits import RunLimits
 from broker_scenarios.playing.stage import Stage
 from broker_scenarios.settling import wait_for_due_rules
 from broker_scenarios.targets.attached import start_attached
@@ -61,6 +62,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
             reactor_of=lambda _: cluster.reactor,
             streams=cluster.streams,
             history=RunHistory(f"{scenario.name}-{seed}", cluster.journal.now_us),
+            limits=RunLimits(keeps_values=True),
             trace=None if trace is None else trace.producers,
             driver_commands=commands,
         )
@@ -92,6 +94,7 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
                 reactor_of=lambda _: reactor,
                 streams=streams,
                 history=RunHistory(f"{scenario.name}-{seed}", target.journal.now_us),
+                limits=RunLimits(keeps_values=False),
                 driver_commands=commands,
             )
             try:

@@ -13,8 +13,9 @@ from broker_scenarios.checks.per_partition.diverging_replicas import diverging_r
 from broker_scenarios.history import LogRecord, TruncatedRecord
 from broker_scenarios.workloads.values import value_id_of
 from broker_sim.control.events import LogTruncated, TailLost
+from protocol_specs.errors import InvalidRecord, RecordBatchError
 from protocol_specs.records.control_records import ControlRecordType, control_record_type
-from protocol_specs.records.record_set import read_any
+from protocol_specs.records.record_set import check_any, read_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from broker_scenarios.findings import Finding
     from broker_scenarios.operations import Value
     from broker_sim.cluster import Cluster
-    from broker_sim.control.events import Event
+    from broker_sim.control.events import Event, RemovedBatch
     from broker_sim.control.journal import Journal
-    from broker_sim.log.replica_log import ReplicaLog
+    from broker_sim.log.replica_log import ReplicaLog, StoredBatch
     from protocol_specs.records.record_reader import Record
 
 __all__ = ["JOURNAL_DROPPED", "Truth", "UncommittedRecord", "read_truth"]
@@ -96,7 +97,7 @@ def read_truth(
                 caveats.append(f"{name}: {behind} records above the high watermark at the end")
             log_starts[topic, partition] = log.log_start_offset
             divergences += diverging_replicas(cluster, leader, log)
-            committed, others = _read(log, topic, partition, value_of)
+            committed, others = _read(log, topic, partition, value_of, caveats)
             stored += committed
             uncommitted += others
     if cluster.journal.dropped:
@@ -106,37 +107,55 @@ def read_truth(
         uncommitted=uncommitted,
         log_starts=log_starts,
         divergences=divergences,
-        truncated=_truncated(cluster.journal, topics, value_of),
+        truncated=_truncated(cluster.journal, topics, value_of, caveats),
         journal=cluster.journal.events,
         caveats=tuple(caveats),
     )
 
 
 def _read(
-    log: ReplicaLog, topic: str, partition: int, value_of: Callable[[Record], Value]
+    log: ReplicaLog, topic: str, partition: int, value_of: Callable[[Record], Value], caveats: list[str]
 ) -> tuple[list[LogRecord], list[UncommittedRecord]]:
     """The records of a log: those of no transaction or a committed one, and the others."""
     committed: list[LogRecord] = []
     others: list[UncommittedRecord] = []
     open_transactions: dict[int, list[LogRecord]] = {}
     for batch in log.batches():
+        found = _records_of(batch, topic, partition, caveats)
         if batch.is_control:
             records = open_transactions.pop(batch.producer_id, [])
-            if any(control_record_type(record) is ControlRecordType.COMMIT for record in read_any(batch.data)):
+            if any(_is_commit(record) for record in found):
                 committed += records
             else:
                 others += (UncommittedRecord(*record[:4], state="aborted") for record in records)
             continue
         target = open_transactions.setdefault(batch.producer_id, []) if batch.is_transactional else committed
-        target += (LogRecord(topic, partition, record.offset, value_of(record)) for record in read_any(batch.data))
+        target += (LogRecord(topic, partition, record.offset, value_of(record)) for record in found)
     for records in open_transactions.values():
         others += (UncommittedRecord(*record[:4], state="open") for record in records)
     committed.sort(key=lambda record: record.offset)
     return committed, others
 
 
+def _records_of(batch: StoredBatch | RemovedBatch, topic: str, partition: int, caveats: list[str]) -> Sequence[Record]:
+    """The records of a batch. None of one that a disk has damaged: no consumer can read it, which is a caveat."""
+    try:
+        check_any(batch.data)
+        return read_any(batch.data)
+    except RecordBatchError as error:
+        caveats.append(f"{topic}-{partition}: the batch at offset {batch.base_offset} is damaged: {error}")
+        return ()
+
+
+def _is_commit(record: Record) -> bool:
+    try:
+        return control_record_type(record) is ControlRecordType.COMMIT
+    except InvalidRecord:
+        return False  # a disk has damaged its key
+
+
 def _truncated(
-    journal: Journal, topics: Collection[str] | None, value_of: Callable[[Record], Value]
+    journal: Journal, topics: Collection[str] | None, value_of: Callable[[Record], Value], caveats: list[str]
 ) -> list[TruncatedRecord]:
     cut: list[TruncatedRecord] = []
     for event in [*journal.events_of(LogTruncated), *journal.events_of(TailLost)]:
@@ -155,7 +174,7 @@ def _truncated(
                     leader_epoch=epoch,
                     time_us=event.time_us,
                 )
-                for record in read_any(batch.data)
+                for record in _records_of(batch, event.topic, event.partition, caveats)
                 if event.from_offset <= record.offset < event.to_offset
             )
     return cut

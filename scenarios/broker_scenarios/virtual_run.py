@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.drivers.installed import refuse_drivers
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
+from broker_scenarios.playing.run_limits import RunLimits
 from broker_scenarios.playing.stage import Stage
 from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_sim.cluster import Cluster
@@ -83,6 +84,8 @@ class VirtualRun:
             reactor_of=self.world.network.host,
             streams=self.world.streams,
             history=RunHistory(f"{scenario.name}-{seed}", self.cluster.journal.now_us),
+            limits=RunLimits(keeps_values=True),
+            calls_made=lambda: self.world.reactor.calls_made,
             trace=trace,
         )
 

@@ -25,7 +25,7 @@ from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.draws import Draws
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.kinds import places_of_draws
-from broker_scenarios.language.schema import FLIP, PARTITIONS_MAX, SCENARIO
+from broker_scenarios.language.schema import FLIP, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
 from broker_scenarios.language.yaml_source import ScenarioFileError, read_source
@@ -41,7 +41,7 @@ from broker_sim.faults.grammar import parse_rules
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
 from broker_sim.metadata.bootstrap_metadata import check_features
-from broker_sim.topic_spec import TopicSpec
+from broker_sim.topic_spec import PARTITIONS_MAX, REPLICAS_MAX, TopicSpec
 from broker_sim.yaml_source import Source
 
 if TYPE_CHECKING:
@@ -266,6 +266,9 @@ class _Reader:
         broker_config = config_texts(cluster.get("config", {}))
         topics = tuple(self.topic(topic, spec, brokers) for topic, spec in value["topics"].items())
         self.check_cluster(broker_config, topics, release)
+        replicas = sum(topic.partitions * topic.replication_factor for topic in topics)
+        if replicas > REPLICAS_MAX:
+            self.complain(("topics",), f"{replicas} replicas of all topics exceed REPLICAS_MAX={REPLICAS_MAX}")
         possible = tuple(_with_acts(topics, value))
         targets = _Targets.of(brokers, controllers, possible, on_disk=on_disk)
         clients = self.clients(possible, targets)

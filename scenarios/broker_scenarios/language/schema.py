@@ -32,16 +32,15 @@ from broker_sim.errors import nearest
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
+from broker_sim.topic_spec import PARTITIONS_MAX
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_scenarios.language.kinds import Complain
     from broker_sim.yaml_source import KeyPath
 
-__all__ = ["DISKS", "FLIP", "PARTITIONS_MAX", "SCENARIO", "MeasureKind", "json_schema"]
+__all__ = ["DISKS", "FLIP", "SCENARIO", "MeasureKind", "json_schema"]
 
-PARTITIONS_MAX: Final = 10_000
-"""The most partitions of a topic."""
 DISKS: Final = ("memory", "virtual")
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _ERROR_NAMES: Final = tuple(code.name for code in ErrorCode if code != 0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.playing.load_player import LoadPlayer
+from broker_scenarios.playing.run_limits import LOAD_RECORDS_MAX, RunLimitExceeded
 from broker_scenarios.playing.script_player import ScriptPlayer
 from broker_scenarios.workloads.keyed_load import build_load, shares_of
 
@@ -25,6 +26,9 @@ class Cast:
     def __init__(self, stage: Stage, seed: int) -> None:
         self._stage = stage
         self._players: dict[str, list[LoadPlayer | ScriptPlayer]] = {}
+        if stage.scenario.records > LOAD_RECORDS_MAX:
+            remedy = f"the loads have {stage.scenario.records} records; give fewer (`records`), or run with --spark"
+            raise RunLimitExceeded("LOAD_RECORDS_MAX", LOAD_RECORDS_MAX, remedy)
         first_value = 0
         for group in stage.scenario.clients:
             players: list[LoadPlayer | ScriptPlayer] = []

@@ -65,6 +65,7 @@ class ClientProcess:
     def __init__(
         self, stage: Stage, group: ClientGroup, client_id: str, host: str, changes: Mapping[str, str] | None = None
     ) -> None:
+        stage.limits.start_process()
         self._stage = stage
         self.group: Final = group
         self.number: Final = stage.history.new_process()
@@ -144,6 +145,8 @@ class ClientProcess:
     def send(self, record: SentRecord) -> None:
         """Give the producer a record; its outcome comes to the record and to the history."""
         assert self.producer is not None, "the check of scripts requires a producer"
+        limits = self._stage.limits
+        limits.begin_send(record.size_bytes)
         completed = self.sends.invoke(
             topic=record.topic, key=record.key, value_id=record.value_id, size_bytes=record.size_bytes
         )
@@ -164,7 +167,8 @@ class ClientProcess:
             completed(metadata, error)
 
         def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
-            self._open.pop(place, None)
+            if self._open.pop(place, None) is not None:
+                limits.end_send(record.size_bytes)
             if operation is None:
                 end(metadata, error)
             else:

@@ -132,6 +132,7 @@ class ConsumerSteps(RebalanceListener):
     async def poll_once(self, timeout_ms: float) -> list[ConsumerRecord] | None:
         """One call of poll, recorded; None when it failed."""
         player = self._player
+        player.stage.limits.take_step()
         history, transaction = player.stage.history, player.process.transaction
         operation = None
         if transaction is None:
@@ -147,6 +148,7 @@ class ConsumerSteps(RebalanceListener):
             if operation is not None:
                 history.complete(operation, EventType.INFO, [["poll", {}]], error, **self._rebalanced())
             return None
+        player.stage.limits.poll_records(len(records))
         mop = ["poll", polled(records)]
         if operation is not None:
             history.complete(operation, EventType.OK, [mop], None, **self._rebalanced(), **self._ends_reached())

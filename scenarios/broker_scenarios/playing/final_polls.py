@@ -12,7 +12,7 @@ from broker_client.records import TopicPartition
 from broker_scenarios.history import EventType
 from broker_scenarios.playing.client_process import ClientProcess
 from broker_scenarios.playing.consumer_steps import polled
-from sim_runtime.deadlines import DeadlineExceeded, deadline
+from sim_runtime.deadlines import DeadlineExceeded, deadline, sleep
 
 if TYPE_CHECKING:
     from broker_scenarios.language.clients import ClientGroup
@@ -43,6 +43,9 @@ async def poll_finally(stage: Stage, group: ClientGroup, *, within_s: float) -> 
         for topic in stage.scenario.topics
         for partition in range(stage.partitions_of(topic.name))
     ]
+    if not keys:
+        await process.close(1_000)
+        return None  # no topic is left: a poll without partitions fails at once
     names = [f"{key.topic}-{key.partition}" for key in keys]
     consumer.assign(keys)
     history.complete(history.invoke(process.number, "assign", [["assign", names]]), EventType.OK)
@@ -64,7 +67,9 @@ async def poll_finally(stage: Stage, group: ClientGroup, *, within_s: float) -> 
             records = await consumer.poll(_POLL_MS)
         except (ProducerError, DeadlineExceeded) as error:
             history.complete(operation, EventType.INFO, [["poll", {}]], error)
+            await sleep(stage.reactor, _POLL_MS)  # an error may come at once, and the next one as well
             continue
+        stage.limits.poll_records(len(records))
         history.complete(operation, EventType.OK, [["poll", polled(records)]])
         if all((consumer.position(key) or 0) >= end for key, end in ends.items()):
             await process.close(1_000)

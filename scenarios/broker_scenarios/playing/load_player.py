@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker_scenarios.playing.client_process import ClientProcess
 from broker_scenarios.playing.outbox import SentRecord
+from broker_scenarios.playing.run_limits import RunLimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,5 +61,10 @@ class LoadPlayer:
     def _send(self, row: LoadRow) -> None:
         self._left -= 1
         record = SentRecord(topic=row.topic, value_id=row.value_id, size_bytes=row.size_bytes, key=row.key, headers={})
-        self.process.send(record)
+        try:
+            self.process.send(record)
+        except RunLimitExceeded as error:
+            self.stage.problems.append(f"client {self.client_id}: {error}")
+            self._left = 0
+            return
         self._next()

@@ -33,7 +33,6 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     scenario, target, reactor = stage.scenario, stage.target, stage.reactor
     began_s = reactor.seconds()
     began_us = stage.history.now_us()
-    deadline_s = began_s + scenario.deadline_s
     if scenario.records:
         target.faults.expect(records=scenario.records)
     target.faults.replay(scenario.rule_decisions)
@@ -49,17 +48,12 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         target.add_rule(rule)
     target.faults.start_load()
     cast.start()
-    while (playing := cast.still_playing()) and reactor.seconds() < deadline_s:
-        await sleep(reactor, _STEP_MS)
-        metrics.take()
-        if progress is not None:
-            progress.update(cast.completed)
-    if playing:
-        stage.problems.append(
-            f"{', '.join(playing[:5])} had not ended after {scenario.deadline_s:g} s, with "
-            f"{plural(cast.unfinished, 'record')} without an outcome (deadline_s)"
-        )
-    await wait_for_due_rules(target.faults, reactor, within_s=max(0.0, deadline_s - reactor.seconds()))
+    problem = await _play(stage, cast, metrics, began_s, progress)
+    if problem is None:
+        left_s = began_s + scenario.deadline_s - reactor.seconds()
+        await wait_for_due_rules(target.faults, reactor, within_s=max(0.0, left_s))
+    else:
+        stage.problems.append(problem)
     reports = target.faults.reports()
     target.heal()
     for player in cast:
@@ -95,6 +89,28 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         },
         problems=tuple(stage.problems),
     )
+
+
+async def _play(
+    stage: Stage, cast: Cast, metrics: MetricSamples, began_s: float, progress: LoadProgress | None
+) -> str | None:
+    """Wait until all clients have ended. Returns None, or the reason why that is given up."""
+    deadline_s = began_s + stage.scenario.deadline_s
+    while playing := cast.still_playing():
+        now_s = stage.reactor.seconds()
+        if now_s >= deadline_s:
+            return (
+                f"{', '.join(playing[:5])} had not ended after {stage.scenario.deadline_s:g} s, with "
+                f"{plural(cast.unfinished, 'record')} without an outcome (deadline_s)"
+            )
+        problem = stage.limits.problem_of_calls(stage.calls_made(), now_s - began_s)
+        if problem is not None:
+            return problem
+        await sleep(stage.reactor, _STEP_MS)
+        metrics.take()
+        if progress is not None:
+            progress.update(cast.completed)
+    return None
 
 
 def _described(group: ClientGroup) -> str:

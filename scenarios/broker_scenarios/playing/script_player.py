@@ -62,16 +62,22 @@ class ScriptPlayer:
 
     def kill(self) -> None:
         """Kill the process in the middle of its script, as a rule does."""
-        playing, self._playing = self._playing, None
-        if playing is not None:
-            playing.cancel()
+        self._stop_playing()
         self.process.crash()
         self.has_ended = True
 
     def restart(self) -> None:
-        """Start a new process after a kill; it plays the script from its beginning."""
+        """Start a new process, which plays the script from its beginning; one that still runs is killed before."""
+        self._stop_playing()
+        if not self.process.reactor.is_crashed:
+            self.process.crash()
         self._start_process()
         self.start()
+
+    def _stop_playing(self) -> None:
+        playing, self._playing = self._playing, None
+        if playing is not None:
+            playing.cancel()
 
     async def _play(self) -> None:
         await self.play(self.group.script)
@@ -85,6 +91,7 @@ class ScriptPlayer:
     async def play(self, script: Script) -> None:
         """Play steps in order."""
         for step in script:
+            self.stage.limits.take_step()
             await _STEPS[type(step)](self, step)
 
     # Producer
@@ -92,6 +99,7 @@ class ScriptPlayer:
     async def send(self, step: steps.Send) -> None:
         """Send records, one after another."""
         for place in range(step.count):
+            self.stage.limits.take_step()
             if place and step.every_ms:
                 await self.sleep(step.every_ms)
             reported: Deferred[None] = Deferred()
@@ -261,6 +269,7 @@ class ScriptPlayer:
     async def repeat(self, step: steps.Repeat) -> None:
         """Play steps several times."""
         for _ in range(step.times):
+            self.stage.limits.take_step()
             began_s = self.reactor.seconds()
             await self.play(step.steps)
             left_ms = step.every_ms - (self.reactor.seconds() - began_s) * 1000

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.playing.run_history import RunHistory
+    from broker_scenarios.playing.run_limits import RunLimits
     from broker_scenarios.targets.target import RunTarget
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
@@ -39,6 +40,9 @@ class Stage:
     """The reactor of the host with a name; a host is the home of one process."""
     streams: RandomStreams
     history: RunHistory
+    limits: RunLimits
+    calls_made: Callable[[], int] = int
+    """Returns the number of calls of a virtual reactor, 0 on real time."""
     trace: Trace | None = None
     driver_commands: Mapping[str, DriverCommand] = field(default_factory=dict)
     """What starts the driver of each client group that has one; virtual time has none."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from broker_scenarios.language.steps import Wait
     from broker_scenarios.playing.stage import Stage
+    from broker_sim.control.events import Event
+    from broker_sim.control.journal import Journal
     from broker_sim.faults.gates import EventGate
     from sim_runtime.interfaces import IReactor
 
@@ -23,16 +25,21 @@ async def wait_for(stage: Stage, reactor: IReactor, wait: Wait) -> str | None:
     """Wait for all that is given. Returns None, or what was still missing after `timeout_ms`."""
     if wait.ms:
         await sleep(reactor, wait.ms)
-    missing = [*_conditions(stage, wait)]
-    deadline_s = reactor.seconds() + wait.timeout_ms / 1000
-    while missing := [condition for condition in missing if not condition[1]()]:
-        if reactor.seconds() >= deadline_s:
-            return f"waited {wait.timeout_ms:g} ms for {' and '.join(text for text, _ in missing)} (timeout_ms)"
-        await sleep(reactor, _LOOK_EVERY_MS)
+    events = None if wait.event is None else _Events(stage.target.journal, wait.event)
+    try:
+        missing = [*_conditions(stage, wait, events)]
+        deadline_s = reactor.seconds() + wait.timeout_ms / 1000
+        while missing := [condition for condition in missing if not condition[1]()]:
+            if reactor.seconds() >= deadline_s:
+                return f"waited {wait.timeout_ms:g} ms for {' and '.join(text for text, _ in missing)} (timeout_ms)"
+            await sleep(reactor, _LOOK_EVERY_MS)
+    finally:
+        if events is not None:
+            events.unsubscribe()
     return None
 
 
-def _conditions(stage: Stage, wait: Wait) -> list[tuple[str, Callable[[], bool]]]:
+def _conditions(stage: Stage, wait: Wait, events: _Events | None) -> list[tuple[str, Callable[[], bool]]]:
     progress = stage.target.faults.progress
     conditions: list[tuple[str, Callable[[], bool]]] = []
     rule, acked, client = wait.rule, wait.acked, wait.client
@@ -43,25 +50,23 @@ def _conditions(stage: Stage, wait: Wait) -> list[tuple[str, Callable[[], bool]]
         conditions.append((f"{acked} acknowledged records", lambda: progress.acked_records >= acked))
     if client is not None:
         conditions.append((f"the end of client {client!r}", lambda: stage.has_ended(client)))
-    if wait.event is not None:
-        wanted = wait.event
-        text = f"{wanted.count} {wanted.kind.__name__} events with {dict(wanted.fields)}"
-        conditions.append((text, _Events(stage, wait.event).came))
+    if events is not None:
+        conditions.append((events.text, events.came))
     return conditions
 
 
 class _Events:
-    """Counts the events of a gate from the beginning of the run on."""
+    """Counts the events of a gate from the beginning of the run on, until `unsubscribe`."""
 
-    def __init__(self, stage: Stage, wanted: EventGate) -> None:
-        self._stage = stage
+    def __init__(self, journal: Journal, wanted: EventGate) -> None:
+        self.text: Final = f"{wanted.count} {wanted.kind.__name__} events with {dict(wanted.fields)}"
         self._wanted = wanted
-        self._seen = 0
-        self._left = wanted.count
+        self._left = wanted.count - sum(map(wanted.fits, journal.events))
+        self.unsubscribe: Final = journal.subscribe(self._count)
+
+    def _count(self, event: Event) -> None:
+        self._left -= self._wanted.fits(event)
 
     def came(self) -> bool:
         """Return True if there were as many as are wanted."""
-        events = self._stage.target.journal.events
-        self._left -= sum(self._wanted.fits(events[place]) for place in range(self._seen, len(events)))
-        self._seen = len(events)
         return self._left <= 0

@@ -31,8 +31,8 @@ def value_bytes(value_id: int, size_bytes: int) -> bytes:
     block = _block()
     start = mix64(value_id) % _BLOCK_BYTES
     part = block[start : start + filler]
-    while len(part) < filler:
-        part += block[: filler - len(part)]
+    if len(part) < filler:
+        part = (part + block * (filler // _BLOCK_BYTES + 1))[:filler]
     return _ID.pack(value_id) + part
 
 

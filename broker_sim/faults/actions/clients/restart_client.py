@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RestartClient(ClientAction):
-    """Start a client again that was killed."""
+    """Start a client again, from the beginning of its script; one that still runs is killed before."""
 
     def begin(self, clients: ClientTarget) -> object:
         """Start it."""

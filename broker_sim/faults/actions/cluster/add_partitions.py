@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Fields, Text, Whole
+from broker_sim.topic_spec import PARTITIONS_MAX
 
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
@@ -23,7 +24,7 @@ class AddPartitions(Action):
         alone="topic",
         required=("topic",),
         topic=Text("the name of the topic", "orders"),
-        count=Whole("how many partitions are added, by default 1", 2, at_least=1),
+        count=Whole("how many partitions are added, by default 1", 2, at_least=1, at_most=PARTITIONS_MAX),
     )
     topic: str
     count: Drawable = 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Fields, Settings, Text, Whole
-from broker_sim.topic_spec import TopicSpec
+from broker_sim.topic_spec import PARTITIONS_MAX, TopicSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ class CreateTopic(Action):
         alone="topic",
         required=("topic",),
         topic=Text("the name of the topic", "orders"),
-        partitions=Whole("the number of partitions, by default 1", 3, at_least=1),
+        partitions=Whole("the number of partitions, by default 1", 3, at_least=1, at_most=PARTITIONS_MAX),
         replication_factor=Whole("the number of replicas, by default 1", 3, at_least=1),
         config=Settings("the configurations of the topic", {"min.insync.replicas": 2}),
     )

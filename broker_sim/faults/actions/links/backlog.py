@@ -24,7 +24,7 @@ class Backlog(ListenerAction):
         required=("at",),
         at=NODES,
         size=Whole("how many connections wait at most", 5, at_least=1),
-        accept_every_ms=Number("one is accepted in so many milliseconds; none without it", 200, above=0),
+        accept_every_ms=Number("one is accepted in so many milliseconds; none without it", 200, at_least=1),
     )
     size: Drawable = 50
     accept_every_ms: Drawable | None = None

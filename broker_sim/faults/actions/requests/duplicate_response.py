@@ -25,4 +25,4 @@ class DuplicateResponse(Action):
 
     def fire(self, firing: Firing) -> Interception:
         """Return the interception that repeats the frame."""
-        return Interception(copies=firing.whole("copies", self.copies))
+        return Interception(copies=firing.whole("copies", self.copies), report_problem=firing.report_problem)
