@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NO_BROKER = -1
 BYTES_FIELDS: Final = frozenset({"batches", "frame"})
 """The fields with bytes of logs and requests, which rows, files, digests and comparisons of events leave out."""
+UNDIGESTED_FIELDS: Final = frozenset({"decisions"})
+"""The draws behind an event. A rule with the drawn numbers in place of its draws has the same events, so the digest of
+a run leaves them out."""
 
 
 class RemovedBatch(Protocol):

@@ -13,7 +13,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from broker_sim.control import events as event_kinds
-from broker_sim.control.events import BYTES_FIELDS, Detail, Event, RequestReceived
+from broker_sim.control.events import BYTES_FIELDS, UNDIGESTED_FIELDS, Detail, Event, RequestReceived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,9 @@ EVENT_KINDS: Final[dict[str, type[Event]]] = {
 _FIELDS: Final = {
     kind: tuple(field.name for field in fields(kind) if field.name not in BYTES_FIELDS) for kind in EVENT_KINDS.values()
 }
-_VALUES: Final = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
+_DIGESTED: Final = {
+    kind: attrgetter(*(name for name in names if name not in UNDIGESTED_FIELDS)) for kind, names in _FIELDS.items()
+}
 _WITH_LISTS: Final = frozenset(
     kind for kind in _FIELDS if any(str(field.type).startswith("tuple") for field in fields(kind))
 )
@@ -103,7 +105,7 @@ class Journal:
             if api is not None:
                 self._api_counts[kind, api] = self._api_counts.get((kind, api), 0) + 1
             if self.digest is not None:
-                values = _VALUES[kind](event)
+                values = _DIGESTED[kind](event)
                 self.digest.update(kind.__name__, *(_flat(values) if kind in _WITH_LISTS else values))
             if self.sink is not None:
                 self.sink(self._sequence, event)

@@ -1,4 +1,4 @@
-"""The document of a scenario with what a seed has drawn in place of its draws: the run is the same, event for event.
+"""The document of a scenario with what a seed has drawn in place of its draws: the run has the same digest.
 
 What a rule draws each time that it fires stays with the seed if it fires more than once.
 """

@@ -52,10 +52,7 @@ def test_the_written_draws_make_the_same_run(tmp_path: Path) -> None:
 
     again = judged_run(read_document(document, path, "drawn"))
     assert again.decisions == {"slow": record.decisions["slow"]}
-    assert [(each.value_id, each.outcome, each.ack_offset) for each in again.verdict.records] == [
-        (each.value_id, each.outcome, each.ack_offset) for each in record.verdict.records
-    ]
-    assert (again.verdict.end_us, again.verdict.counts) == (record.verdict.end_us, record.verdict.counts)
+    assert again.facts["digest"] == record.facts["digest"]
 
 
 def test_the_records_of_the_command_line_are_written(tmp_path: Path) -> None:
