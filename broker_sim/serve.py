@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from broker_sim.http_control.server import ControlServer
     from sim_runtime.real_reactor import RealReactor
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "control_server", "run"]
 
 EXIT_SERVED: Final = 0
 EXIT_BAD_INPUT: Final = 2
@@ -40,6 +40,7 @@ JOURNAL_EVENTS_KEPT: Final = 10_000
 """How many events stay in memory when a file keeps all."""
 CONTROLLED_EVENTS_KEPT: Final = 100_000
 """How many events HTTP can query."""
+WRITES_FILES: Final = "writes to files (--data-dir, --journal): a reset would mix them up"
 YOUNG_OBJECTS: Final = 20_000
 """How many new objects start a collection: a log keeps most objects of a request, so collections free little."""
 
@@ -154,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
         if rules is not None:
             rules.add_to(partial(_add_rule, cluster))
         clusters = None if args.control is None else _hosted(args, reactor, cluster)
-        control = None if clusters is None else _control(args, clusters)
+        control = None if clusters is None else control_server(args.control, args.control_token_file, clusters)
     except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
         return _refuse(str(error))
     except CannotListenError as error:
@@ -255,18 +256,19 @@ def _hosted(args: argparse.Namespace, reactor: RealReactor, cluster: Cluster) ->
             name=DEFAULT_NAME,
             make=partial(_cluster, args, reactor),
             cluster=cluster,
-            keeps_data=any(each is not None for each in files),
+            kept=WRITES_FILES if any(each is not None for each in files) else None,
         )
     )
     return clusters
 
 
-def _control(args: argparse.Namespace, clusters: Clusters) -> ControlServer:
+def control_server(address: tuple[str, int], token_file: Path | None, clusters: Clusters) -> ControlServer:
+    """Listen for HTTP control (`--control`, `--control-token-file`). Raises BrokerSimError for a file or an address."""
     from broker_sim.http_control.guard import Guard
     from broker_sim.http_control.server import ControlServer
 
-    host, port = args.control
-    return ControlServer(clusters, Guard(host, _token(args.control_token_file)), port=port)
+    host, port = address
+    return ControlServer(clusters, Guard(host, _token(token_file)), port=port)
 
 
 def _token(path: Path | None) -> str | None:

@@ -297,6 +297,19 @@ def _gate(value: object, key: str) -> Gate:
     return Gate(**GATE.parse(value, (key,)))
 
 
+_WORDS_ELSEWHERE: Final = {
+    "close": "disconnect",
+    "crash": "kill",
+    "delay": "delay_ms",
+    "drop": "drop_response",
+    "isolate": "cut_link",
+    "latency": "shape_link",
+    "partition": "cut_link",
+    "slow_link": "shape_link",
+}
+"""Words for faults in other interfaces and tools, and the actions."""
+
+
 def _act(value: object) -> Action:
     """Parse an action: its name (`hold`) or a mapping of its name to its value (`{delay_ms: 50}`)."""
     if isinstance(value, str):
@@ -305,7 +318,7 @@ def _act(value: object) -> Action:
         raise RuleError(("act",), f"expected one action, such as 'hold' or {{delay_ms: 50}}, not {shown(value)}")
     ((name, parameter),) = value.items()
     if name not in ACTIONS:
-        raise RuleError(
-            ("act",), f"{name!r} is no action; expected one of {', '.join(ACTIONS)}{nearest(str(name), ACTIONS)}"
-        )
+        known = _WORDS_ELSEWHERE.get(str(name))
+        hint = nearest(str(name), ACTIONS) if known is None else f"; did you mean {known!r}?"
+        raise RuleError(("act",), f"{name!r} is no action; expected one of {', '.join(ACTIONS)}{hint}")
     return ACTIONS[name].parse(parameter, ("act", name))

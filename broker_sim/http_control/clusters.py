@@ -39,8 +39,8 @@ class HostedCluster:
     make: Callable[[Sequence[int], Sequence[int] | None], Cluster]
     """Takes the ports of the brokers and of the controllers; 0 lets the system choose one."""
     cluster: Cluster
-    keeps_data: bool = False
-    """True for a cluster with a data directory or a journal file, which a reset would mix up."""
+    kept: str | None = None
+    """The reason why a reset is refused; None where it is not."""
     proxy_names: dict[int, str] = field(default_factory=dict)
     """The names that clients of Toxiproxy have given to brokers."""
     toxics: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -95,11 +95,11 @@ class Clusters:
         """Replace a cluster by a new one on the same ports: no record, group, rule or fault of the old one is left.
 
         Topics that it had from the start exist again; clients reconnect. Raises UnknownName, or BrokerSimError for a
-        cluster that keeps its data in files.
+        cluster that is kept.
         """
         hosted = self.named(name)
-        if hosted.keeps_data:
-            raise BrokerSimError(f"cluster {name!r} writes to files (--data-dir, --journal): a reset would mix them up")
+        if hosted.kept is not None:
+            raise BrokerSimError(f"cluster {name!r} {hosted.kept}")
 
         def replace(new: Cluster) -> HostedCluster:
             hosted.cluster = new

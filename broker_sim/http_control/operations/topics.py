@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.cluster_input import config_texts
 from broker_sim.cluster_state import PartitionStatus, TopicStatus, topic_status
 from broker_sim.errors import nearest
 from broker_sim.http_control.operation import CLUSTER, Operation, UnknownName
@@ -148,7 +149,9 @@ def deleted(call: Call) -> Deferred[None]:
 
 def changed_configs(call: Call) -> Deferred[None]:
     """Set or delete configurations of a topic."""
-    return call.cluster.admin.alter_config("topic", topic_of(call), call.body)
+    given = {name: value for name, value in call.body.items() if value is not None}
+    deleted = dict.fromkeys(call.body.keys() - given.keys())
+    return call.cluster.admin.alter_config("topic", topic_of(call), {**config_texts(given), **deleted})
 
 
 def records(call: Call) -> list[Record]:
@@ -255,7 +258,7 @@ OPERATIONS = (
         name="alterTopicConfigs",
         summary="Set configurations of a topic; null deletes one.",
         handle=changed_configs,
-        body=dict[str, str | None],
+        body=dict[str, str | int | float | bool | None],
         status=204,
     ),
     Operation(

@@ -15,7 +15,9 @@ __all__ = ["add_arguments"]
 
 _OF_SCENARIOS: Final = ("duration", "json", "junit", "markdown")
 """The options that need a scenario."""
-_WITH_SCENARIO: Final = (*_OF_SCENARIOS, "scenario", "host", "port", "seed", "journal", "verbose", "run")
+_WITH_SCENARIO: Final = (
+    *_OF_SCENARIOS, "scenario", "host", "port", "seed", "journal", "control", "control_token_file", "verbose", "run",
+)  # fmt: skip
 """The options that a scenario does not decide."""
 
 
@@ -67,6 +69,8 @@ def _run(options: argparse.Namespace, given: list[str]) -> int:
             ports=[options.port + place for place in range(scenario.brokers)] if options.port else None,
             duration_s=options.duration or scenario.deadline_s,
             journal=options.journal,
+            control=options.control,
+            control_token_file=options.control_token_file,
             files=result_options.files_of(options),
         ),
     )

@@ -11,6 +11,7 @@ from broker_scenarios.language.step_forms import STEPS
 from broker_scenarios.language.steps import (
     Act,
     Assign,
+    Commit,
     Copy,
     Repeat,
     Restart,
@@ -67,7 +68,9 @@ class ScriptCheck:
         word = word_of(step)
         needs = STEPS[word].needs
         if needs == "producer" and self.group.producer is None:
-            yield f"{word} needs a producer: expected `producer` beside the script"
+            of_consumer = isinstance(step, Commit) and self.group.consumer is not None
+            hint = "; a consumer's positions are committed by commit_offsets" if of_consumer else ""
+            yield f"{word} needs a producer: expected `producer` beside the script{hint}"
         if (needs == "consumer" or isinstance(step, Copy | SendOffsets)) and self.group.consumer is None:
             yield f"{word} needs a consumer: expected `consumer` beside the script"
         for topic, partition in _partitions_of(step):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from broker_scenarios.ledger.ledger_verdict import LedgerVerdict
     from broker_scenarios.served.wire_readers import GroupReads
     from broker_sim.cluster import Cluster
+    from broker_sim.http_control.server import ControlServer
     from broker_sim.threaded_cluster import ThreadedCluster
 
 __all__ = ["ServeOptions", "ServedResult", "serve_scenario"]
@@ -44,6 +45,7 @@ __all__ = ["ServeOptions", "ServedResult", "serve_scenario"]
 _SETTLED_MS: Final = 10_000.0
 """The longest wait for brokers that start again and followers that fetch the last records."""
 _CALL_TIMEOUT_S: Final = 30.0
+_KEPT: Final = "is that of a scenario: its verdict is about one cluster, which a reset would replace"
 _JUDGED: Final = (
     "sent",
     *COUNT_NAMES,
@@ -117,6 +119,8 @@ class ServeOptions:
     ports: list[int] | None
     duration_s: float
     journal: Path | None
+    control: tuple[str, int] | None
+    control_token_file: Path | None
     files: ResultFiles
 
 
@@ -139,9 +143,14 @@ def serve_scenario(scenario: Scenario, seed: int, options: ServeOptions) -> int:
         journal, path = threaded.cluster.journal, options.journal
         writer = None if path is None else threaded.call(JournalWriter, path, journal)
         followed = threaded.call(_Followed, threaded.cluster, scenario)
+        control = None if options.control is None else threaded.call(_controlled, threaded.cluster, options)
         sys.stdout.write(f"BOOTSTRAP_SERVERS={threaded.bootstrap_servers}\n")
+        if control is not None:
+            sys.stdout.write(f"CONTROL_URL={control.url}\n")
         sys.stdout.flush()
         ended.wait(options.duration_s)
+        if control is not None:
+            threaded.call(control.stop)
         result = _result(threaded, scenario, followed)
         if writer is not None:
             threaded.call(writer.close)
@@ -150,6 +159,21 @@ def serve_scenario(scenario: Scenario, seed: int, options: ServeOptions) -> int:
         sys.stdout.write(f"{line}\n")
     options.files.write([_run_result(result, scenario, seed, lines, seconds() - began_s)])
     return 1 if result.misses else 0
+
+
+def _controlled(cluster: Cluster, options: ServeOptions) -> ControlServer:
+    """Have HTTP control the cluster, which is judged at the end and so not replaced."""
+    from broker_sim.http_control.clusters import DEFAULT_NAME, Clusters, HostedCluster
+    from broker_sim.serve import control_server
+
+    clusters = Clusters(cluster.reactor)
+
+    def make(*_: object) -> Cluster:
+        raise AssertionError("it is kept")
+
+    clusters.host(HostedCluster(name=DEFAULT_NAME, make=make, cluster=cluster, kept=_KEPT))
+    assert options.control is not None, "checked by the caller"
+    return control_server(options.control, options.control_token_file, clusters)
 
 
 def _refuse_unjudged(scenario: Scenario) -> None:

@@ -123,6 +123,7 @@ def test_a_flip_is_the_file_with_its_changes_laid_over_it(tmp_path: Path) -> Non
         ("why: because", "whi: because", "flip.why: missing"),
         ("why: because", "whi: because", "flip.whi: unknown key"),
         ("rules: {lose: null}", "rules: {lose: {act: hodl}}", "13:18: rules.lose.act: 'hodl' is no action"),
+        ("rules: {lose: null}", "rules: {lose: {act: slow_link}}", "did you mean 'shape_link'?"),
         ("acks: all", "ackz: all", "12:30: clients.app.producer.ackz"),
     ],
 )

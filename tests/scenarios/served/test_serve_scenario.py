@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -45,13 +47,14 @@ def written(folder: Path, expect: str) -> Path:
 def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, status: int, last: str) -> None:
     journal, junit, results = tmp_path / "journal.jsonl", tmp_path / "junit.xml", tmp_path / "results.jsonl"
     files = ("--journal", str(journal), "--junit", str(junit), "--json", str(results))
-    serve = command("serve", str(written(tmp_path, expect)), *files)
+    serve = command("serve", str(written(tmp_path, expect)), *files, "--control", "127.0.0.1:0")
     with subprocess.Popen(
         serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     ) as process:
         assert process.stdout is not None
         name, _, servers = process.stdout.readline().strip().partition("=")
         assert name == "BOOTSTRAP_SERVERS"
+        control = process.stdout.readline().strip().removeprefix("CONTROL_URL=")
         producer = Producer({"bootstrap.servers": servers, "linger.ms": 200})
         for number in range(5):
             producer.produce("orders", f"value {number}")
@@ -60,6 +63,12 @@ def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, 
         consumer.assign([TopicPartition("orders", 0, 0)])
         assert len(consumer.consume(10, PATIENCE_S)) == 10
         consumer.commit(offsets=[TopicPartition("orders", 0, 8)], asynchronous=False)
+        with urlopen(f"{control}/clusters/default/wait/rule?rule=lose-a-response", timeout=PATIENCE_S) as response:
+            assert json.load(response) == {"fired": 1}
+        reset = Request(f"{control}/clusters/default/reset", method="POST")
+        with pytest.raises(HTTPError) as refused:
+            urlopen(reset, timeout=PATIENCE_S)
+        assert "is that of a scenario" in json.load(refused.value)["detail"]
         process.send_signal(signal.SIGTERM)
         printed, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == status
@@ -91,7 +100,7 @@ def test_without_a_client_nothing_was_tested(tmp_path: Path) -> None:
     [
         (["{file}", "--brokers", "2"], "--brokers: {file} decides it"),
         (["{file}", "-o", "a=b"], "-o: {file} decides it"),
-        (["{file}", "--control", "127.0.0.1:0"], "--control: {file} decides it"),
+        (["{file}", "--control", "0.0.0.0:0"], "--control 0.0.0.0: other machines can reach this address"),
         (["--duration", "3"], "--duration is for `serve SCENARIO.yaml`"),
         (["--junit", "x.xml"], "--junit is for `serve SCENARIO.yaml`"),
     ],

@@ -12,7 +12,7 @@ def test_topics_are_created_changed_and_deleted(control: Control) -> None:
     path = control.new_cluster(**THREE_BROKERS)
     created = control.call("POST", f"{path}/topics", {"name": "more", "partitions": 2, "replication_factor": 3})
     assert (created.status, len(created.json["partitions"])) == (201, 2)
-    assert control.call("PATCH", f"{path}/topics/more/configs", {"retention.ms": "1000"}).status == 204
+    assert control.call("PATCH", f"{path}/topics/more/configs", {"retention.ms": 1000}).status == 204
     assert control.get(f"{path}/topics/more")["configs"] == {"retention.ms": "1000"}
     assert control.call("PATCH", f"{path}/topics/more/configs", {"retention.ms": None}).status == 204
     assert control.get(f"{path}/topics/more")["configs"] == {}
