@@ -414,7 +414,11 @@ STEPS: Final[Mapping[str, StepForm]] = {
                 keys={
                     "records": Key(_HOW_MANY, "poll until so many records have come", 10),
                     "until": Key(Text(one_of=("end",)), "poll up to the end of the log as it is now", "end"),
-                    "timeout_ms": Key(_TIME, "how long to poll at most, in milliseconds", 5_000),
+                    "timeout_ms": Key(
+                        _TIME,
+                        "how long to poll at most, in milliseconds (default 10000); the script then goes on",
+                        5_000,
+                    ),
                     "work_ms": Key(_TIME, "how long the application works on what a poll has brought", 100),
                 }
             ),

@@ -45,6 +45,8 @@ def test_their_number_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cluster_with_files_is_not_reset() -> None:
     clusters = Clusters(VirtualReactor())
-    clusters.host(HostedCluster(name="default", make=make, cluster=make(), kept="writes to files (--data-dir, --journal)"))
+    clusters.host(
+        HostedCluster(name="default", make=make, cluster=make(), kept="writes to files (--data-dir, --journal)")
+    )
     with pytest.raises(BrokerSimError, match="--data-dir"):
         clusters.reset("default")
