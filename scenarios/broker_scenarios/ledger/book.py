@@ -171,9 +171,20 @@ class LedgerBook:
         with self._lock:
             if consumer not in self._assigned:
                 # The ledger received no call of this consumer: a group may move its partitions.
-                self._subscribe(consumer, self.topics)
+                self._subscribe(consumer, tuple(dict.fromkeys(record[0] for record in received)))
             order, now_us = self._next(), self._now_us()
             self.polls.append(Poll(order=order, time_us=now_us, consumer=consumer, records=received, group=group))
+
+    def consumed_topics(self) -> set[str]:
+        """Return the topics that a consumer has read, or that it has subscribed to or assigned itself."""
+        topics = {record[0] for poll in self.polls for record in poll.records}
+        for call in self.calls:
+            for mop in call.mops:
+                if isinstance(mop, Subscribe):
+                    topics.update(mop.topics)
+                elif isinstance(mop, Assign):
+                    topics.update(key.rpartition("-")[0] for key in mop.keys)
+        return topics
 
     def subscribe(self, consumer: str, topics: Iterable[str]) -> None:
         """Record a subscription; topics of no interest are left out."""

@@ -173,9 +173,12 @@ class _Judgement:
             lines += self._unsent()
         lines.sort(key=lambda line: line[0])
         ops = [op for _, op in lines]
-        if all_delivered and self._book.polls:
+        consumed = self._book.consumed_topics() if all_delivered else ()
+        if consumed:
             partitions = self._brokers.partitions.items()
-            keys = tuple(f"{topic}-{partition}" for topic, count in partitions for partition in range(count))
+            keys = tuple(
+                f"{topic}-{partition}" for topic, count in partitions if topic in consumed for partition in range(count)
+            )
             ops += self._call(_READER, Function.POLL, self._brokers.now_us, [Poll()], [Poll({})], keys)
         return [replace(op, index=index) for index, op in enumerate(ops)]
 

@@ -148,7 +148,7 @@ class Ledger:
     def verdict(self, *, all_delivered: bool = True) -> LedgerVerdict:
         """Judge the entries against what the cluster holds now.
 
-        With `all_delivered` each acknowledged record must have been consumed, if the ledger has a consumer.
+        With `all_delivered` each acknowledged record of a topic that has a consumer must have been consumed.
 
         Raises:
             ScenarioError: a topic does not exist.

@@ -39,7 +39,9 @@ class _Reader:
     name: str
     client_id: str
     assigned: list[Place] = field(default_factory=list)
-    """The partitions that it has read without a group."""
+    """The partitions that it has requested without a group."""
+    topics: list[str] = field(default_factory=list)
+    """The topics that it has requested for a group."""
     groups: set[str] = field(default_factory=set)
     """The groups that it may belong to: it belongs to one if it is the only one."""
     positions: dict[Place, int] = field(default_factory=dict)
@@ -186,11 +188,14 @@ class WireReaders:
         reader.groups |= self._groups_of(reader.client_id, f"{place.topic}-{place.partition}")
         entries = self._entries.setdefault(key, [])
         entries.append(_Read(reader, position, fetched.next_offset, tuple(record.offset for record in records)))
+        if reader.group is None and key not in reader.assigned:
+            reader.assigned.append(key)
+            self._book.assign(reader.name, reader.assigned)
+        elif reader.group is not None and place.topic not in reader.topics:
+            reader.topics.append(place.topic)
+            self._book.subscribe(reader.name, reader.topics)
         if records:
             polled = [(*key, record.offset, (record.key, record.value)) for record in records]
-            if reader.group is None and key not in reader.assigned:
-                reader.assigned.append(key)
-                self._book.assign(reader.name, reader.assigned)
             self._book.poll(reader.name, polled, group=reader.group)
 
     def _groups_of(self, client_id: str, place: str) -> set[str]:

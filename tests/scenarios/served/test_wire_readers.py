@@ -49,9 +49,9 @@ class Followed:
         stored = [("orders", each.partition, each.offset) for each in self.cluster.records("orders")]
         return self.cluster.call(lambda: list(self.readers.reads(stored)))  # type: ignore[no-any-return]
 
-    def verdict(self) -> LedgerVerdict:
+    def verdict(self, *topics: str) -> LedgerVerdict:
         self.cluster.call(self.wire.close)
-        brokers = self.cluster.call(read_brokers, self.cluster.cluster, ("orders",))
+        brokers = self.cluster.call(read_brokers, self.cluster.cluster, topics or ("orders",))
         return judge_book(self.wire.book, brokers, ALONE, all_delivered=True, other_producers=False)
 
 
@@ -138,6 +138,31 @@ def test_a_consumer_that_assigns_itself_belongs_to_the_group_in_which_it_commits
     (reads,) = followed.reads()
     assert reads.text() == "group billing, orders-0: 10 read from 0 to 10, committed 10"
     consumer.close()
+
+
+def test_a_topic_without_a_consumer_has_no_unread_records(followed: Followed) -> None:
+    cluster = followed.cluster
+    cluster.create_topic("payments:1:1")
+    cluster.call(lambda: setattr(followed.wire.book, "topics", ("orders", "payments")))
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    producer.produce("payments", "one")
+    assert producer.flush(PATIENCE_S) == 0
+    consumer = followed.member()
+    take(consumer, 10)
+    consumer.close()
+    verdict = followed.verdict("orders", "payments")
+    assert verdict.undelivered == []
+
+
+def test_a_consumer_that_has_read_nothing_is_one(followed: Followed) -> None:
+    consumer = followed.consumer(**{"auto.offset.reset": "latest"})
+    consumer.subscribe(["orders"])
+    consumer.poll(0)
+    followed.cluster.wait_for_group("billing")
+    while not followed.reads():
+        consumer.poll(0.05)
+    consumer.close()
+    assert len(followed.verdict().undelivered) == 10
 
 
 def test_an_injected_error_is_no_read(followed: Followed) -> None:
