@@ -72,6 +72,13 @@ class _Unwritten:
         """Add errors of a marker."""
         self.errors.setdefault(producer_id, {}).update(errors)
 
+    def await_end(self, written: Errors | Deferred[Errors], producer_id: int) -> None:
+        """Note the end of a marker's append, now or when it comes."""
+        if isinstance(written, Deferred):
+            written.addCallback(self.appended, producer_id)
+        else:
+            self.appended(written, producer_id)
+
     def appended(self, errors: Errors, producer_id: int) -> None:
         """Note the end of a marker's append."""
         self.note(producer_id, errors)
@@ -97,9 +104,11 @@ def handle(
     """Append the markers; the response waits for all of them.
 
     A marker without a producer id or epoch fails the whole request: Kafka cannot make its batch. The new group
-    coordinator makes one of its own per partition, which fails alone.
+    coordinator makes one of its own per partition, on another thread, which fails alone and ends after the other
+    markers were read.
     """
     unwritten = _Unwritten(len(request.markers))
+    coordinated: list[tuple[Errors | Deferred[Errors], int]] = []
     skipped = 0
     for marker in request.markers:
         good, errors = _partitions(marker, context)
@@ -119,10 +128,12 @@ def handle(
         if len(set(others)) < len(others):
             continue
         unwritten.appends += 1
-        if isinstance(written, Deferred):
-            written.addCallback(unwritten.appended, marker.producer_id)
+        if not others:
+            coordinated.append((written, marker.producer_id))
         else:
-            unwritten.appended(written, marker.producer_id)
+            unwritten.await_end(written, marker.producer_id)
+    for written, producer_id in coordinated:
+        unwritten.await_end(written, producer_id)
     if skipped == len(request.markers):
         return _response(unwritten.errors)
     return unwritten.late_result() if unwritten.appends else unwritten.result()

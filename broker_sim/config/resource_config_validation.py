@@ -104,7 +104,10 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
             msg = f"Unknown group config name: {key}"
             raise ConfigError(msg)
     values: dict[str, ConfigValue] = {}
-    for key, definition in definitions.items():
+    for key in _DEFINED_ORDER:
+        definition = definitions.get(key)
+        if definition is None:
+            continue  # it came later
         if key in configs:
             values[key] = parse_value(definition, configs[key])
         else:
@@ -126,22 +129,47 @@ def _number(value: ConfigValue) -> int:
     return value
 
 
-_BOUNDS: Final[tuple[tuple[str, str | None, str | None], ...]] = (
-    *(
-        (f"{kind}.{key}", f"group.{kind}.min.{key}", f"group.{kind}.max.{key}")
-        for kind in ("consumer", "share", "streams")
-        for key in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
-    ),
-    (
-        "share.record.lock.duration.ms",
-        "group.share.min.record.lock.duration.ms",
-        "group.share.max.record.lock.duration.ms",
-    ),
-    ("share.delivery.count.limit", "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"),
-    (
-        "share.partition.max.record.locks",
-        "group.share.min.partition.max.record.locks",
-        "group.share.max.partition.max.record.locks",
-    ),
-    ("streams.num.standby.replicas", None, "group.streams.max.standby.replicas"),
+_DEFINED_ORDER: Final = (
+    "consumer.session.timeout.ms",
+    "consumer.heartbeat.interval.ms",
+    "consumer.assignment.interval.ms",
+    "share.session.timeout.ms",
+    "share.heartbeat.interval.ms",
+    "share.record.lock.duration.ms",
+    "share.delivery.count.limit",
+    "share.partition.max.record.locks",
+    "share.auto.offset.reset",
+    "share.isolation.level",
+    "share.renew.acknowledge.enable",
+    "share.assignment.interval.ms",
+    "streams.session.timeout.ms",
+    "streams.heartbeat.interval.ms",
+    "streams.num.standby.replicas",
+    "streams.initial.rebalance.delay.ms",
+    "streams.assignment.interval.ms",
 )
+"""The order in which Kafka defines them: of several values that are no values of their type, the first is reported."""
+
+
+def _bounds(name: str) -> tuple[str, str, str]:
+    """Return a configuration with the broker's that are its bounds."""
+    kind, _, key = name.partition(".")
+    return name, f"group.{kind}.min.{key}", f"group.{kind}.max.{key}"
+
+
+_BOUNDS: Final[tuple[tuple[str, str | None, str | None], ...]] = (
+    _bounds("consumer.heartbeat.interval.ms"),
+    _bounds("consumer.session.timeout.ms"),
+    _bounds("consumer.assignment.interval.ms"),
+    _bounds("share.heartbeat.interval.ms"),
+    _bounds("share.session.timeout.ms"),
+    _bounds("share.record.lock.duration.ms"),
+    _bounds("share.delivery.count.limit"),
+    _bounds("share.partition.max.record.locks"),
+    _bounds("share.assignment.interval.ms"),
+    _bounds("streams.heartbeat.interval.ms"),
+    _bounds("streams.session.timeout.ms"),
+    ("streams.num.standby.replicas", None, "group.streams.max.standby.replicas"),
+    _bounds("streams.assignment.interval.ms"),
+)
+"""In the order in which Kafka checks them."""

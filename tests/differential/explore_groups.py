@@ -139,6 +139,8 @@ class GroupTalker(Side):
 
     def records(self, group: str) -> Any:
         """Return the records of the group; lists in some are in the order of random ids."""
+        if self._moving is not None:
+            self._moving.await_records(group)
         found = []
         topics = (OFFSETS_TOPIC, SHARE_STATE_TOPIC) if self._has_share_state else (OFFSETS_TOPIC,)
         for topic in topics:
@@ -256,8 +258,8 @@ def _settings(*, old: bool, preview: bool) -> dict[str, str]:
     if old:
         return dict(NO_DELAY)
     found = dict((*AT_ONCE, *SHARE, *STREAMS)) | SHORT_SESSIONS | SHORT_LOCKS
-    del found["group.coordinator.new.enable"]
-    return found
+    # Those of 3.7 alone: the protocols are without streams groups.
+    return {name: value for name, value in found.items() if name not in dict(NEW_COORDINATOR)}
 
 
 def main() -> int:

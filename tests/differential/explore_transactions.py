@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
     from protocol_specs.message import Message
 
+SHORT_WRITES: Final = {"offsets.commit.timeout.ms": "600"}
+"""A marker of offsets that cannot be replicated fails before a step is over."""
+
 SHOWN_LINES: Final = 50
 SHOWN_CHARACTERS: Final = 400
 
@@ -102,7 +105,7 @@ def main() -> int:
     parser.add_argument("--moves", action="store_true", help="leaders and coordinators move between brokers")
     arguments = parser.parse_args()
     release, brokers = arguments.release, 3 if arguments.moves else 1
-    settings = SETTINGS | KEPT_RECORDS | dict((*NO_DELAY, *SOON))
+    settings = SETTINGS | KEPT_RECORDS | SHORT_WRITES | dict((*NO_DELAY, *SOON))
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(release, brokers=brokers, settings=settings))
         config = ours(settings, brokers)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_sim.coordinators.internal_partitions import partition_for
 from protocol_specs.messages.create_partitions import CreatePartitionsAssignment, CreatePartitionsRequest
 from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreateTopicsRequest
+from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from tests.differential.cases.alter_partition_reassignments import reassign
 from tests.differential.cases.create_topics import new
 from tests.differential.cases.elect_leaders import elect
@@ -67,11 +68,31 @@ class MovingProbe(Probe):
                 enlarged.assignments = [CreatePartitionsAssignment(broker_ids=[HOME]) for _ in range(added)]
         broker = self.receiver(request)
         if on is not None or broker == HOME:
-            return super().quiet(request, version, on=on)
+            response = super().quiet(request, version, on=on)
+            self._await_everywhere(request)
+            return response
         connection = self.connect(broker)
         response = super().quiet(request, version, on=connection)
         connection.close()
         return response
+
+    def _await_everywhere(self, request: Message) -> None:
+        """Wait until the other broker knows the topics that a request has changed, with so many partitions."""
+        counts: dict[str, int] = {}
+        if isinstance(request, CreateTopicsRequest):
+            counts = {topic.name: len(topic.assignments) for topic in request.topics}
+        elif isinstance(request, CreatePartitionsRequest):
+            counts = {topic.name: topic.count for topic in request.topics}
+        elif isinstance(request, DeleteTopicsRequest):
+            counts = dict.fromkeys(request.topic_names, 0)
+        if not counts:
+            return
+        connection = self.connect(BROKERS)
+        for _ in attempts(f"{counts} at broker {BROKERS}"):
+            described: Any = super().quiet(metadata(*counts), 12, on=connection)
+            if {each.name: len(each.partitions) for each in described.topics} == counts:
+                break
+        connection.close()
 
     def receiver(self, request: Message) -> int:
         """Return the broker that receives a request: the coordinator of its group, or the first one."""
@@ -88,8 +109,12 @@ class MovingProbe(Probe):
         return next(each.leader_id for each in described.topics[0].partitions if each.partition_index == partition)
 
     def move(self, topic: str, partition: int) -> None:
-        """Let the other broker lead a partition of an internal topic; return when its coordinator serves."""
+        """Let the other broker lead a partition of an internal topic; return when its coordinator serves.
+
+        Up to 3.9 tombstones are appended with acks=0 and wait for a follower's next fetch: a move before it loses them.
+        """
         former = self.leader(topic, partition)
+        self.await_watermark(topic, partition)
         leader = BROKERS + 1 - former
         for _ in attempts(f"{topic} {partition} to move"):
             changed: Any = self.quiet(reassign((topic, {partition: [leader, former]})), 0)
@@ -105,15 +130,15 @@ class MovingProbe(Probe):
                 ]:
                     break
             connection.close()
-        self._await_watermark(topic, partition, leader)
+        self.await_watermark(topic, partition)
         if topic == OFFSETS_TOPIC:
             key = next(key for key in map(str, range(1000)) if partition_for(key, PARTITIONS) == partition)
             self._await_error(key, former, lambda code: code == NOT_COORDINATOR)
             self._await_error(key, leader, lambda code: code not in LOADING)
 
-    def _await_watermark(self, topic: str, partition: int, leader: int) -> None:
-        """Wait until a new leader knows that its log is replicated, which it may learn half a second late."""
-        connection = self.connect(leader)
+    def await_watermark(self, topic: str, partition: int) -> None:
+        """Wait until the leader knows that its log is replicated, which it may learn half a second late."""
+        connection = self.connect(self.leader(topic, partition))
         for _ in attempts(f"the high watermark of {topic} {partition}"):
             ends = set()
             for replica_id in (-1, DEBUGGER):
@@ -123,6 +148,10 @@ class MovingProbe(Probe):
             if len(ends) == 1 and min(ends)[0] == 0:
                 break
         connection.close()
+
+    def await_records(self, group: str) -> None:
+        """Wait until the records of a group are replicated."""
+        self.await_watermark(OFFSETS_TOPIC, partition_for(group, PARTITIONS))
 
     def _await_error(self, group: str, broker: int, reached: Any) -> None:
         connection = self.connect(broker)

@@ -61,6 +61,7 @@ class TransactionSide:
         self.topics = self._make_topics()
         self.group = f"{probe.name}-g"
         self._await_coordinators()
+        self.topic_ids = {topic: probe.topic_id(topic) for topic in self.topics}
         self.producers = [Transactions(self.probe, suffix) for suffix in SLOTS]
         self.frozen: set[str] = set()
         """The topics to which nothing can be written with acks=all."""
@@ -490,7 +491,7 @@ def _write(
         topic,
         records,
         partition=partition,
-        topic_id=side.probe.topic_id(topic),
+        topic_id=side.topic_ids[topic],
         transactional_id=names[name],
     )
     response = side.exchange(slot, request, version, at)

@@ -6,8 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 from tests.differential.case import case
 from tests.differential.coordinator_barriers import known_topic
-from tests.differential.group_requests import Member, await_state, describe_groups, group_of, subscription
+from tests.differential.group_records import write_records
+from tests.differential.group_requests import (
+    OFFSETS_TOPIC,
+    Member,
+    await_state,
+    describe_groups,
+    group_of,
+    heartbeat,
+    join,
+    subscription,
+    sync,
+)
 from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe, consumer_heartbeat
+from tests.differential.steady_ids import topics_in_hash_order
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -73,3 +85,20 @@ def a_group_that_waits_for_its_first_members(probe: Probe) -> None:
     member.finish_join(parked)
     probe.exchange(describe_groups(group), 6)
     probe.exchange(consumer_describe(group), 1)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def static_consumers_that_become_classic(probe: Probe) -> None:
+    """The group becomes classic, and rebalances if the subscription has changed."""
+    first, second = topics_in_hash_order(probe, a=2, b=1)
+    for number, topics in enumerate(((first, second), (first,), ())):
+        group = group_of(probe, f"g{number}")
+        Consumer(probe, group, "m", [first, second], instance="i").join()
+        protocols = (("range", subscription(*topics, version=1)),)
+        joined = probe.exchange(join(group, member_id="m", instance="i", protocols=protocols), 9, note=str(number))
+        for described in (consumer_describe(group), describe_groups(group)):
+            probe.exchange(described, 1, note=str(number))
+        generation = joined.generation_id
+        probe.exchange(sync(group, generation, "m", instance="i", protocol_type=None, protocol=None), 5)
+        probe.exchange(heartbeat(group, generation, "m", instance="i"), 4, note=str(number))
+        write_records(probe, OFFSETS_TOPIC, group)

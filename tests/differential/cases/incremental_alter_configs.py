@@ -526,3 +526,21 @@ def groups_changed_in_odd_ways(probe: Probe) -> None:
         ):
             probe.exchange(legacy((GROUP, name, values), validate_only=True), version, note=str(values))
         probe.exchange(legacy((GROUP, "", [(key, "50000")])), version, note="no name")
+
+
+@case(releases=("4.3.1",))
+def several_wrong_values_of_a_group(probe: Probe) -> None:
+    name = f"{probe.name}-g"
+    for changes in (
+        {"streams.assignment.interval.ms": "3.5", "streams.heartbeat.interval.ms": "0"},
+        {"share.isolation.level": "x", "share.session.timeout.ms": "x"},
+        {"share.assignment.interval.ms": "x", "share.renew.acknowledge.enable": "x", "share.auto.offset.reset": "x"},
+        {"consumer.assignment.interval.ms": "x", "consumer.session.timeout.ms": "x"},
+        {"share.assignment.interval.ms": "999999999", "share.record.lock.duration.ms": "1000"},
+        {"share.assignment.interval.ms": "999999999", "streams.heartbeat.interval.ms": "1"},
+        {"share.partition.max.record.locks": "100", "share.delivery.count.limit": "1000"},
+        {"streams.num.standby.replicas": "99", "streams.assignment.interval.ms": "999999999"},
+        {"consumer.heartbeat.interval.ms": "1", "consumer.session.timeout.ms": "1", "unknown": "x"},
+    ):
+        request = incremental((GROUP, name, [(key, SET, value) for key, value in changes.items()]), validate_only=True)
+        probe.exchange(request, 1, note=str(list(changes)))

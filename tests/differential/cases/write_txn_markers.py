@@ -139,6 +139,26 @@ def markers_that_get_no_response(probe: Probe) -> None:
         read_back(probe, topic, partition=number)
 
 
+@case(releases=("4.3.1",))
+def markers_that_coordinators_write(probe: Probe) -> None:
+    """The group coordinator ends its append on another thread, after the rest of the request was read."""
+    topic = probe.topic(partitions=3)
+    group_of(probe)
+    offsets, unknown = {OFFSETS_TOPIC: [0, 0]}, {"unknown": [0]}
+    for number, topics in enumerate(
+        (
+            (offsets | unknown, {}),
+            (offsets, unknown),
+            (offsets, {}, offsets),
+            ({topic: [1]}, offsets, {}),
+            ({}, offsets),
+            ({}, {topic: [2]}, offsets, unknown),
+        )
+    ):
+        entries = ((53_000 + 10 * number + place, 0, True, named, 0) for place, named in enumerate(topics))
+        probe.exchange(markers(*entries), 1, note=str(number))
+
+
 @case()
 def markers_of_negative_producers(probe: Probe) -> None:
     topic = probe.topic(partitions=3)

@@ -152,13 +152,19 @@ class ClassicMembers:
     def _downgrade(
         self, group: ConsumerGroup, holder: ConsumerMember, update: MemberUpdate, joining: Joining
     ) -> CoordinatorResult[Any]:
-        """The last member of the consumer protocol becomes classic: so does the group."""
+        """The last member of the consumer protocol becomes classic: so does the group.
+
+        A group whose target assignment is older than its epoch rebalances; its members are not reconciled any more.
+        """
         update.record_member()
+        update.bump_epoch()
         epoch, target = group.assignment_epoch.get(), group.target_of(holder.member_id)
-        updated = update.reconcile(epoch, target)
+        timed = self._consumers.config.behaviour.groups_time_their_assignments
+        is_stale = epoch < update.group_epoch if timed else update.topics_changed
+        updated = update.new if is_stale else update.reconcile(epoch, target)
         classic = self._consumers.migration.downgrade(group, [holder], updated, update.records)
         self._consumers.timers.stop_all(group.group_id, holder.member_id)
-        if update.topics_changed:
+        if is_stale:
             self._classic.rebalances.prepare(classic, "a static member has replaced one of the consumer protocol")
 
         def committed(error: CoordinatorError | None) -> None:
