@@ -17,14 +17,20 @@ from broker_scenarios.histories.fault_explanations import FaultExplainer
 from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.history import EventType
 from broker_scenarios.promises import Allowance, Promises
-from tests.scenarios.checks import test_anomalies, test_cases_of_jepsen, test_controls, test_foreign_histories
+from tests.scenarios.checks import (
+    test_anomalies,
+    test_boundaries,
+    test_cases_of_jepsen,
+    test_controls,
+    test_foreign_histories,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from broker_scenarios.findings import FindingKind
 
-MODULES = (test_anomalies, test_cases_of_jepsen, test_controls, test_foreign_histories)
+MODULES = (test_boundaries, test_anomalies, test_cases_of_jepsen, test_controls, test_foreign_histories)
 Patch = pytest.MonkeyPatch
 
 
