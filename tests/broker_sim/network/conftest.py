@@ -59,6 +59,7 @@ class Rules:
 
     def __init__(self) -> None:
         self.open_phases: tuple[Phase, ...] = ()
+        self.response_observers = ()
         self.points: list[FaultPoint] = []
         self._interception = Interception()
         self._left = 0
