@@ -211,7 +211,7 @@ def test_the_log_of_a_cluster_reaches_logging(caplog: pytest.LogCaptureFixture) 
 def test_quick_groups_have_the_offsets_topic_from_the_start() -> None:
     with ThreadedCluster(brokers=2, topics=["orders:1:2"], quick_groups=True) as cluster:
         counts = cluster.call(lambda: cluster.cluster.partition_counts)
-        assert counts == {"orders": 1, "__consumer_offsets": 5}
+        assert counts == {"orders": 1, "__consumer_offsets": 3}
         assert cluster.cluster.config["group.initial.rebalance.delay.ms"] == 0
     with ThreadedCluster(brokers=1, quick_groups=True, config={"offsets.topic.replication.factor": 3}) as cluster:
         assert cluster.call(lambda: cluster.cluster.partition_counts) == {}
