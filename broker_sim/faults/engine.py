@@ -371,8 +371,7 @@ class FaultEngine:
         rule = state.rule
         if state.undo and sum(len(each.undo) for each in self._rules.values()) >= LASTING_EFFECTS_LIMIT:
             state.error = (
-                f"{rule.act.name} has an effect that lasts, and {LASTING_EFFECTS_LIMIT} last now: "
-                "limit the rule with `times`, or end each effect with `until`"
+                f"more than {LASTING_EFFECTS_LIMIT} effects last: give the rule `times`, or each effect an end"
             )
             return None
         firing = Firing(

@@ -182,3 +182,91 @@ def test_a_consumer_that_began_at_the_offset_of_a_write_has_not_passed_it() -> N
         return counts(book.poll(9, {X: [(4, 3)]}).poll(9, {}, offsets=offsets(6, 6)).judge()).get("torn-txn", 0)
 
     assert [torn(offset) for offset in (3, 4, 5, 6)] == [0, 0, 1, 0]
+
+
+# One partition, process or operation beside another
+
+
+def test_a_last_stable_offset_that_moves_hangs_nowhere() -> None:
+    book = Book().poll(9, {}, offsets=offsets(1, 3)).wait(30_000).poll(9, {}, offsets=offsets(2, 5))
+    assert "hung-txn" not in counts(book.judge())
+
+
+def test_a_hung_transaction_is_found_once_per_partition_and_offset() -> None:
+    book = Book()
+    for stable in (1, 1, 1, 4, 4):
+        for key in (X, Y):
+            book.poll(9, {}, offsets=offsets(stable, book.now_ms + 5, key)).wait(30_000)
+    assert counts(book.judge())["hung-txn"] == 4
+
+
+def test_a_lag_counts_from_the_position_of_the_consumer() -> None:
+    def lags(seek: dict[str, int | str] | None) -> int:
+        book = Book().send(1, (X, 1, 0)).send(1, (X, 2, 1)).wait(5_000)
+        return behind(book.assign(0, X, Y, seek=seek).poll(0, {}))
+
+    assert [lags(seek) for seek in (None, {X: 1}, {X: 2}, {X: "beginning"}, {X: "end"})] == [1, 1, 0, 1, 0]
+
+
+def test_an_assignment_that_fails_or_ends_makes_no_poll_lag() -> None:
+    assert behind(Book().assign(0, X, end="info").send(1, (X, 1, 0)).wait(5_000).poll(0, {})) == 0
+    assert behind(expired().subscribe(0, "y").poll(0, {})) == 0
+
+
+def test_a_poll_within_a_transaction_lags() -> None:
+    assert behind(expired().txn(0, {})) == 1
+
+
+def test_a_read_back_does_not_move_the_position_of_a_lag() -> None:
+    book = Book().assign(0, X).send(1, (X, 1, 0)).send(1, (X, 2, 1))
+    book.poll(0, {X: [(0, 1), (1, 2)]}).poll(0, {X: [(0, 1)]}).wait(5_000)
+    assert behind(book.poll(0, {})) == 0
+
+
+def test_a_record_that_another_polls_is_known() -> None:
+    book = Book().assign(0, X, Y).send(1, (X, 1), (X, 2), end="info").poll(8, {X: [(0, 1), (1, 2)]})
+    book.poll(0, {X: [(0, 1)]}).wait(5_000)
+    assert behind(book.poll(0, {})) == 1
+
+
+def test_a_poll_of_unknown_outcome_begins_no_order_of_keys() -> None:
+    book = Book().send(0, (Y, 1, 0)).send(0, (X, 2, 0)).poll(9, {X: [(0, 2)]}, end="info")
+    assert out_of_order(book.poll(9, {Y: [(0, 1)]}), {"1": "a", "2": "a"}) == 0
+
+
+def test_the_order_within_a_partition_is_not_that_of_keys() -> None:
+    book = Book().send(0, (X, 1, 0)).send(0, (X, 2, 1)).poll(9, {X: [(1, 2)]}).poll(9, {X: [(0, 1)]})
+    assert out_of_order(book, {"1": "a", "2": "a"}) == 0
+
+
+def test_a_second_copy_and_an_aborted_read_name_send_and_poll() -> None:
+    book = Book().send(0, (X, 7, 9)).send(0, (X, 1, 0)).poll(9, {X: [(0, 1), (1, 1)]})
+    assert ops_of(book, "duplicate") == [(3, 5)]
+    book = Book().send(0, (X, 7, 9)).send(0, (X, 1), end="fail").poll(9, {X: [(0, 1)]})
+    assert ops_of(book, "G1a") == [(3, 5)]
+
+
+def test_an_open_transaction_is_not_a_send_without_an_outcome() -> None:
+    assert "unresolved" not in counts(Book().begin(0, (X, 1)).wait(5_000).flush(9).judge())
+
+
+def test_a_consumer_rewinds_each_partition_by_itself() -> None:
+    reads: dict[str, list[tuple[int, Any]]] = {X: [(4, 1)], Y: [(4, 2)]}
+    book = Book().txn(0, reads, end="fail").poll(0, {X: [(3, 3)]}).poll(0, {Y: [(5, 4)]})
+    assert found(book.judge())["abort-class"] == ["rewound-further", "unchanged"]
+
+
+def test_an_assignment_ends_a_subscription() -> None:
+    book = Book().send(0, (X, 1, 0)).subscribe(1, "x").poll(1, {X: [(0, 1)]})
+    assert "consume-counts" not in counts(book.assign(1, X).poll(1, {X: [(0, 1)]}).judge())
+
+
+def test_processes_without_a_group_consume_by_themselves() -> None:
+    book = Book().send(0, (X, 1, 0)).subscribe(1, "x").subscribe(2, "x")
+    assert "consume-counts" not in counts(book.poll(1, {X: [(0, 1)]}).poll(2, {X: [(0, 1)]}).judge())
+    assert counts(book.poll(1, {X: [(0, 1)]}).judge())["consume-counts"] == 1
+
+
+def test_a_poll_of_a_process_that_subscribed_to_nothing_does_not_count() -> None:
+    book = Book().send(0, (X, 1, 0)).subscribe(1, "x", group="g")
+    assert "consume-counts" not in counts(book.poll(2, {X: [(0, 1)]}).poll(2, {X: [(0, 1)]}).judge())
