@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.classic.classic_groups import ClassicGroups
 from broker_sim.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
@@ -132,9 +133,15 @@ class GroupShard:
             part.end_of_transaction(producer_id, producer_epoch, committed=committed)
 
     def loaded(self) -> None:
-        """Schedule the timers of all parts."""
+        """Schedule the timers of all parts.
+
+        The old coordinator makes a group without records of its own only of the offsets that are left in the log.
+        """
         for part in self.parts:
             part.loaded()
+        for group in self.groups.all_of(ClassicGroup) if self._old_coordinator else ():
+            if group.is_without_records and not self.offsets.has_offsets(group.group_id):
+                self.groups.remove(group.group_id)
 
     def unloaded(self) -> None:
         """Finish the parked requests of all parts."""

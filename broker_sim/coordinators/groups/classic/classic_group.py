@@ -119,6 +119,11 @@ class ClassicGroup:
         return self.state is _EMPTY
 
     @property
+    def is_without_records(self) -> bool:
+        """True if the log has no record of the group itself: it has had no generation."""
+        return self.is_simple and not self.generation_id
+
+    @property
     def is_simple(self) -> bool:
         """True for a group that exists only for its offsets."""
         return self.embedded_protocol is None and self.state is _EMPTY and not self.pending_join_members

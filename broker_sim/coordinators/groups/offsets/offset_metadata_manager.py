@@ -315,6 +315,10 @@ class OffsetMetadataManager:
         offsets = dict(self._offsets.of_group(group_id))
         return [(partition, offsets[partition]) for partition in kept_order(offsets)]
 
+    def has_offsets(self, group_id: str) -> bool:
+        """Return True if a group has offsets, committed or pending."""
+        return bool(self._offsets.of_group(group_id)) or self._pending.has_transaction(group_id)
+
     def delete_all_offsets(self, group_id: str) -> list[CoordinatorRecord]:
         """Return the tombstones of all offsets of a group, pending ones too. Mirrors deleteAllOffsets."""
         committed = [partition for partition, _ in self._listed(group_id)]
