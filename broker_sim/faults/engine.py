@@ -159,11 +159,8 @@ class FaultEngine:
     def do(self, rule: Rule) -> Deferred[str]:
         """Add a rule whose action acts on the cluster, now; fires with its name when the action is done.
 
-        The removal of the rule ends an effect that lasts.
-
-        Raises:
-            RuleError: as `add`; or the action waits for requests.
-            BrokerSimError: the Deferred fails with the problem of the action; the rule is removed then.
+        The removal of the rule ends an effect that lasts. Raises RuleError as `add`, and for an action on requests. The
+        Deferred fails with BrokerSimError if the action has a problem; the rule is removed then.
         """
         if rule.phase is not None:
             raise RuleError(("act",), f"{rule.act.name} acts on requests: add it as a rule")
