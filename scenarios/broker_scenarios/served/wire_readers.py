@@ -241,7 +241,7 @@ class WireReaders:
         counts: Counter[str] = Counter()
         for entries in self._entries.values():
             for each in entries:
-                if isinstance(each, _Read) and each.reader.group is None:
+                if isinstance(each, _Read) and each.offsets and each.reader.group is None:
                     counts[each.reader.client_id] += len(each.offsets)
         return counts
 
