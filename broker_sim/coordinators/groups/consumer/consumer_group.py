@@ -14,6 +14,7 @@ from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, count, is_homogeneous
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
+from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order, hash_order_of_computed, string_hash, timeline_order
 
@@ -48,6 +49,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         """Instance id -> member id."""
         self.regexes: TimelineDict[str, ResolvedRegex] = TimelineDict(snapshots)
         """The topics of the regular expressions that are resolved."""
+        self._homogeneous: TimelineValue[bool] = TimelineValue(snapshots, True)
         self.regex_subscribers: TimelineDict[str, int] = TimelineDict(snapshots)
         self.assignors: TimelineDict[str, int] = TimelineDict(snapshots)
         """Assignor -> the number of members that request it."""
@@ -74,6 +76,11 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         ):
             count(counts, keys_of(old), -1)
             count(counts, keys_of(new), 1)
+        self._homogeneous.set(
+            self.has_homogeneous(
+                dict(self.subscribers.items()), dict(self.regex_subscribers.items()), len(self.members)
+            )
+        )
         for partition in _partitions_of(old):
             assert old is not None
             if self._partition_epochs.get(partition) == old.member_epoch:
@@ -158,16 +165,21 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     @property
     def is_homogeneous(self) -> bool:
-        """True if all members subscribe alike. Mirrors ModernGroup.subscriptionType."""
-        return self.has_homogeneous(
-            dict(self.subscribers.items()), dict(self.regex_subscribers.items()), len(self.members)
-        )
+        """True if all members subscribed alike when the last one changed. Mirrors ModernGroup.subscriptionType."""
+        return bool(self._homogeneous.get())
 
     def has_homogeneous(self, subscribers: Mapping[str, int], regexes: Mapping[str, int], members: int) -> bool:
-        """Return True if all members subscribe to the same names, or to nothing but the same expression."""
-        if regexes:
-            return list(regexes.values()) == [members] and not subscribers
-        return is_homogeneous(subscribers, members)
+        """Return True if all members subscribe to the same names, or to nothing but the same expression.
+
+        A topic of another resolved expression tells against that: also of one that no member has any more, whose record
+        is deleted after that of the member.
+        """
+        if not regexes:
+            return is_homogeneous(subscribers, members)
+        if list(regexes.values()) != [members] or subscribers:
+            return False
+        resolved = [topic for each in self.regexes.values() for topic in each.topics]
+        return len(set(resolved)) == len(resolved)
 
     def preferred_assignor(self, default: str, committed_offset: int) -> str:
         """Return the assignor that most members requested as of an offset. Mirrors preferredServerAssignor."""

@@ -159,3 +159,18 @@ def test_only_an_empty_group_is_deleted(group):
     put(group)
     with pytest.raises(CoordinatorError, match="NON_EMPTY_GROUP"):
         group.check_delete()
+
+
+def test_an_expression_that_is_resolved_still_tells_a_group_from_a_homogeneous_one(group):
+    put(group, "m1", subscribed_topic_regex="a.*")
+    group.regexes["a.*"] = ResolvedRegex(frozenset({"a1", "a2"}), 1, 1)
+    assert group.is_homogeneous
+    put(group, "m2", subscribed_topic_regex="a1")
+    group.regexes["a1"] = ResolvedRegex(frozenset({"a1"}), 1, 1)
+    assert not group.is_homogeneous
+    group.remove_member("m2")
+    assert not group.is_homogeneous, "the record of the expression is deleted after that of its last member"
+    group.regexes.pop("a1")
+    assert not group.is_homogeneous, "as when the last member changed"
+    put(group, "m1", subscribed_topic_regex="a.*", rack_id="r")
+    assert group.is_homogeneous
