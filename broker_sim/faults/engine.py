@@ -367,9 +367,7 @@ class FaultEngine:
     def _fire(self, state: RuleState, point: FaultPoint | None) -> Interception | None:
         rule = state.rule
         if state.undo and sum(len(each.undo) for each in self._rules.values()) >= LASTING_EFFECTS_LIMIT:
-            state.error = (
-                f"more than {LASTING_EFFECTS_LIMIT} effects last: give the rule `times`, or each effect an end"
-            )
+            state.error = f"more than {LASTING_EFFECTS_LIMIT} effects last: limit the rule by `times` or `until`"
             return None
         firing = Firing(
             cluster=self._cluster,

@@ -121,7 +121,7 @@ def _check_repeatable(listeners: BrokerListeners) -> None:
             raise ConfigError(
                 f"listener.security.protocol.map: {each.name} is {each.security_protocol}, which virtual time cannot "
                 "have: OpenSSL draws its own random numbers, and no run could be repeated; serve it on TCP "
-                "(broker-sim serve, ThreadedCluster), or make the listener PLAINTEXT"
+                "(broker-sim serve, broker-sim run --local, ThreadedCluster), or make the listener PLAINTEXT"
             )
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClientProcess", "ProcessEnded", "UnknownEnd"]
 
+_PLAINTEXT: Final = "PLAINTEXT"
 _DRIVER_CLOSES_MS: Final = 15_000
 """How much longer than its time-out a foreign client may take to close, in milliseconds, on a busy machine."""
 
@@ -82,7 +83,6 @@ class ClientProcess:
         """What the commit of the open transaction failed with; None as well if no commit was tried."""
         self._in_transaction: list[Callable[[ProducerError | None], None]] = []
         self._open: dict[int, Callable[[ProducerError], None]] = {}
-        servers = {"bootstrap.servers": stage.target.bootstrap_servers}
         self.producer: ProducerCore | ForeignProducer | None = None
         self.consumer: ConsumerCore | ForeignConsumer | None = None
         self._consumer_client: ClientCore | None = None
@@ -91,11 +91,17 @@ class ClientProcess:
             self._start_driver(client_id, changes or {})
             return
         if group.producer is not None:
-            config = ProducerConfig({"client.id": client_id, **group.producer, **(changes or {}), **servers})
+            given = {"client.id": client_id, **group.producer, **(changes or {})}
+            config = ProducerConfig({**given, **self._servers_for(given)})
             defects = defects_of(group.defects, PRODUCER_PARTS)
             self.producer = ProducerCore(config, self.reactor, self.random, trace=stage.trace, defects=defects)
         if group.consumer is not None:
-            self._start_consumer({"client.id": client_id, **group.consumer, **servers})
+            given = {"client.id": client_id, **group.consumer}
+            self._start_consumer({**given, **self._servers_for(given)})
+
+    def _servers_for(self, config: Mapping[str, str]) -> dict[str, str]:
+        protocol = config.get("security.protocol", _PLAINTEXT)
+        return {"bootstrap.servers": self._stage.target.bootstrap_servers_for(protocol)}
 
     def _start_driver(self, client_id: str, changes: Mapping[str, str]) -> None:
         self._foreign = ForeignClient(
@@ -103,7 +109,7 @@ class ClientProcess:
             self.group,
             self.reactor,
             client_id=client_id,
-            bootstrap_servers=self._stage.target.bootstrap_servers,
+            bootstrap_servers=self._stage.target.bootstrap_servers_for(_PLAINTEXT),
             changes=changes,
             on_problem=self._stage.problems.append,
         )

@@ -73,8 +73,7 @@ class AttachedTarget:
         self._healed: Deferred[None] | None = None
         self._following = Deferred.fromCoroutine(self._follow())
 
-    @property
-    def bootstrap_servers(self) -> str:
+    def bootstrap_servers_for(self, security_protocol: str) -> str:  # noqa: ARG002 - it has one
         """The listeners of the proxy."""
         return self._proxy.bootstrap_servers
 

@@ -26,9 +26,12 @@ class SimulatedTarget:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
 
-    @property
-    def bootstrap_servers(self) -> str:
-        """The listeners of the brokers."""
+    def bootstrap_servers_for(self, security_protocol: str) -> str:
+        """The first listener of the protocol, else that of the brokers, where such a client fails."""
+        listeners = self.cluster.brokers[1].listeners
+        for each in (listeners.main, *listeners.all):
+            if each.security_protocol == security_protocol and each.endpoint is not None:
+                return self.cluster.bootstrap_servers_of(each.name)
         return self.cluster.bootstrap_servers
 
     @property

@@ -19,9 +19,8 @@ __all__ = ["RunTarget"]
 class RunTarget(Protocol):
     """A cluster, its rules and its journal."""
 
-    @property
-    def bootstrap_servers(self) -> str:
-        """The address for the clients of the run."""
+    def bootstrap_servers_for(self, security_protocol: str) -> str:
+        """The address for the clients of the run that use this protocol."""
 
     @property
     def faults(self) -> FaultEngine:

@@ -112,7 +112,7 @@ def test_effects_that_last_do_not_pile_up_without_end(tmp_path: Path) -> None:
     rule = "rules: {slow: {act: {toxic: {type: latency}}, phase: before_append}}\n"
     played = play(tmp_path, ONE + client + rule)
     [miss] = played.run.judgement.misses
-    assert miss == "rule 'slow' more than 100 effects last: give the rule `times`, or each effect an end"
+    assert miss == "rule 'slow' more than 100 effects last: limit the rule by `times` or `until`"
     assert len(played.evidence.truth.stored) == 300
 
 
