@@ -462,13 +462,8 @@ class ReplicaLog:
 
     def batch_at(self, offset: int) -> StoredBatch | None:
         """Return the batch that holds an offset, None if the log has none."""
-        if not self.log_start_offset <= offset < self.log_end_offset:
-            return None
-        segment = self._segments[self._segment_index(offset)]
-        index = segment.index_of(offset)
-        if index == len(segment.batches) or segment.batches[index].base_offset > offset:
-            return None
-        return segment.batches[index]
+        batch = self.first_batch_from(offset) if self.log_start_offset <= offset < self.log_end_offset else None
+        return batch if batch is not None and batch.base_offset <= offset else None
 
     def first_batch_from(self, offset: int) -> StoredBatch | None:
         """Return the batch that holds an offset, or else the next one; None if the log has none."""

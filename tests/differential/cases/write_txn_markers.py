@@ -139,7 +139,7 @@ def markers_that_get_no_response(probe: Probe) -> None:
         read_back(probe, topic, partition=number)
 
 
-@case(releases=("4.3.1",))
+@case(settings=(("transaction.max.timeout.ms", "800002"),), releases=("4.3.1",))
 def markers_that_coordinators_write(probe: Probe) -> None:
     """The group coordinator ends its append on another thread, after the rest of the request was read."""
     topic = probe.topic(partitions=3)
