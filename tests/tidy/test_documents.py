@@ -31,7 +31,6 @@ RUN_BY = {
     "broker-sim shrink scenarios/catalog/acks1-leader-crash-loss.yaml --finding lost-write": (
         "tests/scenarios/commands/test_shrink.py"
     ),
-    "broker-sim sweep --seeds 500 --shrink smallest.yaml orders.yaml": "tests/scenarios/commands/test_shrink.py",
     "broker-sim run smallest.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim run foreign.yaml --local": "tests/tidy/test_scenario_pages.py",

@@ -171,8 +171,8 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
     def has_homogeneous(self, subscribers: Mapping[str, int], regexes: Mapping[str, int], members: int) -> bool:
         """Return True if all members subscribe to the same names, or to nothing but the same expression.
 
-        A topic of another resolved expression tells against that: also of one that no member has any more, whose record
-        is deleted after that of the member.
+        A topic of another resolved expression makes it False: also of one that no member has any more, whose record is
+        deleted after that of the member.
         """
         if not regexes:
             return is_homogeneous(subscribers, members)

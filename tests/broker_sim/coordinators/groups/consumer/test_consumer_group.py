@@ -161,7 +161,7 @@ def test_only_an_empty_group_is_deleted(group):
         group.check_delete()
 
 
-def test_an_expression_that_is_resolved_still_tells_a_group_from_a_homogeneous_one(group):
+def test_an_expression_that_is_resolved_still_makes_a_group_heterogeneous(group):
     put(group, "m1", subscribed_topic_regex="a.*")
     group.regexes["a.*"] = ResolvedRegex(frozenset({"a1", "a2"}), 1, 1)
     assert group.is_homogeneous
