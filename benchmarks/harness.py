@@ -47,6 +47,11 @@ def test_with(number, kafka_cluster):
 def test_without(number):
     pass
 """
+DURATIONS: Final = """
+def pytest_runtest_logreport(report):
+    with open("durations.txt", "a") as file:
+        print(report.nodeid, report.duration, file=file)
+"""
 ROUND_TRIPS: Final = """
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -73,13 +78,14 @@ def run(pairs: int) -> list[Result]:
 def fixture() -> Result:
     """Measure the median set-up and tear-down of `kafka_cluster` with three brokers."""
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        run_pytest(folder, EMPTY_TESTS, f"--junitxml={report}", "-o", "junit_duration_report=total")
-        text = report.read_text()
-    seconds = [
-        float(part.split('time="')[1].split('"')[0]) for part in text.split("<testcase ")[1:] if "test_with[" in part
-    ]
-    figure = 1000 * statistics.median(seconds)
+        # A report has milliseconds only.
+        (Path(folder) / "conftest.py").write_text(DURATIONS)
+        run_pytest(folder, EMPTY_TESTS)
+        lines = (Path(folder) / "durations.txt").read_text().splitlines()
+    seconds: dict[str, float] = {}
+    for test, duration in (line.rsplit(maxsplit=1) for line in lines if "test_with[" in line):
+        seconds[test] = seconds.get(test, 0.0) + float(duration)
+    figure = 1000 * statistics.median(seconds.values())
     return Result.at_most("kafka_cluster, per test", figure, FIXTURE_MS_MAX, " ms", decimals=1)
 
 
