@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.ledger.adapters.wrapped_client import (
     AsyncTransactions,
+    SubscriptionCalls,
     Transactions,
     WrappedConsumer,
     WrappedProducer,
@@ -101,7 +102,7 @@ class _Consumer(WrappedConsumer):
         self._has_sought_all(partitions, "end")
 
 
-class OurConsumer(_Consumer):
+class OurConsumer(SubscriptionCalls, _Consumer):
     """A broker_client.Consumer."""
 
     def poll(self, *arguments: Any, **options: Any) -> Any:
@@ -109,22 +110,6 @@ class OurConsumer(_Consumer):
         records = self._client.poll(*arguments, **options)
         self._received(records)
         return records
-
-    def subscribe(self, topics: Any, *arguments: Any, **options: Any) -> None:
-        """Subscribe to topics or a pattern."""
-        self._client.subscribe(topics, *arguments, **options)
-        self._has_subscribed(topics)
-
-    def unsubscribe(self) -> None:
-        """End the subscription."""
-        self._client.unsubscribe()
-        self._has_unsubscribed()
-
-    def assign(self, partitions: Any) -> None:
-        """Assign partitions."""
-        wanted = list(partitions)
-        self._client.assign(wanted)
-        self._has_assigned(wanted)
 
 
 class OurAsyncConsumer(_Consumer):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncTransactions",
     "KafkaPythonCalls",
+    "SubscriptionCalls",
     "Transactions",
     "WrappedClient",
     "WrappedConsumer",
@@ -214,8 +215,8 @@ class WrappedConsumer(WrappedClient):
         self._has_sought({(each.topic, each.partition): to for each in chosen})
 
 
-class KafkaPythonCalls(WrappedConsumer):
-    """The calls that consumers of kafka-python have, and of aiokafka, which descends from it."""
+class SubscriptionCalls(WrappedConsumer):
+    """The calls of subscription and assignment as Java's consumer has them, of clients whose calls return at once."""
 
     def subscribe(self, topics: Any = (), *arguments: Any, **options: Any) -> None:
         """Subscribe to topics or a pattern."""
@@ -229,8 +230,13 @@ class KafkaPythonCalls(WrappedConsumer):
 
     def assign(self, partitions: Any) -> None:
         """Assign partitions."""
-        self._client.assign(partitions)
-        self._has_assigned(partitions)
+        wanted = list(partitions)
+        self._client.assign(wanted)
+        self._has_assigned(wanted)
+
+
+class KafkaPythonCalls(SubscriptionCalls):
+    """The calls that consumers of kafka-python have, and of aiokafka, which descends from it."""
 
     def seek(self, partition: Any, offset: int) -> None:
         """Read on at an offset."""
