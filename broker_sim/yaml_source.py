@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-__all__ = ["KeyPath", "Mark", "Mistake", "Source", "YamlMistakes", "merged", "parse_yaml"]
+__all__ = ["KeyPath", "Mark", "Mistake", "Source", "YamlMistakes", "merged", "parse_yaml", "value_at", "with_value"]
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
@@ -103,6 +103,23 @@ def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
         both = isinstance(value, dict) and isinstance(result.get(key), dict)
         result[key] = merged(result[key], value) if both else value
     return result
+
+
+def value_at(value: Any, path: KeyPath) -> Any:
+    """Return the value at a path of nested mappings and lists."""
+    for key in path:
+        value = value[key]
+    return value
+
+
+def with_value(value: Any, path: KeyPath, new: Any) -> Any:
+    """Return a copy of nested mappings and lists with another value at a path."""
+    if not path:
+        return new
+    key: Any = path[0]
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
+    copy[key] = with_value(value[key], path[1:], new)
+    return copy
 
 
 def parse_yaml(path: Path) -> Source:

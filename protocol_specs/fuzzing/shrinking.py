@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.framing import framed
+from protocol_specs.fuzzing.cutting import cut_pieces
 from protocol_specs.fuzzing.oracle import (
     SLOWEST_S,
     Fault,
@@ -31,12 +32,12 @@ def shrunk(finding: Finding, clock: Clock) -> bytes:
     if finding.fault is Fault.VALID_INPUT:
         return data
     sized = target.framed and data == framed(data[4:])
-    cutter = _Cutter(target, finding.fault, clock, sized=sized)
-    body = cutter.cut(data[4:] if sized else data)
+    trials = _Trials(target, finding.fault, clock, sized=sized)
+    body = cut_pieces(data[4:] if sized else data, trials.is_broken)
     return framed(body) if sized else body
 
 
-class _Cutter:
+class _Trials:
     def __init__(self, target: Target, fault: Fault, clock: Clock, *, sized: bool) -> None:
         self.target = target
         self.fault = fault
@@ -44,26 +45,10 @@ class _Cutter:
         self.sized = sized
         self.tries = 0
 
-    def cut(self, data: bytes) -> bytes:
-        """Remove pieces of half the bytes, of a quarter ... of one byte, until no byte can be removed."""
-        size = max(1, len(data) // 2)
-        while True:
-            shorter = self._cut_pieces(data, size)
-            if size == 1 and shorter == data:
-                return data
-            data, size = shorter, max(1, size // 2)
-
-    def _cut_pieces(self, data: bytes, size: int) -> bytes:
-        at = 0
-        while at < len(data) and self.tries < TRIES_MAX:
-            shorter = data[:at] + data[at + size :]
-            if self._is_broken(shorter):
-                data = shorter
-            else:
-                at += size
-        return data
-
-    def _is_broken(self, data: bytes) -> bool:
+    def is_broken(self, data: bytes) -> bool:
+        """Return True if bytes have the fault; False once TRIES_MAX are used up."""
+        if self.tries >= TRIES_MAX:
+            return False
         self.tries += 1
         if self.sized:
             data = framed(data)

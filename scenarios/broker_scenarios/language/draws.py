@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.errors import ScenarioError
 from broker_sim.errors import nearest
+from broker_sim.yaml_source import value_at, with_value
 from sim_runtime.random_streams import RandomStreams
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Draws:
         made: dict[str, Any] = {}
         for path in self.places:
             name = name_of(path)
-            made[name] = replayed[name] if name in replayed else _draw(streams, name, _at(self.source.value, path))
+            made[name] = replayed[name] if name in replayed else _draw(streams, name, value_at(self.source.value, path))
         return self._with(lambda path, _: made[name_of(path)]), made
 
     def refuse_unknown(self, names: Iterator[str]) -> None:
@@ -108,8 +109,8 @@ class Draws:
         """The file with a value in place of each draw."""
         value = self.source.value
         for path in self.places:
-            (values,) = _at(self.source.value, path).values()
-            value = _replaced(value, path, value_of(path, values))
+            (values,) = value_at(self.source.value, path).values()
+            value = with_value(value, path, value_of(path, values))
         return type(self.source)(self.source.file, value, self.source.marks)
 
 
@@ -121,19 +122,3 @@ def _draw(streams: RandomStreams, name: str, draw: Mapping[str, Any]) -> Any:
     low, high = values
     whole = isinstance(low, int) and isinstance(high, int)
     return random.randint(low, high) if whole else random.uniform(low, high)
-
-
-def _at(value: Any, path: KeyPath) -> Any:
-    for key in path:
-        value = value[key]
-    return value
-
-
-def _replaced(value: Any, path: KeyPath, new: Any) -> Any:
-    """A copy of nested mappings and lists with another value at a path."""
-    if not path:
-        return new
-    key: Any = path[0]
-    copy: Any = dict(value) if isinstance(value, dict) else list(value)
-    copy[key] = _replaced(value[key], path[1:], new)
-    return copy

@@ -7,14 +7,17 @@ steps first, and the passes repeat until none finds anything or the trials are u
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+from broker_sim.yaml_source import value_at, with_value
+from protocol_specs.fuzzing.cutting import cut_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-__all__ = ["Reducer"]
+    from broker_sim.yaml_source import KeyPath
 
-Path: TypeAlias = tuple[str | int, ...]
+__all__ = ["Reducer"]
 
 
 class Reducer:
@@ -55,35 +58,32 @@ class Reducer:
             depth += 1
         return document
 
-    def _remove_children(self, document: dict[str, Any], path: Path) -> dict[str, Any]:
-        size = len(_removable(document, path, self._kept))
-        while size > 0:
-            place = 0
-            while place < len(children := _removable(document, path, self._kept)):
-                smaller = _without(document, path, children[place : place + size])
-                if self._accepts(smaller):
-                    document = smaller
-                else:
-                    place += size
-            size //= 2
-        return document
+    def _remove_children(self, document: dict[str, Any], path: KeyPath) -> dict[str, Any]:
+        keys = [key for key, _ in _items(value_at(document, path)) if path or key not in self._kept]
+
+        def only(left: list[str | int]) -> dict[str, Any]:
+            return _without(document, path, {*keys} - {*left})
+
+        if keys and self._accepts(only([])):
+            return only([])
+        return only(cut_pieces(keys, lambda left: self._accepts(only(left))))
 
     def _lower_numbers(self, document: dict[str, Any]) -> dict[str, Any]:
         # The largest one first: most often it is the number of records, and fewer of them make all later trials faster.
-        for path in sorted(_numbers(document, self._counts), key=lambda path: -_at(document, path)):
+        for path in sorted(_numbers(document, self._counts), key=lambda path: -value_at(document, path)):
             document = self._lower_number(document, path)
         return document
 
-    def _lower_number(self, document: dict[str, Any], path: Path) -> dict[str, Any]:
+    def _lower_number(self, document: dict[str, Any], path: KeyPath) -> dict[str, Any]:
         """Look for a small number by halves; each that has the property becomes the new upper end."""
-        high = _at(document, path)
+        high = value_at(document, path)
         for simple in (0, 1):
-            smaller = _with(document, path, simple)
+            smaller: dict[str, Any] = with_value(document, path, simple)
             if simple < high and self._accepts(smaller):
                 return smaller
         low = 1
         while low < (middle := (low + high) // 2):
-            smaller = _with(document, path, middle)
+            smaller = with_value(document, path, middle)
             if self._accepts(smaller):
                 document, high = smaller, middle
             else:
@@ -100,7 +100,7 @@ class Reducer:
         return self._holds(document)
 
 
-def _containers(value: Any, kept: Collection[str], path: Path = ()) -> Iterator[Path]:
+def _containers(value: Any, kept: Collection[str], path: KeyPath = ()) -> Iterator[KeyPath]:
     if isinstance(value, dict | list) and value:
         yield path
         for key, child in _items(value):
@@ -108,47 +108,26 @@ def _containers(value: Any, kept: Collection[str], path: Path = ()) -> Iterator[
                 yield from _containers(child, kept, (*path, key))
 
 
-def _numbers(value: Any, counts: Collection[str], path: Path = ()) -> Iterator[Path]:
+def _numbers(value: Any, counts: Collection[str], path: KeyPath = ()) -> Iterator[KeyPath]:
     """The paths of the whole numbers above one that have the key of a count, or stand in a list that has it."""
     if isinstance(value, dict | list):
         for key, child in _items(value):
             yield from _numbers(child, counts, (*path, key))
     elif isinstance(value, int) and not isinstance(value, bool) and value > 1:
         names = [key for key in path if isinstance(key, str)]
-        if names[-1:] and names[-1] in counts:
+        if names and names[-1] in counts:
             yield path
-
-
-def _removable(document: Any, path: Path, kept: Collection[str]) -> list[str | int]:
-    return [key for key, _ in _items(_at(document, path)) if path or key not in kept]
 
 
 def _items(value: dict[str, Any] | list[Any]) -> list[tuple[str | int, Any]]:
     return [*value.items()] if isinstance(value, dict) else [*enumerate(value)]
 
 
-def _at(value: Any, path: Path) -> Any:
-    for key in path:
-        value = value[key]
-    return value
-
-
-def _with(document: dict[str, Any], path: Path, new: Any) -> dict[str, Any]:
-    """A copy with another value at a path."""
-    copy: dict[str, Any] = _replaced(document, path, new)
-    return copy
-
-
-def _replaced(value: Any, path: Path, new: Any) -> Any:
-    if not path:
-        return new
-    copy: Any = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = _replaced(value[path[0]], path[1:], new)
-    return copy
-
-
-def _without(document: dict[str, Any], path: Path, keys: list[str | int]) -> dict[str, Any]:
+def _without(document: dict[str, Any], path: KeyPath, keys: set[str | int]) -> dict[str, Any]:
     """A copy without some keys of the mapping, or places of the list, at a path."""
-    holder = _at(document, path)
+    holder = value_at(document, path)
     left = [(key, child) for key, child in _items(holder) if key not in keys]
-    return _with(document, path, dict(left) if isinstance(holder, dict) else [child for _, child in left])
+    smaller: dict[str, Any] = with_value(
+        document, path, dict(left) if isinstance(holder, dict) else [child for _, child in left]
+    )
+    return smaller
