@@ -35,6 +35,8 @@ T = TypeVar("T")
 START_SECONDS: Final = 1_767_225_600  # 2026-01-01T00:00:00Z
 CALLS_PER_INSTANT_LIMIT: Final = 1_000_000
 DEADLINE_MS: Final = 60_000
+MONOTONIC_START_US: Final = 1_000_000_000
+"""The monotonic clock at the start: small, so that a float shows microseconds, and far from the epoch's seconds."""
 _STALE_ENTRIES_MIN: Final = 512
 _FOREVER: Final = 1 << 62
 _NOT_QUEUED: Final = -1
@@ -159,6 +161,7 @@ class VirtualReactor:
         "_running",
         "_sequence",
         "_stale",
+        "_start_us",
         "_tcp",
         "calls_made",
         "calls_per_instant_limit",
@@ -167,7 +170,7 @@ class VirtualReactor:
     )
 
     def __init__(self, start_seconds: int = START_SECONDS) -> None:
-        self.now_us = start_seconds * 1_000_000
+        self.now_us = self._start_us = start_seconds * 1_000_000
         self.errors: list[BaseException] = []
         self.calls_made = 0
         self.calls_per_instant_limit = CALLS_PER_INSTANT_LIMIT
@@ -187,6 +190,17 @@ class VirtualReactor:
     def seconds(self) -> float:
         """Virtual time, in seconds since the epoch."""
         return self.now_us / 1e6
+
+    def monotonic(self, later_us: int = 0) -> float:
+        """The monotonic clock of all programs, in seconds: now, or in `later_us` microseconds."""
+        return (self.now_us + later_us - self._start_us + MONOTONIC_START_US) / 1e6
+
+    def when_monotonic(self, when: float) -> int:
+        """The first point in virtual time, in microseconds, at which the monotonic clock shows `when` or more."""
+        due_us = self._start_us - MONOTONIC_START_US + math.floor(when * 1e6) - 1
+        while self.monotonic(due_us - self.now_us) < when:  # the product is rounded: it may be one off either way
+            due_us += 1
+        return due_us
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> VirtualCall:
         """Call in `delay` seconds, rounded to whole microseconds, but never to 0 for a delay above 0."""

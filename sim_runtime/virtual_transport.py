@@ -178,6 +178,11 @@ class VirtualTransport(TransportBase):
         """True unless the protocol has paused its input."""
         return self._reading
 
+    @property
+    def pending_bytes(self) -> int:
+        """The number of written bytes that have not left."""
+        return self._pending_bytes
+
     # Called by the network and the connector
 
     def establish(self, protocol: IProtocol) -> None:
