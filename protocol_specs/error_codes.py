@@ -228,6 +228,26 @@ class ErrorCode(IntEnum):
             return cls.UNKNOWN_SERVER_ERROR
 
 
+REFUSED_BEFORE_APPEND: Final = frozenset(
+    (
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+        ErrorCode.INVALID_RECORD,
+    )
+)
+"""Codes in a Produce response with which a broker has refused a batch before it appended any of its records.
+
+Not among them, although they look definite: NOT_LEADER_OR_FOLLOWER can follow an append (KAFKA-13574), the broker sets
+REQUEST_TIMED_OUT before it waits for the replicas, and NOT_ENOUGH_REPLICAS_AFTER_APPEND follows an append by
+definition.
+"""
+
 # Names of earlier releases, still found in logs, articles and scenario files.
 EARLIER_NAMES: Final[dict[str, ErrorCode]] = {
     "UNKNOWN": ErrorCode.UNKNOWN_SERVER_ERROR,

@@ -95,6 +95,14 @@ class ConnectionClosed(TrafficEvent):
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class ThrottleEnded(TrafficEvent):
+    """A broker reads a connection again; `early` requests had arrived 1 ms or more before its throttle time ended."""
+
+    connection_id: str
+    early: int
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class RequestReceived(TrafficEvent):
     """A complete request has arrived; between brokers `connection_id` is the name of the link."""
 

@@ -39,6 +39,8 @@ MUTED_BUFFER_LIMIT_BYTES: Final = 1024 * 1024
 NO_CLIENT_ID: Final = b"\xff\xff"
 WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 """Responses to pipelined requests of one read are sent together up to this size."""
+_EARLY_S: Final = 0.001
+"""Clients count the throttle time in whole milliseconds, and may send up to one too early without a fault."""
 
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 # Constants that each request needs, because looking up a member of an enum is slow.
@@ -84,6 +86,8 @@ class KafkaChannel(Protocol):
         self.held_frames: list[bytes] = []
         """The responses that a fault rule holds to send them in another order."""
         self._throttle: IDelayedCall | None = None
+        self._early = 0
+        """The waiting requests that arrived at least _EARLY_S before the end of the throttle time."""
         self.unsent: tuple[RequestContext, int, int] | None = None
         """The request whose response waits in the transport, the response's size, and the start of the wait."""
 
@@ -135,6 +139,8 @@ class KafkaChannel(Protocol):
             self._frames.extend(frames)
             if self.mute_state is _NOT_MUTED:
                 self.processor.server.serve(self)
+            elif self._throttle is not None:
+                self._arrived_while_throttled(self._throttle)
         if self._frames or self.mute_state is not _NOT_MUTED:
             self._waiting_bytes += len(data)
             if self._waiting_bytes > MUTED_BUFFER_LIMIT_BYTES and self._reading:
@@ -205,10 +211,16 @@ class KafkaChannel(Protocol):
         if self.closed:
             return
         self.mute(MuteEvent.THROTTLE_STARTED)
+        self._early = 0
         self._throttle = self.processor.server.reactor.callLater(throttle_ms / 1000, self._throttle_ended)
+
+    def _arrived_while_throttled(self, throttle: IDelayedCall) -> None:
+        if throttle.getTime() - self.processor.server.reactor.seconds() >= _EARLY_S:
+            self._early = len(self._frames)
 
     def _throttle_ended(self) -> None:
         self._throttle = None
+        self.processor.throttle_ended(self, self._early)
         self.mute(MuteEvent.THROTTLE_ENDED)
         if self.mute_state is _NOT_MUTED:
             self.wake()

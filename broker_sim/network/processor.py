@@ -18,7 +18,7 @@ from twisted.logger import Logger
 
 from broker_sim.apis.handler_result import NoResponse, PreparedResponse
 from broker_sim.apis.request_context import RequestContext
-from broker_sim.control.events import ConnectionClosed, ConnectionOpened
+from broker_sim.control.events import ConnectionClosed, ConnectionOpened, ThrottleEnded
 from broker_sim.metrics.request_metrics import FOLLOWER_BIT, TIMED_ALL, TIMED_ONE_OF, is_follower
 from broker_sim.network.idle_connections import IdleConnections, last_active_us
 from broker_sim.network.old_requests import read_old_header
@@ -346,6 +346,19 @@ class Processor:
     def throttle(self, context: RequestContext, throttle_ms: int) -> None:
         """Do not read from the client for a time, also after the response is sent (KIP-219)."""
         context.origin.throttle(throttle_ms)
+
+    def throttle_ended(self, channel: KafkaChannel, early: int) -> None:
+        """Record the end of a throttle time, and how many requests arrived while it still lasted."""
+        journal = self._journal
+        if journal.full:
+            journal.append(
+                ThrottleEnded(
+                    time_us=journal.now_us(),
+                    broker_id=self._node.id,
+                    connection_id=channel.info.connection_id,
+                    early=early,
+                )
+            )
 
     def encode(self, context: RequestContext, response: Response) -> Frame | None:
         """Return the response's frame; close the connection and return None if the error response fails to encode too.

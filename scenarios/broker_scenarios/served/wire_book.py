@@ -11,13 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from broker_client.errors import error_of
 from broker_scenarios.history import EventType
 from broker_scenarios.ledger.book import LedgerBook
 from broker_sim.control.events import ProduceCompleted, TransactionStateChanged
 from broker_sim.faults.interception import Phase
 from protocol_specs.api_key import ApiKey
-from protocol_specs.error_codes import ErrorCode
+from protocol_specs.error_codes import REFUSED_BEFORE_APPEND, ErrorCode
 from protocol_specs.errors import ProtocolError
 from protocol_specs.messages.produce import ProduceResponse
 from protocol_specs.records.batch_peek import BatchHeader
@@ -194,7 +193,7 @@ class WireBook:
                 continue
             if error is not ErrorCode.NONE:
                 attempt.failed = f"{error.name}, injected by a rule" if is_injected else error.name
-                attempt.maybe_stored |= error_of(error).maybe_written
+                attempt.maybe_stored |= error not in REFUSED_BEFORE_APPEND
                 continue
             attempt.done = True
             if not attempt.has_sequence:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_sim.control.events import ResponseSent, ThrottleEnded
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS, ClientQuotaEntity, QuotaChange
 
 if TYPE_CHECKING:
@@ -37,6 +38,25 @@ def test_a_client_within_its_quota_is_not_muted(make_bench: Callable[..., Any]) 
     client.exchange(1, 2, 3)
     bench.run(1)
     assert client.correlation_ids == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("before_the_end_ms", "early"), [(500, 1), (2, 1), (1, 0)])
+def test_the_journal_counts_the_requests_that_arrive_while_the_client_should_wait(
+    make_bench: Callable[..., Any], before_the_end_ms: float, early: int
+) -> None:
+    bench = make_bench()
+    bench.server.handler_pool.service_time = lambda _context: 10.0
+    limit_request_time(bench, 0.05)
+    client = bench.connect()
+    client.exchange(1)
+    bench.run(20)
+    (response,) = bench.broker.journal.events_of(ResponseSent)
+    end_us = response.time_us + response.throttle_us
+    bench.run((end_us - bench.world.reactor.now_us) / 1000 - before_the_end_ms)
+    client.exchange(2)
+    bench.run(1_000)
+    ended = bench.broker.journal.events_of(ThrottleEnded)
+    assert [(each.time_us, each.early) for each in ended[:1]] == [(end_us, early)]
 
 
 @pytest.mark.parametrize("ends", ["peer", "server"])

@@ -102,6 +102,17 @@ def test_an_injected_error_after_the_append_does_not_hide_what_the_log_holds(
     assert [each.name for each in verdict.judged.findings] == ["failed-but-stored"]
 
 
+def test_an_error_that_can_follow_an_append_leaves_the_outcome_unknown(
+    cluster: ThreadedCluster, wire: WireBook
+) -> None:
+    act = {"error": "UNKNOWN_SERVER_ERROR"}
+    cluster.add_rule({"select": {"api": "Produce", "nth": 1}, "phase": "after_append", "act": act})
+    produce(cluster, b"one", retries=0)
+    verdict = judged(cluster, wire)
+    assert outcomes(wire) == [[("info", "UNKNOWN_SERVER_ERROR, injected by a rule")]]
+    assert [each.name for each in verdict.judged.findings] == ["recovered"]
+
+
 def test_an_injected_error_that_the_producer_retries_is_no_outcome(cluster: ThreadedCluster, wire: WireBook) -> None:
     cluster.add_rule({"select": {"api": "Produce", "nth": 1}, "act": {"error": "NOT_LEADER_OR_FOLLOWER"}})
     produce(cluster, b"one", b"two")

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from broker_client.core.producer.trace import BatchEventKind
 from broker_client.errors import BatchExpired, BrokerError, InvalidRecordBatch, ProducerError, error_of
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP
-from protocol_specs.error_codes import ErrorCode, ErrorFamily
+from protocol_specs.error_codes import REFUSED_BEFORE_APPEND, ErrorCode, ErrorFamily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["BatchCompletion", "PartitionResponse"]
 
 # After these it is unknown whether the batch is in the log.
-_AMBIGUOUS: Final = (
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-)
 _NAMING_THE_LEADER: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _log = Logger()
 
@@ -89,7 +83,7 @@ class BatchCompletion:
         if code is ErrorCode.NONE:
             self._succeed(batch, response)
             return
-        if code in _AMBIGUOUS:
+        if code not in REFUSED_BEFORE_APPEND:
             batch.maybe_written = True
         if code is ErrorCode.MESSAGE_TOO_LARGE and batch.can_split:
             self._split(batch)

@@ -10,9 +10,18 @@ from broker_scenarios.checks.on_the_wire.wire_facts import SentBatch, WireFacts
 from broker_scenarios.checks.wire_check import NEEDS_BROKERS, WIRE_CHECKS, check_wire
 from broker_scenarios.evidence import judged
 from broker_scenarios.expectations import CountRange, Expectation
+from broker_scenarios.history import HistoryEvent
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.virtual_run import VirtualRun
-from broker_sim.control.events import ConnectionClosed, LeaderElected, ProduceCompleted, RequestReceived, ResponseSent
+from broker_sim.control.events import (
+    ConnectionClosed,
+    ConnectionOpened,
+    LeaderElected,
+    ProduceCompleted,
+    RequestReceived,
+    ResponseSent,
+    ThrottleEnded,
+)
 
 if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
@@ -192,3 +201,96 @@ def test_a_removed_version_is_a_finding_where_a_newer_one_is_served(
 def test_a_connection_closed_for_its_bytes_is_a_finding(unreadable: bool, findings: int) -> None:
     closed = ConnectionClosed(time_us=5, broker_id=1, connection_id="c", reason="no API 99", unreadable=unreadable)
     assert counted("wire-unreadable", [], [received(1), closed]) == findings
+
+
+def throttled(batches: list[SentBatch], events: list[Event], **config: str) -> int:
+    """The findings where request 1 was throttled for 50 ms from 10 ms on, and its record acknowledged at 11 ms."""
+    given: dict[str, Any] = {
+        "run_id": "", "process": 0, "producer_id": 7, "topic": "orders", "partition": 0, "key": None, "size_bytes": 1,
+        "offset": -1, "timestamp_ms": 0, "error_code": 0, "error": None,
+    }  # fmt: skip
+    history = [
+        HistoryEvent(**given, index=0, type="invoke", time_us=1_000, value_id=5),
+        HistoryEvent(**given, index=1, type="invoke", time_us=2_000, value_id=6),
+        HistoryEvent(**given, index=0, type="ok", time_us=11_000, value_id=5),
+        HistoryEvent(**given, index=2, type="invoke", time_us=12_000, value_id=7),
+    ]
+    response = ResponseSent(
+        time_us=10_000, broker_id=1, request_id=1, api="Produce", connection_id="c", throttle_us=50_000
+    )
+    facts = WireFacts(
+        batches=[batch(5), *batches], journal=[requested(5, 1), response, *events], history=history, operations=(),
+        clients={}, configs={"app": config},
+    )  # fmt: skip
+    return len(check_wire(facts, ["wire-throttle"]).findings)
+
+
+def requested(at_ms: float, request: int, connection: str = "c") -> RequestReceived:
+    return replace(received(at_ms, "Produce", connection=connection), request_id=request)
+
+
+def throttle_ended(early: int) -> ThrottleEnded:
+    return ThrottleEnded(time_us=60_000, broker_id=1, connection_id="c", early=early)
+
+
+@pytest.mark.parametrize(
+    ("value", "early", "in_flight", "findings"),
+    [
+        (6, 1, "5", 0),  # may have been in flight when the response came
+        (6, 1, "1", 1),
+        (7, 1, "5", 1),  # was given to the client afterwards
+        (7, 0, "5", 0),
+        (7, 0, "1", 0),
+    ],
+)
+def test_a_request_that_arrives_within_the_throttle_time_was_sent_too_early(
+    value: int, early: int, in_flight: str, findings: int
+) -> None:
+    config = {"max.in.flight.requests.per.connection": in_flight}
+    sent = batch(60, 2, values=(value,))
+    assert throttled([sent], [throttle_ended(early), requested(60, 2)], **config) == findings
+
+
+def test_more_requests_than_can_be_in_flight_were_sent_too_early() -> None:
+    journal: list[Event] = [throttle_ended(6), *(requested(60, number) for number in range(2, 8))]
+    assert throttled([batch(60, number, values=(6,)) for number in range(2, 8)], journal) == 2
+
+
+@pytest.mark.parametrize(("at_ms", "findings"), [(58.9, 1), (59.1, 0)])
+def test_a_proxy_receives_a_request_when_it_is_sent(at_ms: float, findings: int) -> None:
+    assert throttled([batch(at_ms, 2, values=(7,))], [requested(at_ms, 2)]) == findings
+
+
+@pytest.mark.parametrize(("opened_ms", "findings"), [(9, 0), (20, 1)])
+def test_a_request_on_a_connection_that_is_opened_within_the_throttle_time_does_not_wait(
+    opened_ms: float, findings: int
+) -> None:
+    opened = ConnectionOpened(
+        time_us=round(opened_ms * 1000), broker_id=1, connection_id="d", listener="PLAINTEXT", client_host="h"
+    )
+    assert throttled([], [opened, requested(21, 2, "d")]) == findings
+
+
+PIPELINED = """
+title: A producer with a quota and five requests in flight
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app:
+    producer: {linger.ms: 0, batch.size: 2000}
+    defects: [ignores-throttle-time]
+    load: {records: 200, rate_per_second: 200, sizes: [{bytes: 1000}]}
+rules:
+  quota: {act: {alter_quota: {client_id: app, quotas: {producer_byte_rate: 20000}}}}
+expect: {verdict: any}
+flip: {why: it waits, clients: {app: {defects: null}}, expect: {}}
+"""
+
+
+def test_requests_in_flight_when_the_throttle_begins_are_no_violation(tmp_path: Path) -> None:
+    path = tmp_path / "pipelined.yaml"
+    path.write_text(PIPELINED)
+    scenario = load_scenario(path)
+    assert scenario.flip is not None
+    assert "wire-throttle" in found(scenario)
+    assert found(scenario.flip) == {}
