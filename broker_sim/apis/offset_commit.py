@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
+from broker_sim.apis.offset_results import (
+    KnownPartitions,
+    by_topic,
+    errors_of,
+    failed_commits,
+    in_map_order,
+    refused_commits,
+)
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit, metadata_is_too_long
 from broker_sim.topic_partition import TopicPartition
@@ -74,7 +81,9 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
         return _response(known.merged(results))
 
     written = _write([_commit(topic, partition) for topic, partition in commits], request, context)
-    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, len(commits), context)))
+    result: HandlerResult = written.then(
+        respond, lambda error: respond(failed_commits(error, written, len(commits), context))
+    )
     return result
 
 

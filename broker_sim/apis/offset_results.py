@@ -18,9 +18,19 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.coordinator_error import CoordinatorError
+    from broker_sim.coordinators.runtime.pending_writes import PendingWrite
     from broker_sim.metadata.metadata_image import MetadataImage
 
-__all__ = ["KnownPartitions", "Named", "PartitionErrors", "by_topic", "errors_of", "in_map_order", "refused_commits"]
+__all__ = [
+    "KnownPartitions",
+    "Named",
+    "PartitionErrors",
+    "by_topic",
+    "errors_of",
+    "failed_commits",
+    "in_map_order",
+    "refused_commits",
+]
 
 Named = tuple[str, bytes]
 """The name and id of a topic."""
@@ -132,6 +142,19 @@ def in_map_order(items: Sequence[tuple[Named, P]], index_of: Callable[[P], int])
 def refused_commits(error: CoordinatorError, count: int, context: RequestContext) -> list[ErrorCode]:
     """Return the errors of `count` refused commits."""
     return [_commit_error(error.error_code, context)] * count
+
+
+def failed_commits(
+    error: CoordinatorError, written: PendingWrite, count: int, context: RequestContext
+) -> list[ErrorCode]:
+    """Return the errors of `count` commits of a write that has failed.
+
+    The old coordinator keeps the errors of commits that it has left out of the records.
+    """
+    errors = refused_commits(error, count, context)
+    if written.response is None or not uses_old_coordinator(context.broker.config):
+        return errors
+    return [own or common for own, common in zip(written.response, errors, strict=True)]
 
 
 def _commit_error(error_code: ErrorCode, context: RequestContext) -> ErrorCode:

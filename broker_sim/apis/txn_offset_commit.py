@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.offset_results import KnownPartitions, by_topic, errors_of, in_map_order, refused_commits
+from broker_sim.apis.offset_results import (
+    KnownPartitions,
+    by_topic,
+    errors_of,
+    failed_commits,
+    in_map_order,
+    refused_commits,
+)
 from broker_sim.apis.transaction_verification import Support, Verified, verified
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, uses_old_coordinator
@@ -91,7 +98,9 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
             producer=producer,
             guard=guard,
         )
-        result: Message | Deferred[Message] = written.then(respond, refuse)
+        result: Message | Deferred[Message] = written.then(
+            respond, lambda error: respond(failed_commits(error, written, len(commits), context))
+        )
         return result
 
     if is_first_preview(config):
@@ -129,6 +138,7 @@ def _commit(
     shard: GroupShard, request: TxnOffsetCommitRequest, commits: Commits, context: RequestContext
 ) -> CoordinatorResult[list[ErrorCode]]:
     return shard.offsets.commit_transactional(
+        producer_id=request.producer_id,
         group_id=request.group_id,
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
+from protocol_specs.messages.offset_commit import OffsetCommitRequest
 from tests.differential.case import case
 from tests.differential.cases.group_coordinator import txn_commit
 from tests.differential.cases.groups_admin import offset_delete
@@ -196,3 +198,35 @@ def members_and_their_offsets(probe: Probe) -> None:
     probe.exchange(markers((transactions.producer_id, transactions.epoch, True, {OFFSETS_TOPIC: [99]}, 0)), 1)
     transactions.ended(commit=True)
     _show(probe, member.group, "ended")
+
+
+@case(settings=(*NO_DELAY, ("message.max.bytes", "6000")))
+def writes_that_fail(probe: Probe) -> None:
+    """Each partition may have so much metadata; a batch with that of two is too large."""
+    topic = probe.topic(partitions=3)
+    allowed, too_long = "m" * 4_096, "m" * 4_097
+    for ends_well in (True, False):
+        group = group_of(probe, f"g{ends_well}")
+        transactions = Transactions(probe, f"t{ends_well}")
+        transactions.begin()
+        _pend(transactions, group, topic)
+        both, mixed = (allowed, allowed), (too_long, allowed, allowed)
+        for texts in (("", ""), mixed, (too_long, too_long), both):
+            _write(probe, txn_commit(group, topic, **_named(transactions)), *texts)
+            _show(probe, group, "pending")
+        for texts in (mixed, both, (too_long, allowed), (too_long, too_long)):
+            _write(probe, commit(group, (topic, {0: 5})), *texts)
+        probe.exchange(offset_delete(group, (topic, [0, 1])), 0)
+        probe.exchange(describe_groups(group), 5)
+        list_own_groups(probe, 4)
+        transactions.ended(commit=ends_well)
+        _show(probe, group, f"ended {ends_well}")
+
+
+def _write(probe: Probe, request: Any, *texts: str) -> None:
+    """Commit an offset of one partition for as many as there are metadata."""
+    [topic] = request.topics
+    topic.partitions = [copy(topic.partitions[0]) for _ in texts]
+    for index, text in enumerate(texts):
+        topic.partitions[index].partition_index, topic.partitions[index].committed_metadata = index, text
+    probe.exchange(request, 8 if isinstance(request, OffsetCommitRequest) else 3, note=str([*map(len, texts)]))

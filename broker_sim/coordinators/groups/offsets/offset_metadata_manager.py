@@ -136,6 +136,7 @@ class OffsetMetadataManager:
     def commit_transactional(
         self,
         *,
+        producer_id: int,
         group_id: str,
         member_id: str,
         group_instance_id: str | None,
@@ -160,11 +161,26 @@ class OffsetMetadataManager:
                 transactional=True,
                 api_version=api_version,
             )
-            return self._write(group_id, commits, retention_ms=DEFAULT_RETENTION, check=check)
+            result = self._write(group_id, commits, retention_ms=DEFAULT_RETENTION, check=check)
         except CoordinatorError as error:
             if error.error_code == ErrorCode.STALE_MEMBER_EPOCH:
                 raise CoordinatorError(ErrorCode.ILLEGAL_GENERATION) from error
             raise
+        if not self._old_coordinator:
+            return result
+        written = [
+            TopicPartition(commit.topic, commit.partition)
+            for commit, error_code in zip(commits, result.response, strict=True)
+            if not error_code
+        ]
+
+        def end(error: CoordinatorError | None) -> None:
+            """Drop the pending offsets of a failed write, those of earlier writes too, which the log keeps."""
+            if error is not None:
+                self._pending.fail(producer_id, group_id, written)
+                self._context.snapshots.settle()
+
+        return result._replace(on_committed=end)
 
     def _group_of_commit(self, group_id: str, member_epoch: int, api_version: int) -> Group:
         group = self._groups.get(group_id)

@@ -8,6 +8,8 @@ from broker_sim.coordinators.groups.offsets.offset_store import OffsetStore
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from broker_sim.coordinators.groups.offsets.committed_offset import CommittedOffset
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
     from broker_sim.topic_partition import TopicPartition
@@ -61,19 +63,36 @@ class PendingOffsets:
         for store in self._stores(group_id):
             store.remove(group_id, partition)
 
+    def fail(self, producer_id: int, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Drop what a producer has committed for partitions; its transaction is no longer open if nothing is left.
+
+        Mirrors GroupMetadata.failPendingTxnOffsetCommit.
+        """
+        store = self._by_producer.get(producer_id)
+        if store is None:
+            return
+        for partition in partitions:
+            store.remove(group_id, partition)
+        if not store.of_group(group_id):
+            self._close(producer_id, group_id)
+
     def end(self, producer_id: int) -> list[tuple[str, TopicPartition, CommittedOffset]]:
         """End a producer's transaction; return its groups, partitions and offsets."""
         store = self._by_producer.pop(producer_id)
         if store is None:
             return []
-        for group_id, producers in self._producers_of_group.items():
-            if producer_id in producers:
-                left = tuple(each for each in producers if each != producer_id)
-                if left:
-                    self._producers_of_group[group_id] = left
-                else:
-                    self._producers_of_group.pop(group_id)
+        for group_id in self.group_ids:
+            self._close(producer_id, group_id)
         return [(group_id, *each) for group_id in store.group_ids for each in store.of_group(group_id)]
+
+    def _close(self, producer_id: int, group_id: str) -> None:
+        """Forget that a transaction of the producer has offsets of the group."""
+        producers = self._producers(group_id)
+        left = tuple(each for each in producers if each != producer_id)
+        if not left:
+            self._producers_of_group.pop(group_id)
+        elif left != producers:
+            self._producers_of_group[group_id] = left
 
     def _producers(self, group_id: str) -> tuple[int, ...]:
         return self._producers_of_group.get(group_id) or ()
