@@ -1,8 +1,8 @@
 """An asyncio event loop on virtual time: an unmodified asyncio program runs on one host of a simulated network.
 
 It has neither a selector nor a thread nor a socket. One call of the virtual reactor is one iteration of the loop, as
-BaseEventLoop makes them, so that callbacks run in the order that asyncio gives them. The world's run methods drive it,
-and so do its own `run_forever` and `run_until_complete`, `asyncio.Runner` included.
+BaseEventLoop makes them, so that callbacks run in the order that asyncio gives them. The next iteration is at least a
+microsecond later. The world's run methods drive it, and so do its own, and `asyncio.Runner`.
 """
 
 # ruff: noqa: SLF001
@@ -25,6 +25,7 @@ from twisted.internet.defer import Deferred
 from sim_runtime.errors import SimRuntimeError
 from sim_runtime.ordered_sets import OrderedWeakSet
 from sim_runtime.virtual_asyncio_transport import connect, listen
+from sim_runtime.virtual_reactor import CallLimitExceeded
 
 if TYPE_CHECKING:
     from collections import deque
@@ -43,6 +44,8 @@ _Ts = TypeVarTuple("_Ts")
 
 DEADLINE_MS: Final = 86_400_000.0
 """How much virtual time `run_forever` may take: a program that waits for nothing that comes ends with an error."""
+DISCARD_ITERATIONS_MAX: Final = 1_000
+"""How many iterations the tasks of a killed program may take to end."""
 _LOCALHOST: Final = ("localhost", "127.0.0.1")
 _ANY_ADDRESS: Final = "0.0.0.0"
 
@@ -115,6 +118,8 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         self._deadline_ms = deadline_ms
         self._wakeup: IDelayedCall | None = None
         self._wakeup_us = 0
+        self._iterated_us = -1
+        self._busy_iterations = 0
         self._stopped: Deferred[None] | None = None
         self.reactor = reactor
         super().__init__()
@@ -129,14 +134,6 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         """The monotonic clock of the world, in seconds."""
         return self._core.monotonic()
-
-    def call_later(
-        self, delay: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
-    ) -> asyncio.TimerHandle:
-        """Call in `delay` seconds. A positive delay never becomes 0: the clock may be too coarse to show it."""
-        if delay > 0:
-            return self.call_at(max(self.time() + delay, self._core.monotonic(1)), callback, *args, context=context)
-        return super().call_later(delay, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
@@ -190,6 +187,17 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         for transport in list(self._open):
             transport.close()
 
+    def discard(self) -> None:
+        """End a program that was killed, or whose world has ended: cancel what is left, without time, and close."""
+        self.set_exception_handler(lambda _, __: None)
+        for _ in range(DISCARD_ITERATIONS_MAX):
+            for task in sorted(asyncio.all_tasks(self), key=hash):
+                task.cancel()
+            if not self._ready:
+                break
+            self._iterate()
+        self.close()
+
     def _check_closed(self) -> None:
         super()._check_closed()  # type: ignore[misc]  # typeshed has no private names
 
@@ -201,15 +209,18 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         if self._thread_id is not None or self.is_closed():
             return  # the end of the iteration arms
         now_us = self._core.now_us
+        # Time moves on between two iterations, as on a real machine: code that waits for the rest of a delay, or for
+        # `time() > deadline`, would spin in one instant otherwise.
+        earliest_us = max(now_us, self._iterated_us + 1)
         if self._ready or self._stopping or self._unhandled:
-            due_us = now_us
+            due_us = earliest_us
         else:
             while self._scheduled and self._scheduled[0].cancelled():
                 self._timer_cancelled_count -= 1
                 heappop(self._scheduled)._scheduled = False  # type: ignore[attr-defined]
             if not self._scheduled:
                 return
-            due_us = max(now_us, self._core.when_monotonic(self._scheduled[0].when()))
+            due_us = max(earliest_us, self._core.when_monotonic(self._scheduled[0].when()))
         wakeup = self._wakeup
         if wakeup is not None:
             if self._wakeup_us <= due_us:
@@ -220,6 +231,7 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
 
     def _iterate(self) -> None:
         self._wakeup = None
+        self._count_iteration()
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
         # Timers whose time has come fire, and none before: not the resolution of a system's clock earlier.
@@ -241,6 +253,16 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         if unhandled:
             context = unhandled[0]
             raise UnhandledInLoop(str(context["message"])) from context.get("exception")
+
+    def _count_iteration(self) -> None:
+        now_us = self._core.now_us
+        self._busy_iterations = self._busy_iterations + 1 if now_us - self._iterated_us <= 1 else 0
+        self._iterated_us = now_us
+        limit = self._core.calls_per_instant_limit
+        if self._busy_iterations > limit:
+            self._busy_iterations = 0
+            last = repr(self._ready[0]) if self._ready else "none"
+            raise CallLimitExceeded(limit, "calls_per_instant_limit, of iterations without a pause", last)
 
     def _process_events(self, event_list: object) -> None:
         """The selector has none."""

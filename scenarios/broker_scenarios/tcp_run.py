@@ -10,7 +10,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_scenarios.drive import DriveSpec
-from broker_scenarios.drivers.installed import commands_of, refuse_drivers
+from broker_scenarios.drivers.driver_process import processes_of
+from broker_scenarios.drivers.installed import refuse_drivers
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.playing.performance import perform
@@ -50,7 +51,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
     Raises:
         ScenarioError: a driver is not installed, or the finding needs virtual time.
     """
-    commands = commands_of(scenario)
+    start_driver = processes_of(scenario)
     with cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s) as threaded:
         cluster = threaded.cluster
         if trace is not None:
@@ -64,7 +65,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
             history=RunHistory(f"{scenario.name}-{seed}", cluster.journal.now_us),
             limits=RunLimits(keeps_values=True),
             trace=None if trace is None else trace.producers,
-            driver_commands=commands,
+            start_driver=start_driver,
         )
         try:
             evidence: Evidence = threaded.call(lambda: perform(stage, seed, time="real", progress=progress))
@@ -81,7 +82,7 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
     Raises:
         ScenarioError: the scenario needs what only a simulated cluster has, or a driver that is not installed.
     """
-    commands = commands_of(scenario)
+    start_driver = processes_of(scenario)
     with ReactorThread("broker-sim-proxy") as thread:
         reactor, streams = thread.reactor, RandomStreams(seed)
 
@@ -95,7 +96,7 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
                 streams=streams,
                 history=RunHistory(f"{scenario.name}-{seed}", target.journal.now_us),
                 limits=RunLimits(keeps_values=False),
-                driver_commands=commands,
+                start_driver=start_driver,
             )
             try:
                 return await perform(stage, seed, time="real", progress=progress)

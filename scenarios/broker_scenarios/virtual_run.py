@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.drivers.installed import refuse_drivers
 from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.run_limits import RunLimits
 from broker_scenarios.playing.stage import Stage
 from broker_scenarios.targets.simulated import SimulatedTarget
+from broker_scenarios.virtual_clients.driver import VirtualDrivers
 from broker_sim.cluster import Cluster
 from broker_sim.control.events import Detail
 from sim_runtime.virtual_disk import VirtualDisk
@@ -53,10 +53,10 @@ class VirtualRun:
         trace: Trace | None = None,
         journal_detail: Detail = Detail.FULL,
     ) -> None:
-        refuse_drivers(scenario, "virtual time")
         self.scenario = scenario = scenario.drawn(seed)
         self.seed = seed
         self.world = World(seed)
+        self._drivers = VirtualDrivers(scenario, self.world)
         self.cluster = Cluster(
             reactor=self.world.reactor,
             brokers=scenario.brokers,
@@ -87,14 +87,16 @@ class VirtualRun:
             limits=RunLimits(keeps_values=True),
             calls_made=lambda: self.world.reactor.calls_made,
             trace=trace,
+            start_driver=self._drivers.start,
         )
 
     def run(self, progress: LoadProgress | None) -> Evidence:
         """Play the scenario to its end."""
-        evidence = self.world.run_until(
-            perform(self._stage, self.seed, time="virtual", progress=progress),
-            deadline_ms=_GIVEN_UP_AFTER * 1000 * self.scenario.deadline_s,
-        )
+        with self._drivers:
+            evidence = self.world.run_until(
+                perform(self._stage, self.seed, time="virtual", progress=progress),
+                deadline_ms=_GIVEN_UP_AFTER * 1000 * self.scenario.deadline_s,
+            )
         evidence.facts["digest"] = self.world.digest.hexdigest()
         self.cluster.close()
         return evidence

@@ -33,11 +33,14 @@ def test_the_smallest_scenario_runs_on_tcp(tmp_path: Path) -> None:
     assert main(["run", str(path), "--local"]) == 0
 
 
-def test_the_shown_foreign_client_runs_on_tcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "command", [["run", "FILE", "--local"], ["run", "FILE", "--seed", "7"], ["sweep", "FILE", "--seeds", "20"]]
+)
+def test_the_shown_foreign_client_runs(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [(name, text)] = FILE.findall((HOW_TO / "drive-a-foreign-client.md").read_text())
     (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert main(["run", name, "--local"]) == 0
+    assert main([name if part == "FILE" else part for part in command]) == 0
 
 
 def test_the_shown_history_has_the_shown_verdict(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 __all__ = [
     "CONSUMER_STEPS",
@@ -18,6 +18,7 @@ __all__ = [
     "TRANSACTION_STEPS",
     "Driver",
     "DriverChoice",
+    "DriverProgram",
     "version_numbers",
 ]
 
@@ -89,3 +90,28 @@ class DriverChoice:
 
     def __str__(self) -> str:
         return self.driver.name if self.version is None else f"{self.driver.name} {self.version}"
+
+
+class DriverProgram(Protocol):
+    """A running driver: a process of its own, or a program on virtual time."""
+
+    @property
+    def is_ready(self) -> bool:
+        """True if it waits for its first invocation, or has ended."""
+
+    def invoke(
+        self, f: str, mops: list[list[Any]], on_response: Callable[[Mapping[str, Any]], None], **facts: Any
+    ) -> None:
+        """Begin an operation. `on_response` gets its completion, once, or one without `type` at the program's end."""
+
+    def exit(self) -> None:
+        """Let the program end as it is."""
+
+    def pause(self) -> None:
+        """Freeze it."""
+
+    def resume(self) -> None:
+        """Let it go on."""
+
+    def kill(self) -> None:
+        """Kill it. A second call has no effect."""

@@ -19,6 +19,7 @@ from twisted.internet.protocol import ServerFactory
 from twisted.protocols.basic import LineReceiver
 
 from broker_client.errors import ProducerError
+from broker_scenarios.drivers.installed import commands_of
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from broker_scenarios.drivers.installed import DriverCommand
+    from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.playing.stage import StartDriver
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["DriverEnded", "DriverError", "DriverProcess"]
+__all__ = ["DriverEnded", "DriverError", "DriverProcess", "processes_of"]
 
 _START_S: Final = 60.0
 """How long a driver may take to import its client and connect, in seconds, on a busy machine."""
@@ -39,6 +42,14 @@ _LAST_BREATH_S: Final = 1.0
 """How long a process may take from the end of its connection to its end, in seconds."""
 _LINE_BYTES_MAX: Final = 1 << 28
 _ERRORS_READ: Final = 4_096
+
+
+def processes_of(scenario: Scenario) -> StartDriver:
+    """Return what starts the processes of a scenario's drivers. Raises ScenarioError for one that is not installed."""
+    commands = commands_of(scenario)
+    return lambda group, reactor, client_id, on_problem: DriverProcess(
+        commands[group.name], reactor, client_id, on_problem
+    )
 
 
 class DriverError(ProducerError):

@@ -10,7 +10,7 @@ from broker_client.consumer_groups import OffsetAndMetadata
 from broker_client.core.consumer.consumer_core import EARLIEST
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
 from broker_client.records import TopicPartition
-from broker_scenarios.drivers.driver_process import DriverEnded, DriverError, DriverProcess
+from broker_scenarios.drivers.driver_process import DriverEnded, DriverError
 from broker_scenarios.sends import NOWHERE
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN, value_bytes, value_id_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from broker_client.consumer_groups import RebalanceListener
     from broker_client.errors import ProducerError
-    from broker_scenarios.drivers.installed import DriverCommand
+    from broker_scenarios.drivers.driver import DriverProgram
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.sends import DeliveryCallback
     from sim_runtime.process_reactor import ProcessReactor
@@ -40,7 +40,7 @@ class ForeignClient:
 
     def __init__(
         self,
-        command: DriverCommand,
+        process: DriverProgram,
         group: ClientGroup,
         reactor: ProcessReactor,
         *,
@@ -51,8 +51,8 @@ class ForeignClient:
     ) -> None:
         self._reactor = reactor
         self._on_problem = on_problem
-        self._who = f"client {client_id}: driver {command.name}"
-        self.process: Final = DriverProcess(command, reactor, client_id, on_problem)
+        self._who = f"client {client_id}: driver {group.driver}"
+        self.process: Final = process
         self.producer: Final = None if group.producer is None else ForeignProducer(self)
         self.consumer: Final = None if group.consumer is None else ForeignConsumer(self)
         load = group.load

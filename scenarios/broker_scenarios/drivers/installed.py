@@ -16,7 +16,7 @@ from broker_scenarios.drivers.driver import DriverChoice, version_numbers
 from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from broker_scenarios.drivers.driver import Driver
     from broker_scenarios.language.scenario import Scenario
@@ -65,10 +65,14 @@ def commands_of(scenario: Scenario) -> dict[str, DriverCommand]:
     return {group.name: command_of(group.driver) for group in scenario.clients if group.driver is not None}
 
 
-def refuse_drivers(scenario: Scenario, given: str) -> None:
-    """Refuse a scenario with drivers where the run has something else. Raises ScenarioError."""
+def refuse_drivers(scenario: Scenario, given: str, *, but: Collection[str] = ()) -> None:
+    """Refuse a scenario with drivers, except those of these names, where the run has something else.
+
+    Raises:
+        ScenarioError: the scenario has one.
+    """
     for group in scenario.clients:
-        if group.driver is not None:
+        if group.driver is not None and group.driver.driver.name not in but:
             raise ScenarioError(
                 f"{scenario.path}: client {group.name!r}: driver {group.driver.driver.name} needs real sockets, "
                 f"not {given}: run with --local"

@@ -91,7 +91,7 @@ CLIENT: Final = Keys(
     keys={
         "driver": Key(
             _DRIVER,
-            "a foreign client that takes the place of this project's, on real sockets (--local, --attach)",
+            "a foreign client that takes the place of this project's; all but aiokafka need real sockets (--local)",
             {"name": "aiokafka", "version": "0.12.0"},
         ),
         "count": Key(

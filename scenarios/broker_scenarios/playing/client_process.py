@@ -104,14 +104,16 @@ class ClientProcess:
         return {"bootstrap.servers": self._stage.target.bootstrap_servers_for(protocol)}
 
     def _start_driver(self, client_id: str, changes: Mapping[str, str]) -> None:
+        assert self._stage.start_driver is not None, "a run without drivers refuses them"
+        on_problem = self._stage.problems.append
         self._foreign = ForeignClient(
-            self._stage.driver_commands[self.group.name],
+            self._stage.start_driver(self.group, self.reactor, client_id, on_problem),
             self.group,
             self.reactor,
             client_id=client_id,
             bootstrap_servers=self._stage.target.bootstrap_servers_for(_PLAINTEXT),
             changes=changes,
-            on_problem=self._stage.problems.append,
+            on_problem=on_problem,
         )
         self._stage.driver_processes.append(self._foreign.process)
         self.producer, self.consumer = self._foreign.producer, self._foreign.consumer

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.faults.grammar import parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from broker_client.core.producer.trace import Trace
     from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback, Pool
-    from broker_scenarios.drivers.driver_process import DriverProcess
-    from broker_scenarios.drivers.installed import DriverCommand
+    from broker_scenarios.drivers.driver import DriverProgram
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.playing.run_history import RunHistory
     from broker_scenarios.playing.run_limits import RunLimits
     from broker_scenarios.targets.target import RunTarget
     from sim_runtime.interfaces import IReactor
+    from sim_runtime.process_reactor import ProcessReactor
     from sim_runtime.random_streams import RandomStreams
+
+    StartDriver = Callable[[ClientGroup, ProcessReactor, str, Callable[[str], None]], DriverProgram]
 
 __all__ = ["SCRIPT_VALUES_FIRST", "Stage"]
 
@@ -44,10 +46,10 @@ class Stage:
     calls_made: Callable[[], int] = int
     """Returns the number of calls of a virtual reactor, 0 on real time."""
     trace: Trace | None = None
-    driver_commands: Mapping[str, DriverCommand] = field(default_factory=dict)
-    """What starts the driver of each client group that has one; virtual time has none."""
-    driver_processes: list[DriverProcess] = field(default_factory=list)
-    """Every process of a driver that was started, also those that have ended."""
+    start_driver: StartDriver | None = None
+    """Starts the driver of a client group, on the reactor of its process, and reports its problems."""
+    driver_processes: list[DriverProgram] = field(default_factory=list)
+    """Every program of a driver that was started, also those that have ended."""
     problems: list[str] = field(default_factory=list)
     """The reasons why the run did not go as its scripts state."""
     groups: dict[int, ClientGroup] = field(default_factory=dict)

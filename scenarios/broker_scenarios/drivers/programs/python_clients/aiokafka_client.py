@@ -1,9 +1,8 @@
-"""The driver of aiokafka: the calls of a script one after another on an event loop."""
+"""The driver of aiokafka: the calls of a script one after another on an event loop, also on one of virtual time."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from importlib.metadata import version
 from typing import Any
 
@@ -12,12 +11,12 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from .lines import (
     REQUEST_TIMED_OUT,
     UNKNOWN,
-    Run,
+    Completions,
     headers_of,
     key_of,
     partition_of,
     polled,
-    serve,
+    serve_on_a_loop,
     underscored,
     value_of,
 )
@@ -39,27 +38,21 @@ class Moves(ConsumerRebalanceListener):  # type: ignore[misc]  # the client has 
 
 
 class Client:
-    """A producer, a consumer, or both, on a loop in a thread of its own."""
+    """A producer, a consumer, or both."""
 
-    def __init__(self, run: Run, start: dict[str, Any]) -> None:
+    def __init__(self, run: Completions) -> None:
         self._run = run
-        self._loop = asyncio.new_event_loop()
         self._moves = Moves()
         self.producer: Any = None
         self.consumer: Any = None
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        self._await(self._start(start))
 
-    def _await(self, call: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
-
-    async def _start(self, start: dict[str, Any]) -> None:
-        shared = {"bootstrap_servers": start["bootstrap_servers"], "client_id": start["client_id"]}
-        if start["producer"] is not None:
-            self.producer = AIOKafkaProducer(**underscored(start["producer"]), **shared)
+    async def start(self, invocation: dict[str, Any]) -> None:
+        shared = {"bootstrap_servers": invocation["bootstrap_servers"], "client_id": invocation["client_id"]}
+        if invocation["producer"] is not None:
+            self.producer = AIOKafkaProducer(**underscored(invocation["producer"]), **shared)
             await self.producer.start()
-        if start["consumer"] is not None:
-            self.consumer = AIOKafkaConsumer(**underscored(start["consumer"]), **shared)
+        if invocation["consumer"] is not None:
+            self.consumer = AIOKafkaConsumer(**underscored(invocation["consumer"]), **shared)
             await self.consumer.start()
 
     def _failed(self, invocation: dict[str, Any], error: BaseException) -> None:
@@ -74,9 +67,9 @@ class Client:
             certain=type(error).__name__ in NOT_SENT,
         )
 
-    def _call(self, invocation: dict[str, Any], call: Any) -> None:
+    async def _call(self, invocation: dict[str, Any], call: Any) -> None:
         try:
-            self._await(call)
+            await call
         except errors.KafkaError as error:
             self._failed(invocation, error)
         else:
@@ -84,9 +77,16 @@ class Client:
 
     # Producer
 
-    def do_send(self, invocation: dict[str, Any]) -> None:
+    async def do_send(self, invocation: dict[str, Any]) -> None:
         try:
-            future = self._await(self._send(invocation))
+            future = await self.producer.send(
+                invocation["topic"],
+                value_of(invocation),
+                key_of(invocation),
+                invocation["partition"],
+                invocation["timestamp_ms"],
+                headers_of(invocation),
+            )
         except errors.KafkaError as error:
             self._failed(invocation, error)
             return
@@ -99,45 +99,35 @@ class Client:
                 metadata = done.result()
                 self._run.sent(invocation, metadata.partition, metadata.offset, metadata.timestamp or -1)
 
-        self._loop.call_soon_threadsafe(future.add_done_callback, delivered)
+        future.add_done_callback(delivered)
 
-    async def _send(self, invocation: dict[str, Any]) -> Any:
-        return await self.producer.send(
-            invocation["topic"],
-            value_of(invocation),
-            key_of(invocation),
-            invocation["partition"],
-            invocation["timestamp_ms"],
-            headers_of(invocation),
-        )
+    async def do_flush(self, invocation: dict[str, Any]) -> None:
+        await self._call(invocation, self.producer.flush())
 
-    def do_flush(self, invocation: dict[str, Any]) -> None:
-        self._call(invocation, self.producer.flush())
+    async def do_begin(self, invocation: dict[str, Any]) -> None:
+        await self._call(invocation, self.producer.begin_transaction())
 
-    def do_begin(self, invocation: dict[str, Any]) -> None:
-        self._call(invocation, self.producer.begin_transaction())
+    async def do_commit_transaction(self, invocation: dict[str, Any]) -> None:
+        await self._call(invocation, self.producer.commit_transaction())
 
-    def do_commit_transaction(self, invocation: dict[str, Any]) -> None:
-        self._call(invocation, self.producer.commit_transaction())
+    async def do_abort_transaction(self, invocation: dict[str, Any]) -> None:
+        await self._call(invocation, self.producer.abort_transaction())
 
-    def do_abort_transaction(self, invocation: dict[str, Any]) -> None:
-        self._call(invocation, self.producer.abort_transaction())
-
-    def do_init(self, invocation: dict[str, Any]) -> None:
+    async def do_init(self, invocation: dict[str, Any]) -> None:
         # The start of this client's producer is its initTransactions.
         self._run.complete(invocation)
 
     # Consumer
 
-    def do_assign(self, invocation: dict[str, Any]) -> None:
+    async def do_assign(self, invocation: dict[str, Any]) -> None:
         keys = [TopicPartition(*partition_of(key)) for key in invocation["mops"][0][1]]
 
         async def assign() -> None:
             self.consumer.assign(keys)
 
-        self._call(invocation, assign())
+        await self._call(invocation, assign())
 
-    def do_subscribe(self, invocation: dict[str, Any]) -> None:
+    async def do_subscribe(self, invocation: dict[str, Any]) -> None:
         topics = invocation["mops"][0][1]
 
         async def subscribe() -> None:
@@ -146,10 +136,10 @@ class Client:
             else:
                 self.consumer.unsubscribe()
 
-        self._call(invocation, subscribe())
+        await self._call(invocation, subscribe())
 
-    def do_seek(self, invocation: dict[str, Any]) -> None:
-        self._call(invocation, self._seek(invocation["mops"][0][1]))
+    async def do_seek(self, invocation: dict[str, Any]) -> None:
+        await self._call(invocation, self._seek(invocation["mops"][0][1]))
 
     async def _seek(self, places: dict[str, Any]) -> None:
         for name, to in places.items():
@@ -161,11 +151,11 @@ class Client:
             else:
                 self.consumer.seek(key, to)
 
-    def do_poll(self, invocation: dict[str, Any]) -> None:
+    async def do_poll(self, invocation: dict[str, Any]) -> None:
         self._moves.keys.clear()
         try:
-            batches = self._await(
-                self.consumer.getmany(timeout_ms=invocation["timeout_ms"], max_records=invocation["records"])
+            batches = await self.consumer.getmany(
+                timeout_ms=invocation["timeout_ms"], max_records=invocation["records"]
             )
         except errors.KafkaError as error:
             self._failed(invocation, error)
@@ -174,31 +164,31 @@ class Client:
         assigned = [f"{each.topic}-{each.partition}" for each in self.consumer.assignment()]
         self._run.complete(invocation, mops=[polled(records)], rebalanced=list(self._moves.keys), assigned=assigned)
 
-    def do_ends(self, invocation: dict[str, Any]) -> None:
+    async def do_ends(self, invocation: dict[str, Any]) -> None:
         keys = [TopicPartition(*partition_of(key)) for key in invocation["keys"]]
-        ends = self._await(self.consumer.end_offsets(keys))
+        ends = await self.consumer.end_offsets(keys)
         self._run.complete(invocation, offsets={f"{key.topic}-{key.partition}": end for key, end in ends.items()})
 
-    def do_committed(self, invocation: dict[str, Any]) -> None:
+    async def do_committed(self, invocation: dict[str, Any]) -> None:
         keys = {key: TopicPartition(*partition_of(key)) for key in invocation["keys"]}
-        offsets = {name: self._await(self.consumer.committed(key)) for name, key in keys.items()}
+        offsets = {name: await self.consumer.committed(key) for name, key in keys.items()}
         self._run.complete(invocation, offsets=offsets)
 
-    def do_commit(self, invocation: dict[str, Any]) -> None:
+    async def do_commit(self, invocation: dict[str, Any]) -> None:
         offsets = {TopicPartition(*partition_of(key)): to for key, to in invocation["mops"][0][1].items()}
-        self._call(invocation, self.consumer.commit(offsets))
+        await self._call(invocation, self.consumer.commit(offsets))
 
     # Both
 
-    def do_close(self, invocation: dict[str, Any]) -> None:
+    async def do_close(self, invocation: dict[str, Any]) -> None:
         async def close() -> None:
             if self.producer is not None:
                 await asyncio.wait_for(self.producer.stop(), invocation["timeout_ms"] / 1000 or 0.001)
             if self.consumer is not None:
                 await self.consumer.stop()
 
-        self._call(invocation, close())
+        await self._call(invocation, close())
 
 
 if __name__ == "__main__":
-    serve(version("aiokafka"), Client)
+    serve_on_a_loop(version("aiokafka"), Client)

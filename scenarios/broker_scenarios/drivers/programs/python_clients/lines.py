@@ -11,6 +11,7 @@ A line of the run is an invocation, and each gets one line in return, its comple
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -33,7 +34,38 @@ VERIFIABLE = re.compile(rb"([0-9]{1,10})[.]([0-9]{1,10})")
 UNKNOWN = -1
 
 
-class Run:
+class Completions:
+    """The completions of invocations; `respond` sends each to the run."""
+
+    def respond(self, line: dict[str, Any]) -> None:
+        """Send a completion."""
+        raise NotImplementedError
+
+    def complete(self, invocation: dict[str, Any], outcome: str = "ok", **facts: Any) -> None:
+        """Complete an invocation. Without `mops` they are those of the invocation."""
+        line = {
+            "i": invocation["i"],
+            "type": outcome,
+            "f": invocation["f"],
+            "mops": invocation.get("mops", []),
+            **facts,
+        }
+        self.respond(line)
+
+    def sent(self, invocation: dict[str, Any], partition: int, offset: int | None, timestamp_ms: int = -1) -> None:
+        """Complete a send with its place; an offset that the client does not know is -1."""
+        key = f"{invocation['topic']}-{partition}"
+        value_id = invocation["mops"][0][2]
+        mops = [["send", key, [-1 if offset is None else offset, value_id]]]
+        self.complete(invocation, mops=mops, timestamp_ms=timestamp_ms)
+
+    def failed(self, invocation: dict[str, Any], text: str, code: int = UNKNOWN, *, certain: bool = False) -> None:
+        """Complete an invocation with an error; `certain` if nothing can have come of it."""
+        certain = certain or code in DETERMINISTIC_CODES
+        self.complete(invocation, "fail" if certain else "info", error=text, code=code)
+
+
+class Run(Completions):
     """The connection to the run: its invocations in order, and a way to complete them from any thread."""
 
     def __init__(self, port: int) -> None:
@@ -47,30 +79,11 @@ class Run:
         for line in self._reader:
             yield json.loads(line)
 
-    def complete(self, invocation: dict[str, Any], outcome: str = "ok", **facts: Any) -> None:
-        """Complete an invocation. Without `mops` they are those of the invocation."""
-        line = {
-            "i": invocation["i"],
-            "type": outcome,
-            "f": invocation["f"],
-            "mops": invocation.get("mops", []),
-            **facts,
-        }
+    def respond(self, line: dict[str, Any]) -> None:
+        """Send a completion as a line."""
         data = (json.dumps(line) + "\n").encode()
         with self._lock:
             self._socket.sendall(data)
-
-    def sent(self, invocation: dict[str, Any], partition: int, offset: int | None, timestamp_ms: int = -1) -> None:
-        """Complete a send with its place; an offset that the client does not know is -1."""
-        key = f"{invocation['topic']}-{partition}"
-        value_id = invocation["mops"][0][2]
-        mops = [["send", key, [-1 if offset is None else offset, value_id]]]
-        self.complete(invocation, mops=mops, timestamp_ms=timestamp_ms)
-
-    def failed(self, invocation: dict[str, Any], text: str, code: int = UNKNOWN, *, certain: bool = False) -> None:
-        """Complete an invocation with an error; `certain` if nothing can have come of it."""
-        certain = certain or code in DETERMINISTIC_CODES
-        self.complete(invocation, "fail" if certain else "info", error=text, code=code)
 
 
 def value_of(invocation: dict[str, Any]) -> bytes:
@@ -150,3 +163,48 @@ def serve(version: str, make: Callable[[Run, dict[str, Any]], Any]) -> None:
         client.stop()
     # The run is over or has killed this client: nothing is to be sent any more.
     os._exit(0)
+
+
+def serve_on_a_loop(version: str, client_class: Callable[[Completions], Any]) -> None:
+    """Do the same with a client of asyncio, whose methods are coroutines, on a loop of this thread."""
+    run = Run(int(sys.argv[-1]))
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        invocations: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+
+        def read() -> None:
+            for invocation in run.invocations():
+                loop.call_soon_threadsafe(invocations.put_nowait, invocation)
+            loop.call_soon_threadsafe(invocations.put_nowait, None)
+
+        threading.Thread(target=read, daemon=True).start()
+        await play(run, invocations, version, client_class)
+        os._exit(0)
+
+    asyncio.run(main())
+
+
+async def play(
+    run: Completions,
+    invocations: asyncio.Queue[dict[str, Any] | None],
+    version: str,
+    client_class: Callable[[Completions], Any],
+) -> None:
+    """Make a client and await its invocations, one after another, until `exit` or None."""
+    client: Any = None
+    while (invocation := await invocations.get()) is not None and invocation["f"] != "exit":
+        try:
+            if invocation["f"] == "start":
+                client = client_class(run)
+                await client.start(invocation)
+                run.complete(invocation, version=version)
+            else:
+                await getattr(client, f"do_{invocation['f']}")(invocation)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            run.failed(invocation, "CancelledError: raised by the client")
+        except Exception as error:  # noqa: BLE001 - each exception of a client is an outcome
+            run.failed(invocation, f"{type(error).__name__}: {error}", certain=invocation["f"] == "start")
