@@ -137,7 +137,7 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.REPLICA_DIVERGENCE: "a replica holds other records than its leader below the high watermark",
     FindingKind.WIRE_BATCH_IDENTITY: "a batch sent again with other records under its producer id, epoch and sequence",
     FindingKind.WIRE_SEQ: "a batch whose sequence does not follow the one before",
-    FindingKind.WIRE_EPOCH: "a batch with a producer epoch that its client had left, or knew to be fenced",
+    FindingKind.WIRE_EPOCH: "an epoch that its producer had left or knew to be fenced, or stored behind a newer one",
     FindingKind.WIRE_IDEMPOTENCE: "a batch without a producer id, of a producer that is not configured so",
     FindingKind.WIRE_THROTTLE: "a request sent within the throttle time that a response had stated",
     FindingKind.WIRE_RATE: "a batch sent again before its back-off has passed",

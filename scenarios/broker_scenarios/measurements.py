@@ -113,7 +113,7 @@ def _errors(records: Iterable[RecordResult]) -> list[ErrorGroup]:
     for record in records:
         if record.error is None:
             continue
-        name = _name(record.error_code)
+        name = _name_of(record.error_code, record.error)
         key = record.topic, record.partition, record.outcome, name
         group = groups.get(key)
         if group is None:
@@ -172,3 +172,10 @@ def _longest_pause(topic: str, partition: int, records: Iterable[RecordResult], 
 
 def _name(error_code: int) -> str:
     return ErrorCode.for_code(error_code).name
+
+
+def _name_of(error_code: int, error: str) -> str:
+    """The name of the error of a send: the class of an error of the client itself, which has no code of a broker."""
+    kind, separator, _ = error.partition(":")
+    is_own = error_code == ErrorCode.UNKNOWN_SERVER_ERROR and separator and kind != "BrokerError"
+    return kind if is_own else _name(error_code)

@@ -140,7 +140,7 @@ def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None
 
             evidence = run_locally(scenario, seed, progress, trace)
     if trace is not None:
-        print(f"trace: broker-sim trace {' '.join(map(str, trace.paths))} --batch", file=sys.stderr)
+        print(f"trace: broker-sim trace {' '.join(quote(str(path)) for path in trace.paths)} --batch", file=sys.stderr)
     _keep(evidence, options.history_folder)
     return judged(evidence, engine=None, reproduce=reproduce)
 

@@ -28,7 +28,7 @@ async def wait_for_due_rules(faults: FaultEngine, reactor: IReactorTime, *, with
 
 
 def heal(cluster: Cluster) -> None:
-    """End all faults: close the rules, repair the log directories and restart the brokers that are down."""
+    """End all faults: close the rules, repair the log directories, restart what is down and continue what is paused."""
     cluster.faults.end()
     for broker in cluster.brokers.values():
         broken = list(broker.storage.directories.offline)
@@ -36,14 +36,17 @@ def heal(cluster: Cluster) -> None:
             cluster.mend_log_dir(broker.id, name)
         if broken:
             cluster.restart(broker.id)
-    _restart_the_dead(cluster)
+    _revive(cluster)
 
 
-def _restart_the_dead(cluster: Cluster) -> None:
-    """Restart the brokers that are down, also one that a rule has stopped and that took its time."""
+def _revive(cluster: Cluster) -> None:
+    """Restart the nodes that are down, also one that a rule stopped and that took its time; continue paused brokers."""
+    for node_id in (*cluster.controller_ids, *cluster.broker_ids):
+        if not cluster.is_running(node_id):
+            cluster.restart(node_id)
     for broker in cluster.brokers.values():
-        if not broker.alive:
-            cluster.restart(broker.id)
+        if broker.paused:
+            broker.resume()
 
 
 async def settle(cluster: Cluster, *, within_s: float) -> str | None:
@@ -57,9 +60,9 @@ async def settle(cluster: Cluster, *, within_s: float) -> str | None:
     deadline = cluster.reactor.seconds() + within_s
     # A rule that fired last may kill its broker in the next loop iteration, after the cluster was healed.
     await sleep(cluster.reactor, 0)
-    _restart_the_dead(cluster)
+    _revive(cluster)
     while pending := [*_open_connections(cluster), *cluster.pending()]:
-        _restart_the_dead(cluster)
+        _revive(cluster)
         if cluster.reactor.seconds() >= deadline:
             return f"the cluster was not at rest {within_s:g} s after the load (deadline_s): {'; '.join(pending[:3])}"
         await sleep(cluster.reactor, _POLL_MS)

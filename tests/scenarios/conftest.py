@@ -42,8 +42,8 @@ class Story:
     def ok(self, value: int, offset: int = -1) -> Story:
         return self._complete(EventType.OK, value, offset=offset)
 
-    def fail(self, value: int, error_code: int = 19) -> Story:
-        return self._complete(EventType.FAIL, value, error_code=error_code, error="NOT_ENOUGH_REPLICAS")
+    def fail(self, value: int, error_code: int = 19, error: str = "NOT_ENOUGH_REPLICAS") -> Story:
+        return self._complete(EventType.FAIL, value, error_code=error_code, error=error)
 
     def info(self, value: int, error_code: int = 7) -> Story:
         return self._complete(EventType.INFO, value, error_code=error_code, error="REQUEST_TIMED_OUT")

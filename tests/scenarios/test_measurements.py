@@ -32,6 +32,13 @@ def test_errors_are_grouped_by_partition_outcome_and_error_with_the_first_exampl
     assert (groups[0].first_us, groups[0].last_us, groups[0].example) == (5_000, 6_000, "NOT_ENOUGH_REPLICAS")
 
 
+def test_an_error_of_the_client_itself_has_the_name_of_its_class(story):
+    story.send(1, 2).fail(1, -1, "ProducerClosed: the producer was closed").fail(
+        2, -1, "BrokerError: UNKNOWN_SERVER_ERROR"
+    )
+    assert [each.name for each in measured(story).errors] == ["ProducerClosed", "UNKNOWN_SERVER_ERROR"]
+
+
 def test_refused_batches_are_counted_by_partition_and_error(story, journal_events):
     events = [journal_events("ProduceCompleted", at, 1, error_code=code) for at, code in enumerate((0, 19, 19, 6))]
     figures = measured(story.acked(1), events)

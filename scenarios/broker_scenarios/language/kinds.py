@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from broker_scenarios.language.draws import check_draw, is_draw
@@ -176,9 +176,11 @@ class Count:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsByName:
-    """A mapping of some of the known names to counts."""
+    """A mapping of some of the known names to counts. `expected` describes them; `aliases` are what is not one."""
 
     names: tuple[str, ...]
+    expected: str
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
         """Refuse unknown names, and check each count."""
@@ -187,10 +189,13 @@ class CountsByName:
             return
         for name, count in value.items():
             if name not in self.names:
-                complain(
-                    (*path, name), f"unknown name, expected one such as {self.names[0]}{nearest(name, self.names)}"
-                )
+                complain((*path, name), f"unknown name; expected {self.expected}{self.nearest_name(name)}")
             Count().check(count, (*path, name), complain)
+
+    def nearest_name(self, name: object) -> str:
+        """Return the hint at the name that an alias stands for, or at the nearest one."""
+        alias = self.aliases.get(str(name))
+        return nearest(str(name), self.names) if alias is None else f"; did you mean {alias!r}?"
 
     def schema(self) -> dict[str, Any]:
         """An object with some of the names."""

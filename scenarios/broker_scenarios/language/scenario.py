@@ -58,7 +58,10 @@ __all__ = ["Scenario", "load_scenario", "read_document"]
 _DEADLINE_S: Final = 120.0
 CONTROLLER_FIRST: Final = 3000
 """The node id of the first of several controllers."""
-_SET_BY_THE_RUN: Final = ("bootstrap.servers", "client.id")
+_SET_BY_THE_RUN: Final = {
+    "bootstrap.servers": "is set by the run itself",
+    "client.id": "is set by the run itself: the name of the client, with a count NAME-0, NAME-1, ...",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,9 +478,9 @@ class _Reader:
             self.attempt(path, config, lambda config: consumer_options({**ANYWHERE, **config}))
 
     def sets_nothing_of_the_run(self, path: KeyPath, config: Mapping[str, str]) -> bool:
-        for name in _SET_BY_THE_RUN:
+        for name, reason in _SET_BY_THE_RUN.items():
             if name in config:
-                self.complain((*path, name), "is set by the run itself")
+                self.complain((*path, name), reason)
                 return False
         return True
 

@@ -44,6 +44,12 @@ __all__ = ["DISKS", "FLIP", "SCENARIO", "MeasureKind", "json_schema"]
 DISKS: Final = ("memory", "virtual")
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _ERROR_NAMES: Final = tuple(code.name for code in ErrorCode if code != 0)
+_CLIENT_ERROR_NAMES: Final = ("ProducerClosed", "TransactionAborted", "UnknownEnd")
+"""Errors of sends that no broker has a code for."""
+_ANY_ERROR: Final = "the name of an error, such as NOT_LEADER_OR_FOLLOWER"
+_ANY_OUTCOME: Final = f"ok, fail, info, open, or {_ANY_ERROR}"
+_EXCEPTIONS: Final = {code.exception: code.name for code in ErrorCode if code.exception}
+"""The errors by the names of Java's exceptions, in which many bug reports name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +156,20 @@ _SELECT: Final = {
 }
 
 _TIME: Final = Number(at_least=0, at_most=86_400_000, draws=False)
-_OUTCOME: Final = CountsByName(names=("ok", "fail", "info", "open", *_ERROR_NAMES))
+_OUTCOME: Final = CountsByName(
+    names=("ok", "fail", "info", "open", *_ERROR_NAMES, *_CLIENT_ERROR_NAMES),
+    expected=_ANY_OUTCOME,
+    aliases=_EXCEPTIONS,
+)
 _EXPECT: Final = Keys(
     keys={
         "verdict": Key(
             Text(one_of=(*(v.value for v in Validity), "any")), "the verdict, valid when not given", "broken"
         ),
         "errors": Key(
-            CountsByName(names=tuple(code.name for code in ErrorCode if code > 0)),
+            CountsByName(
+                names=tuple(code.name for code in ErrorCode if code > 0), expected=_ANY_ERROR, aliases=_EXCEPTIONS
+            ),
             "how many batches the brokers refuse with an error, by its name",
             {"NOT_ENOUGH_REPLICAS": ">= 1"},
         ),
@@ -169,7 +181,7 @@ _EXPECT: Final = Keys(
         ),
         "transactions": Key(_OUTCOME, "the same of the transactions that clients begin", {"ok": 2, "fail": 1}),
         "calls": Key(
-            CountsByName(names=_ERROR_NAMES),
+            CountsByName(names=_ERROR_NAMES, expected=_ANY_ERROR, aliases=_EXCEPTIONS),
             "how many other calls of clients (poll, commit of offsets, ...) end with an error, by its name",
             {"REBALANCE_IN_PROGRESS": 0},
         ),

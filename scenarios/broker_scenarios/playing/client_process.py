@@ -19,6 +19,7 @@ from broker_scenarios.checks.on_the_wire.wire_facts import Pool
 from broker_scenarios.drivers.foreign_client import ForeignClient
 from broker_scenarios.history import EventType
 from broker_scenarios.language.client_defects import defects_of
+from broker_scenarios.playing.run_history import name_of_error
 from broker_scenarios.sends import NOWHERE, Sends, class_of
 from broker_scenarios.workloads.values import value_bytes
 from protocol_specs.error_codes import ErrorCode
@@ -171,7 +172,7 @@ class ClientProcess:
                 self._stage.target.acknowledged(record.topic, metadata.partition, metadata.offset)
             self._stage.history.outcomes[record.outcome.value] += 1
             if error is not None:
-                self._stage.history.outcomes[_error_name(error)] += 1
+                self._stage.history.outcomes[name_of_error(error)] += 1
             completed(metadata, error)
 
         def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
@@ -313,8 +314,3 @@ class ClientProcess:
                 await self.consumer.close(int(timeout_ms))
             finally:
                 self._consumer_client.close()
-
-
-def _error_name(error: ProducerError) -> str:
-    code = error.error_code
-    return type(error).__name__ if code is ErrorCode.UNKNOWN_SERVER_ERROR else code.name

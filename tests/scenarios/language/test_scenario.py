@@ -228,6 +228,11 @@ FLIP_EXAMPLE = Keys(keys=FLIP.keys)
         ("lost: 0", "lost: some", "expect.lost: expected a number, '>= N' or '<= N', not 'some'"),
         ("lost: 0", "lots: 0", "did you mean 'lost'?"),
         ("lost: 0", "errors: {NOT_ENOUGH_REPLICA: 1}", "expect.errors.NOT_ENOUGH_REPLICA: unknown name"),
+        (
+            "lost: 0",
+            "outcome: {TimeoutException: 1}",
+            "such as NOT_LEADER_OR_FOLLOWER; did you mean 'REQUEST_TIMED_OUT'?",
+        ),
         ("lost: 0", "errors: {NOT_ENOUGH_REPLICAS: some}", "expect.errors.NOT_ENOUGH_REPLICAS: expected a number"),
         ("lost: 0", "verdict: vaild", "did you mean 'valid'?"),
         ("title: t", "release: '9.9'\ntitle: t", "9.9"),

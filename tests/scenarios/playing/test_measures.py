@@ -217,3 +217,21 @@ expect: {measures: {storm: {measure: connections_in_a_second, broker: 1, is: ">=
 """,
     )
     assert played.run.judgement.misses == ()
+
+
+def test_an_acknowledgement_that_was_on_its_way_when_a_fault_began_proves_no_recovery(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        """
+title: t
+cluster: {brokers: 3}
+topics: {orders: {partitions: 1, replication_factor: 3, config: {min.insync.replicas: 2}}}
+clients: {app: {producer: {linger.ms: 0}, load: {records: 100, rate_per_second: 100}}}
+rules: {crash: {when: {acked_records: 50}, act: {pause: leader of orders-0}}}
+expect: {live_within_ms: 2000}
+""",
+    )
+    # The session of the paused broker lasts for nine seconds.
+    assert played.run.judgement.misses == (
+        "orders-0 acknowledged nothing within 2000 ms after the last fault (live_within_ms)",
+    )

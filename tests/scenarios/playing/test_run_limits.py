@@ -154,3 +154,21 @@ def test_a_damaged_batch_is_a_caveat_and_its_records_are_lost(tmp_path: Path) ->
     run = play(tmp_path, text).run
     assert run.verdict.counts.lost == 3
     assert any(reason.startswith("orders-0: the batch at offset 0 is damaged: ") for reason in run.verdict.reasons)
+
+
+def test_faults_without_an_end_end_with_the_run(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        """
+title: t
+cluster: {brokers: 3, controllers: 3}
+topics: {orders: {partitions: 1, replication_factor: 3, config: {min.insync.replicas: 2}}}
+clients: {app: {producer: {linger.ms: 0}, load: {records: 60, rate_per_second: 50}}}
+rules:
+  controller: {when: {acked_records: 20}, act: {kill: active controller}}
+  follower: {when: {acked_records: 30}, act: {pause: any follower of orders-0}}
+  leader: {when: {acked_records: 40}, act: {stop: leader of orders-0}}
+expect: {lost: 0, acked: 60}
+""",
+    )
+    assert played.run.judgement.misses == ()

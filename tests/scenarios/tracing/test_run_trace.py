@@ -30,10 +30,10 @@ def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_run_keeps_both_sides_of_each_batch(
     scenario: str, tmp_path: Path, where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "traces"
+    folder = tmp_path / "traces (of a run)"
     assert main(["run", scenario, where, "--trace", str(folder)]) == 0
     files = [str(folder / f"calm-0.{side}.jsonl") for side in ("producers", "brokers")]
-    assert f"trace: broker-sim trace {' '.join(files)} --batch" in capsys.readouterr().err
+    assert f"trace: broker-sim trace '{files[0]}' '{files[1]}' --batch" in capsys.readouterr().err
     assert main(["trace", *files, "--record", "orders-0@59"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("record orders-0@59: record ")
