@@ -1,7 +1,7 @@
 """The fault engine: opens and closes rules as gates are reached, fires them on requests that fit, and reports on each.
 
 The spine calls it in the phases of `interception`; the events of the journal move the gates. It never reads the wall
-clock and draws from a random stream per rule, so that a virtual run repeats itself.
+clock and draws from a random stream per rule and name, so that a virtual run repeats itself.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.action_context import Firing, Resolver
 from broker_sim.faults.connections import ConnectionFaults
-from broker_sim.faults.gates import Waiting
 from broker_sim.faults.interception import Outcome, Phase
-from broker_sim.faults.progress import ROUNDING_S, Progress
 from broker_sim.faults.rule import NoEffect, RuleError
 from broker_sim.faults.rule_state import (
     Decision,
@@ -31,14 +29,15 @@ from broker_sim.faults.rule_state import (
     Status,
 )
 from broker_sim.faults.selection import condition_text
+from broker_sim.faults.waiting_gates import WaitingGates
 from sim_runtime.deadlines import deadline, sleep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from random import Random
 
     from twisted.internet.interfaces import IReactorTime
 
-    from broker_sim.control.events import Event
     from broker_sim.faults.action_context import ClientTarget, FaultTarget
     from broker_sim.faults.gates import Gate
     from broker_sim.faults.interception import FaultPoint, Interception, ResponseObserver
@@ -84,15 +83,13 @@ class FaultEngine:
         self._watchers: dict[Callable[[], None], None] = {}
         self._observers: dict[Phase, list[Callable[[FaultPoint], None]]] = {}
         self.response_observers: list[ResponseObserver] = []
-        self.progress = Progress()
+        self._gates = WaitingGates(reactor=reactor, in_sync=self._in_sync, reached=self._gate_reached)
+        self.progress = self._gates.progress
         self._cluster = cluster
         self._reactor = reactor
         self._streams = streams
         self._rules: dict[str, RuleState] = {}
         self._added = 0
-        self._waiting: list[tuple[Waiting, RuleState, bool]] = []
-        """The gates that are not reached, each with its rule, and True for a `when`."""
-        self._event_gates: list[Waiting] = []
         self._by_phase: dict[Phase, list[RuleState]] = {}
         self._held = 0
         self._replayed: Mapping[str, Mapping[str, Decision]] = {}
@@ -102,20 +99,18 @@ class FaultEngine:
         """The faults of connections between clients and brokers."""
         self.slow_disks: SlowDisks | None = None
         """The slow log directories, None until the first one."""
-        cluster.journal.subscribe(self._count_event)
+        cluster.journal.subscribe(self._gates.count_event)
 
     # The run around the rules.
 
     def expect(self, *, records: int) -> None:
         """Set the number of records of the load, which `acked_share` is a share of."""
         self.progress.expected_records = records
-        self._check_gates()
+        self._gates.check()
 
     def start_load(self) -> None:
         """Note that the load begins now: `at_ms` counts from here."""
-        self.progress.load_start_s = self._reactor.seconds()
-        for gate, _, _ in self._waiting:
-            self._check_at(gate)
+        self._gates.start_load()
 
     def replay(self, decisions: Mapping[str, Mapping[str, Decision]]) -> None:
         """Use these draws, by rule and name as `RuleReport.decisions` has them, for the rules that are added later."""
@@ -147,14 +142,17 @@ class FaultEngine:
         for gate in (rule.when, rule.until):
             if gate is not None:
                 self._make_events_of(gate)
-        random = self._streams.stream(f"fault rule {rule.name}")
+
+        def stream(name: str) -> Random:
+            return self._streams.stream(f"fault rule {rule.name} {name}")
+
         self._added += 1
-        state = RuleState(rule, self._added, Decisions(random, self._replayed.get(rule.name, {})))
+        state = RuleState(rule, self._added, Decisions(stream, self._replayed.get(rule.name, {})))
         self._rules[rule.name] = state
         if rule.when is None:
             self._open(state)
         else:
-            self._wait_for_gate(rule.when, state, opens=True)
+            self._gates.add(rule.when, state, opens=True)
 
     def do(self, rule: Rule) -> Deferred[str]:
         """Add a rule whose action acts on the cluster, now; fires with its name when the action is done.
@@ -247,6 +245,10 @@ class FaultEngine:
         return [
             state.rule.name for state in self._rules.values() if state.status is Status.DUE and not state.rule.optional
         ]
+
+    def is_healed(self) -> bool:
+        """Return True if the cluster is in sync and no rule acts on it, or will; rules on requests may go on."""
+        return not any(state.may_act_on_cluster for state in self._rules.values()) and self._in_sync()
 
     def end(self) -> None:
         """Close every rule at the end of a run: held requests go on, and effects that last end."""
@@ -408,7 +410,7 @@ class FaultEngine:
             )
         )
         self._call_waiters(state)
-        self._check_gates()
+        self._gates.check()
         return interception
 
     def _soon(self, state: RuleState, call: Callable[[], object]) -> None:
@@ -416,11 +418,15 @@ class FaultEngine:
         self._reactor.callLater(0, self._run_one, state, call)
 
     def _run_one(self, state: RuleState, call: Callable[[], object]) -> None:
+        def done(_: object) -> None:
+            state.call_done()
+            self._check_sync_gates(state)
+
         result = self._run(state, call)
         if isinstance(result, Deferred):
-            result.addBoth(lambda _: state.call_done())
+            result.addBoth(done)
         else:
-            state.call_done()
+            done(None)
 
     def _run(self, state: RuleState, call: Callable[[], object]) -> object:
         def failed(failure: Failure) -> None:
@@ -437,45 +443,27 @@ class FaultEngine:
 
     # Gates.
 
-    def _count_event(self, event: Event) -> None:
-        if not self._waiting:
-            self.progress.count(event)
-            return
-        reached = self.progress.count(event)
-        for gate in self._event_gates:
-            reached = gate.count(event) or reached
-        if reached:
-            self._check_gates()
+    def _gate_reached(self, state: RuleState, opens: bool) -> None:  # noqa: FBT001 - a callback
+        if opens:
+            self._open(state)
+        else:
+            self._close(state)
 
-    def _wait_for_gate(self, gate: Gate, state: RuleState, *, opens: bool) -> None:
-        key = "when" if opens else "until"
-        waiting = Waiting(gate, lambda name, value: state.draw(key, name, value), self._reactor.seconds())
-        self._waiting.append((waiting, state, opens))
-        if waiting.left:
-            self._event_gates.append(waiting)
-        self._check_at(waiting)
-        self._check_gates()
+    def _in_sync(self) -> bool:
+        """Return True if every broker runs, every replica is in sync, and no rule that waited for this breaks it."""
+        if any(_awaited_sync(state) and state.breaks for state in self._rules.values()):
+            return False
+        cluster = self._cluster
+        return all(map(cluster.is_running, cluster.broker_ids)) and all(
+            set(cluster.admin.isr_of(topic, partition)) == set(cluster.admin.replicas_of(topic, partition))
+            for topic, count in cluster.partition_counts.items()
+            for partition in range(count)
+        )
 
-    def _check_at(self, waiting: Waiting) -> None:
-        """Check the gates at the time of an `at_ms`, unless it is over: its own check follows then."""
-        if waiting.at_ms is not None:
-            left_s = self.progress.due_s(waiting) - self._reactor.seconds()
-            self._reactor.callLater(max(0.0, left_s) + ROUNDING_S, self._check_gates)
-
-    def _check_gates(self) -> None:
-        if not self._waiting:
-            return
-        now_s = self._reactor.seconds()
-        reached = [entry for entry in self._waiting if self.progress.reached(entry[0], now_s)]
-        if not reached:
-            return
-        self._waiting = [entry for entry in self._waiting if entry not in reached]
-        self._event_gates = [entry[0] for entry in self._waiting if entry[0].left]
-        for gate, state, opens in reached:
-            if opens:
-                state.status = Status.DUE
-            # In the next loop iteration at the earliest: a gate is reached in the middle of an append or a response.
-            self._reactor.callLater(gate.delay_ms / 1000, self._open if opens else self._close, state)
+    def _check_sync_gates(self, state: RuleState) -> None:
+        """Check the gates after a rule may have ceased to break the cluster."""
+        if _awaited_sync(state):
+            self._gates.check()
 
     def _open(self, state: RuleState) -> None:
         rule = state.rule
@@ -497,7 +485,7 @@ class FaultEngine:
             states.sort(key=attrgetter("place"))
             self.changed()
         if rule.until is not None:
-            self._wait_for_gate(rule.until, state, opens=False)
+            self._gates.add(rule.until, state, opens=False)
 
     def _resolve_select(self, state: RuleState) -> int:
         resolver = Resolver(
@@ -522,12 +510,12 @@ class FaultEngine:
         if was_open and state.rule.phase is not None:
             self._by_phase[state.rule.phase].remove(state)
             self.changed()
-        self._waiting = [entry for entry in self._waiting if entry[1] is not state]
-        self._event_gates = [entry[0] for entry in self._waiting if entry[0].left]
+        self._gates.remove(state)
         self._release(state)
         undo, state.undo = state.undo, []
         for call in reversed(undo):
             self._run(state, call)
+        self._check_sync_gates(state)
 
     # Held requests.
 
@@ -577,6 +565,10 @@ class FaultEngine:
             problem=problem,
             decisions=state.decisions.by_name(),
         )
+
+
+def _awaited_sync(state: RuleState) -> bool:
+    return state.rule.when is not None and state.rule.when.in_sync
 
 
 def _then(_: None, following: Deferred[None]) -> Deferred[None]:

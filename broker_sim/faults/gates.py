@@ -75,8 +75,9 @@ class Gate:
     """When a rule opens or closes: every condition that is given must hold, then `delay_ms` more pass.
 
     `acked_share` is a share of the records that the run expects; `after` is the name of a rule that has fired. `at_ms`
-    is a time since the start of the load, or without a load since the rule was added. A number may be a range or a
-    choice: the rule's own random stream draws from it once, so that each seed has its own moment.
+    is a time since the start of the load, or without a load since the rule was added. `in_sync` holds while every
+    broker runs, every replica is in sync, and no other rule with it is open that has an `until`. A number may be a
+    range or a choice: the rule's own random stream draws from it once, so that each seed has its own moment.
     """
 
     acked_share: Drawable | None = None
@@ -86,6 +87,7 @@ class Gate:
     after: str | None = None
     fired: FiredGate | None = None
     event: EventGate | None = None
+    in_sync: bool = False
     at_ms: Drawable | None = None
     delay_ms: Drawable = 0
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.forms import Form, Path, Schema
     from broker_sim.faults.selection import Numbers
 
-__all__ = ["GATE", "KEYS", "SELECT", "parse_rule", "parse_rules"]
+__all__ = ["GATE", "KEYS", "SELECT", "named_rules", "parse_rule", "parse_rules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +202,10 @@ _COUNTS: Final[dict[str, Form]] = {
         ),
     ),
     "event": Event("an event of the journal has occurred: its kind, the values of its fields, and how often"),
+    "in_sync": Truth(
+        "true: every broker runs and every replica is in sync. Of several rules with it one is open at a time; only "
+        "in `when`"
+    ),
     "at_ms": Number(
         "this many milliseconds have passed since the start of the load, or without a load since the gate waits",
         500,
@@ -236,13 +240,16 @@ def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
     phase = Phase(simple.pop("phase")) if "phase" in simple else None
     if phase is None and ("select" in given or not act.on_cluster):
         phase = _default_phase(act, select)
+    until = _gate(given["until"], "until") if "until" in given else None
+    if until is not None and until.in_sync:
+        raise RuleError(("until", "in_sync"), "is a condition of `when` alone")
     rule = Rule(
         name=name,
         act=act,
         phase=phase,
         select=select,
         when=_gate(given["when"], "when") if "when" in given else None,
-        until=_gate(given["until"], "until") if "until" in given else None,
+        until=until,
         **simple,
     )
     check_parts(rule)
@@ -264,13 +271,14 @@ def parse_rules(values: object) -> list[Rule]:
         rules.append(rule)
     names = [rule.name for rule in rules]
     for place, rule in enumerate(rules):
-        for path, named in _named_rules(rule):
+        for path, named in named_rules(rule):
             if named not in names:
                 raise RuleError((place, *path), f"no rule is named {named!r}{nearest(named, names)}")
     return rules
 
 
-def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
+def named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
+    """Return the rules that a rule names, each with the path of its key."""
     for key, gate in (("when", rule.when), ("until", rule.until)):
         if gate is not None:
             yield from (((key, name), rule) for name, rule in gate.rules.items())

@@ -25,13 +25,14 @@ SHARE: Final = "share"
 
 
 class Decisions:
-    """The draws of one rule: from its random stream, or as `replayed` has them by name.
+    """The draws of one rule, or what `replayed` has by their names.
 
-    A replayed draw takes its number from the stream as well, so that those after it stay what they were.
+    `stream` returns the random stream of a name; the firings share that of `act.delay_ms@1`. A number in the place of
+    one range shifts no other draw, nor does a replayed one, which takes its number from the stream as well.
     """
 
-    def __init__(self, random: Random, replayed: Mapping[str, Decision]) -> None:
-        self._random = random
+    def __init__(self, stream: Callable[[str], Random], replayed: Mapping[str, Decision]) -> None:
+        self._stream = stream
         self._replayed = replayed
         self._made: dict[str, float] = {}
         self._selected: list[int] = []
@@ -42,7 +43,7 @@ class Decisions:
         """Return a number; one that is no range or choice is returned as it is."""
         if not isinstance(value, Range | OneOf):
             return value
-        drawn = value.drawn(self._random)
+        drawn = value.drawn(self._stream(name.partition("@")[0]))
         replayed = self._replayed.get(name)
         if replayed is not None and not isinstance(replayed, tuple):
             drawn = replayed
@@ -53,7 +54,7 @@ class Decisions:
 
     def selects(self, match: int, share: float) -> bool:
         """Return True if a share selects the request with this number among those that fit."""
-        selected = self._random.random() < share
+        selected = self._stream(SHARE).random() < share
         replayed = self._replayed.get(SHARE)
         if isinstance(replayed, tuple):
             selected = match in replayed
@@ -155,6 +156,21 @@ class RuleState:
     def is_used_up(self) -> bool:
         """True if the rule has fired as often as it may."""
         return self.rule.times is not None and self.fired >= self.rule.times
+
+    @property
+    def breaks(self) -> bool:
+        """True while a call of its action runs, and from its opening to its `until`."""
+        return self.unfinished > 0 or (self.status is Status.OPEN and self.rule.until is not None)
+
+    @property
+    def may_act_on_cluster(self) -> bool:
+        """True while the action breaks something, or will act on the cluster when its `when` is reached."""
+        is_before = self.status in {Status.WAITING, Status.DUE}
+        return self.breaks or (is_before and self.rule.phase is None) or (self._repeats and not self.is_used_up)
+
+    @property
+    def _repeats(self) -> bool:
+        return self.status is Status.OPEN and self.rule.phase is None and self.rule.every_ms is not None
 
     def draw(self, key: str, name: str, value: Drawable) -> float:
         """Draw a number of a part of the rule (`when`, `until`, `act`) by its name."""

@@ -441,14 +441,15 @@ class ReplicaFetchSession:
         if partition is not None and partition.sessions.get(self.follower_id) is known:
             del partition.sessions[self.follower_id]
 
-    def close(self) -> None:
-        """End the session: the follower is gone or has begun a new session."""
-        self._parked = None
+    def close(self) -> LateResponse | None:
+        """End the session: the follower is gone or has begun a new session. Returns the Fetch that is parked."""
+        parked, self._parked = self._parked, None
         if self._wait_timer is not None:
             self._wait_timer.cancel()
             self._wait_timer = None
         for known in list(self._partitions.values()):
             self._remove(known)
+        return parked
 
 
 def _read_log(log: ReplicaLog, fetch_offset: int, max_bytes: int, *, at_least_one: bool) -> tuple[PartitionData, int]:

@@ -175,15 +175,21 @@ class ReplicaRoles:
     # Leading.
 
     def replica_fetch(self, request: FetchRequest, follower_id: int) -> FetchResponse | LateResponse:
-        """Serve a follower's Fetch. Session epoch 0 begins a new session (KIP-227)."""
+        """Serve a follower's Fetch. Session epoch 0 begins a new session (KIP-227), and ends the one before."""
         session = self._sessions.get(follower_id)
         if request.session_epoch == 0:
-            if session is not None:
-                session.close()
+            parked = None if session is None else session.close()
             self._sessions_made += 1
             session = ReplicaFetchSession(host=self._manager, follower_id=follower_id, session_id=self._sessions_made)
             self._sessions[follower_id] = session
-        elif session is None or session.session_id != request.session_id:
+            response = session.fetch(request)
+            if parked is not None:
+                # A Fetch that was delayed on its way begins a session for which its follower does not wait: in Kafka it
+                # would get its response at the end of its wait, from the cache that has both sessions.
+                ended = FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+                self._manager.reactor.callLater(request.max_wait_ms / 1000, parked.respond, ended)
+            return response
+        if session is None or session.session_id != request.session_id:
             return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return session.fetch(request)
 

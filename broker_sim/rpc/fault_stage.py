@@ -100,10 +100,10 @@ class FaultStage(Stage):
         if interception.edits and not _edit_request(context, interception.edits):
             return context.disconnect(CLOSED_BY_RULE)
         outcome = interception.outcome
-        if outcome is Outcome.PROCEED:
-            return None
         if outcome is Outcome.DROP_RESPONSE:
-            return NoResponse.LOST
+            self.lose_response(context)
+        if outcome in {Outcome.PROCEED, Outcome.DROP_RESPONSE}:
+            return None
         if outcome not in {Outcome.ERROR, Outcome.RESPOND}:
             return context.disconnect(CLOSED_BY_RULE)
         if not context.transport.decode(context):

@@ -63,12 +63,19 @@ class Nested(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A text, perhaps one of a few."""
+    """A text, perhaps one of a few, or with `draws` a draw of one."""
 
     one_of: tuple[str, ...] = ()
+    draws: bool = False
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
         """Refuse other types, the empty text, and texts that are not among the choices."""
+        if self.draws and is_draw(value):
+            check_draw(value, path, complain, self._check)  # type: ignore[arg-type]
+        else:
+            self._check(value, path, complain)
+
+    def _check(self, value: object, path: KeyPath, complain: Complain) -> None:
         if not isinstance(value, str) or not value:
             quotes = (
                 f'; a number is a text in quotes: "{value}"' if type(value) in {int, float} and not self.one_of else ""
@@ -79,7 +86,8 @@ class Text:
 
     def schema(self) -> dict[str, Any]:
         """A string, with its choices."""
-        return {"type": "string", "enum": list(self.one_of)} if self.one_of else {"type": "string", "minLength": 1}
+        text = {"type": "string", "enum": list(self.one_of)} if self.one_of else {"type": "string", "minLength": 1}
+        return _or_draw(text, draws=self.draws)
 
     def _expected(self) -> str:
         return f"one of {', '.join(self.one_of)}" if self.one_of else "a text"
@@ -360,7 +368,7 @@ class Keys:
 
 def places_of_draws(kind: Kind, value: object, path: KeyPath = ()) -> Iterator[KeyPath]:
     """Return the paths of the draws in a checked value."""
-    if is_draw(value) and isinstance(kind, Whole | Number):
+    if is_draw(value) and isinstance(kind, Whole | Number | Text) and kind.draws:
         yield path
     elif isinstance(kind, Config) and isinstance(value, dict):
         yield from ((*path, name) for name, each in value.items() if is_draw(each))

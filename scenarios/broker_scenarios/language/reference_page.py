@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.invariants import INVARIANTS
+from broker_scenarios.language.draws import CHANCE_MEANING
 from broker_scenarios.language.kinds import Choice, Keys, ListOf, Named
 from broker_scenarios.language.schema import SCENARIO, MeasureKind
 from broker_scenarios.language.step_forms import STEPS
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["reference_page"]
 
-INTRODUCTION: Final = """\
+INTRODUCTION: Final = f"""\
 # Scenario files
 
 `make docs` writes this page from the code. [How to write a scenario](../how-to/write-a-scenario.md) begins with the
 smallest file. `broker-sim schema` prints the same keys as a JSON schema for editors. Keys in bold are required; a file
 with a `base` takes those that it does not state from there. A count is a number, `>= N` or `<= N`.
 
-The keys of rules are in [fault rules](faults.md), the names for `defects` in [broker defects](defects.md) and
-[client defects](client-defects.md)."""
+The keys of rules are in [fault rules](faults.md). A rule of a file may also have a `chance`: {CHANCE_MEANING}.
+The names for `defects` are in [broker defects](defects.md) and [client defects](client-defects.md)."""
 
 
 def reference_page() -> str:

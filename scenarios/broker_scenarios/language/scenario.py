@@ -22,7 +22,7 @@ from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
-from broker_scenarios.language.draws import Draws
+from broker_scenarios.language.draws import Draws, rules_by_chance
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.kinds import places_of_draws
 from broker_scenarios.language.schema import FLIP, SCENARIO
@@ -37,7 +37,7 @@ from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.action import Need
-from broker_sim.faults.grammar import parse_rules
+from broker_sim.faults.grammar import named_rules, parse_rules
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
 from broker_sim.metadata.bootstrap_metadata import check_features
@@ -207,11 +207,20 @@ def _checked(source: Source, path: Path, name: str) -> Scenario:
     if mistakes:
         raise ScenarioFileError(sorted(mistakes, key=_place))
     places = tuple(places_of_draws(SCENARIO, source.value))
-    if not places:
+    rules = rules_by_chance(source.value)
+    if not places and not rules:
         return _read(source, path, name)
-    draws = Draws(source=source, places=places)
+    draws = Draws(source=source, places=places, rules=rules)
     first, last = draws.ends()
     scenario = _read(first, path, name)
+    mistakes += [
+        source.mistake(("rules", rule.name, *at), f"{named!r} has a chance: a seed may leave it out")
+        for rule in scenario.rules
+        for at, named in named_rules(rule)
+        if named in rules
+    ]
+    if mistakes:
+        raise ScenarioFileError(mistakes)
     _read(last, path, name)
     return replace(scenario, draws=draws)
 

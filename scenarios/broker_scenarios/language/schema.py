@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_scenarios.expectations import COUNT_HELP, EXPECTABLE
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.clients import CLIENT, LOAD
-from broker_scenarios.language.draws import DRAW_SCHEMA
+from broker_scenarios.language.draws import CHANCE, CHANCE_MEANING, DRAW_SCHEMA, without_chance
 from broker_scenarios.language.kinds import (
     Config,
     Count,
@@ -52,6 +52,9 @@ _EXCEPTIONS: Final = {code.exception: code.name for code in ErrorCode if code.ex
 """The errors by the names of Java's exceptions, in which many bug reports name them."""
 
 
+_CHANCE: Final = Number(at_least=0, at_most=1, draws=False)
+
+
 @dataclass(frozen=True, slots=True)
 class RuleKind:
     """A fault rule; its name is its key."""
@@ -64,14 +67,17 @@ class RuleKind:
         if "name" in value:
             complain((*path, "name"), "a rule's name is its key")
             return
+        if CHANCE in value:
+            _CHANCE.check(value[CHANCE], (*path, CHANCE), complain)
         try:
-            parse_rule({**value, "name": str(path[-1])})
+            parse_rule({**without_chance(value), "name": str(path[-1])})
         except RuleError as error:
             complain((*path, *error.path), error.problem)
 
     def schema(self) -> dict[str, Any]:
-        """The grammar's schema."""
-        return RULE_SCHEMA
+        """The grammar's schema, and the chance."""
+        chance = {**_CHANCE.schema(), "description": CHANCE_MEANING, "examples": [0.3]}
+        return {**RULE_SCHEMA, "properties": {**RULE_SCHEMA["properties"], CHANCE: chance}}
 
 
 _TOPIC: Final = Keys(
@@ -100,7 +106,7 @@ _CLUSTER: Final = Keys(
             {"transaction.version": 1},
         ),
         "disk": Key(
-            Text(one_of=DISKS),
+            Text(one_of=DISKS, draws=True),
             "where logs are: `memory`, or `virtual`, a disk that loses power, fails, fills and is slow",
             "virtual",
         ),
@@ -218,7 +224,7 @@ _CLAIMS: Final = Keys(
 def _parts() -> dict[str, Key]:
     """The keys that a flip may state as well."""
     return {
-        "release": Key(Text(), "the Kafka release that the brokers emulate", "4.3.1"),
+        "release": Key(Text(draws=True), "the Kafka release that the brokers emulate", "4.3.1"),
         "cluster": Key(_CLUSTER, "the cluster", {"brokers": 3}),
         "topics": Key(
             Named(value=_TOPIC, what="topics", name=_TOPIC_NAME),

@@ -194,6 +194,9 @@ def _send(value: Any) -> Send:
     given = {"count": value} if not isinstance(value, dict) else dict(value)
     if "key" in given:
         given["key"] = str(given["key"])
+    if given.get("partition") == _EACH:
+        del given["partition"]
+        given["each_partition"] = True
     return Send(**given)
 
 
@@ -252,6 +255,7 @@ class _EventKind:
 
 _EVENT: Final = Event("an event of the journal")
 _PARTITIONS: Final = ListOf(value=Whole(at_least=0, at_most=9_999))
+_EACH: Final = "each"
 _TOPIC: Final = Key(Text(), "the topic, the first one of the file when not given", "orders")
 _TIMEOUT: Final = Key(_TIME, "how long the step may take, in milliseconds", 5_000)
 _POSITION: Final = Choice(
@@ -266,7 +270,10 @@ STEPS: Final[Mapping[str, StepForm]] = {
                 keys={
                     "topic": _TOPIC,
                     "partition": Key(
-                        Whole(at_least=0, at_most=9_999), "the partition, the partitioner's choice when not given", 0
+                        Choice(kinds=((_is(str), Text(one_of=(_EACH,))),), otherwise=Whole(at_least=0, at_most=9_999)),
+                        "the partition, the partitioner's choice when not given; `each` sends `count` records to each "
+                        "partition in turn",
+                        0,
                     ),
                     "key": Key(
                         Choice(kinds=((_is(int), Whole(at_least=0, at_most=2**63 - 1)),), otherwise=Text()),
@@ -353,6 +360,12 @@ STEPS: Final[Mapping[str, StepForm]] = {
                         {"kind": "LeaderElected", "topic": "orders"},
                     ),
                     "client": Key(Text(), "a client whose script must have ended", "writer"),
+                    "healed": Key(
+                        Flag(),
+                        "true: each rule that acts on the cluster or has an `until` is over, every broker runs and "
+                        "every replica is in sync",
+                        True,
+                    ),
                     "timeout_ms": Key(_TIME, "how long to wait at most, in milliseconds", 60_000),
                 }
             ),

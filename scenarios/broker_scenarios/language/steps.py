@@ -48,6 +48,8 @@ class Send:
 
     topic: str | None = None
     partition: int | None = None
+    each_partition: bool = False
+    """Whether `count` records go to each partition of the topic, in turn."""
     key: str | None = None
     count: int = 1
     size_bytes: int = _DEFAULT_SIZE
@@ -102,7 +104,9 @@ class Resend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Wait for all that is given: a time, a rule that has fired, acknowledged records, an event of the journal."""
+    """Wait for all that is given: a time, a rule that has fired, acknowledged records, an event of the journal, the
+    end of all faults.
+    """
 
     ms: float = 0
     rule: str | None = None
@@ -111,6 +115,7 @@ class Wait:
     event: EventGate | None = None
     client: str | None = None
     """The client whose script must have ended."""
+    healed: bool = False
     timeout_ms: float = 120_000
 
 

@@ -98,16 +98,18 @@ class ScriptPlayer:
 
     async def send(self, step: steps.Send) -> None:
         """Send records, one after another."""
-        for place in range(step.count):
+        topic = step.topic or self.stage.scenario.topics[0].name
+        partitions = range(self.stage.target.partition_counts[topic]) if step.each_partition else [step.partition]
+        for place, partition in enumerate(list(partitions) * step.count):
             self.stage.limits.take_step()
             if place and step.every_ms:
                 await self.sleep(step.every_ms)
             reported: Deferred[None] = Deferred()
             record = SentRecord(
-                topic=step.topic or self.stage.scenario.topics[0].name,
+                topic=topic,
                 value_id=self.stage.new_value_id(),
                 size_bytes=step.size_bytes,
-                partition=step.partition,
+                partition=partition,
                 key=None if step.key is None else step.key.encode(),
                 timestamp_ms=step.timestamp_ms,
                 headers=step.headers,

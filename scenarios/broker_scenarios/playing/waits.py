@@ -1,4 +1,4 @@
-"""The waits of scripts: for a time, rules, acknowledged records, events of the journal, and other clients."""
+"""The waits of scripts: for a time, rules, acknowledged records, events, other clients, and the end of faults."""
 
 from __future__ import annotations
 
@@ -52,6 +52,8 @@ def _conditions(stage: Stage, wait: Wait, events: _Events | None) -> list[tuple[
         conditions.append((f"the end of client {client!r}", lambda: stage.has_ended(client)))
     if events is not None:
         conditions.append((events.text, events.came))
+    if wait.healed:
+        conditions.append(("the end of all faults and every replica in sync", stage.target.faults.is_healed))
     return conditions
 
 

@@ -129,3 +129,8 @@ def test_rules_name_each_other_and_a_wrong_name_is_refused() -> None:
 def test_an_action_that_would_need_all_memory_is_refused(act: object) -> None:
     with pytest.raises(RuleError, match="up to"):
         parse_rule({"select": {"api": "Produce"}, "act": act})
+
+
+def test_in_sync_is_a_condition_of_when_alone() -> None:
+    with pytest.raises(RuleError, match=r"until\.in_sync: is a condition of `when` alone"):
+        parse_rule({"act": {"kill": 1}, "until": {"in_sync": True}})

@@ -189,3 +189,48 @@ def test_what_holds_for_no_draw_is_found_before_the_run(tmp_path: Path, old: str
     with pytest.raises(ScenarioFileError) as raised:
         scenario_of(tmp_path, FILE.replace(old, new, 1))
     assert problem in str(raised.value)
+
+
+CHANCES = FILE.replace("late: {", "late: {chance: 0.5, ").replace(
+    "rules:\n", "rules:\n  sure: {select: {api: Produce}, act: observe}\n"
+)
+
+
+def test_a_seed_has_a_rule_by_its_chance(tmp_path: Path) -> None:
+    scenarios = [scenario_of(tmp_path, CHANCES).drawn(seed) for seed in range(60)]
+    assert {rule.name for scenario in scenarios for rule in scenario.rules} == {"sure", "late"}
+    having = [scenario for scenario in scenarios if len(scenario.rules) == 2]
+    assert 15 < len(having) < 45
+    for scenario in scenarios:
+        assert ("late" in scenario.document["rules"]) is scenario.decisions["rules.late.chance"] is (scenario in having)
+    assert "chance" not in having[0].document["rules"]["late"]
+    others = {name: value for name, value in having[0].decisions.items() if name in NAMES}
+    assert others == drawn(tmp_path, FILE, scenarios.index(having[0]))
+
+
+def test_the_presence_of_a_rule_is_replayed_by_name(tmp_path: Path) -> None:
+    for present in (True, False):
+        scenario = scenario_of(tmp_path, CHANCES).drawn(3, {"rules.late.chance": present})
+        assert len(scenario.rules) == 1 + present
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("chance: 0.5", "chance: 2", r"rules.late.chance: expected a number from 0 to 1, not 2"),
+        ("chance: 0.5", "chance: often", r"rules.late.chance: expected a number from 0 to 1, not 'often'"),
+        ("sure: {", "sure: {chance: 1, when: {after: late}, ", "rules.sure.when.after: 'late' has a chance"),
+        ("- flush", "- {wait: {rule: late}}", "no rule is named 'late'"),
+    ],
+)
+def test_a_wrong_chance_is_named(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    assert old in CHANCES
+    with pytest.raises(ScenarioFileError, match=problem):
+        scenario_of(tmp_path, CHANCES.replace(old, new))
+
+
+def test_a_seed_draws_the_release(tmp_path: Path) -> None:
+    text = FILE.replace("title: t", 'title: t\nrelease: {one_of: ["3.7.2", "4.3.1"]}')
+    assert {scenario_of(tmp_path, text).drawn(seed).release for seed in range(20)} == {"3.7.2", "4.3.1"}
+    with pytest.raises(ScenarioFileError, match=r"release: .*3\.99"):
+        scenario_of(tmp_path, text.replace("4.3.1", "3.99"))

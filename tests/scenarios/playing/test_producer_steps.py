@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +44,34 @@ def test_a_lost_response_is_a_second_copy_and_the_flip_has_none(tmp_path: Path) 
     )
     for side in scenario_of(tmp_path, text).sides():
         assert play_scenario(side).run.judgement.misses == ()
+
+
+def test_a_request_whose_response_is_dropped_is_served_in_any_phase(tmp_path: Path) -> None:
+    text = one(
+        "[{send: {count: 1, wait: true}}, close]",
+        config="{enable.idempotence: false, linger.ms: 0, request.timeout.ms: 500}",
+        rules="{lose: {select: {api: Produce, nth: 1}, PHASE act: drop_response}}",
+        expect="{duplicate: 1, outcome: {ok: 1}}",
+    )
+    for phase in ("", "phase: before_parse,", "phase: before_append,", "phase: before_response,"):
+        assert play_scenario(scenario_of(tmp_path, text.replace("PHASE", phase))).run.judgement.misses == ()
+
+
+def test_each_partition_gets_as_many_records(tmp_path: Path) -> None:
+    played = play(tmp_path, one("[{send: {partition: each, count: 3, every_ms: 10}}, flush, close]"))
+    invoked = [event for event in played.evidence.history if event.type == "invoke"]
+    reported = [event.partition for event in played.evidence.history if event.type == "ok"]
+    assert sorted(reported) == [0, 0, 0, 1, 1, 1]
+    assert {later.time_us - event.time_us for event, later in pairwise(invoked)} == {10_000}
+
+
+def test_a_script_waits_until_the_faults_are_over(tmp_path: Path) -> None:
+    rules = "{crash: {when: {at_ms: 200}, act: {kill: 1}, until: {delay_ms: 700}}}"
+    played = play(tmp_path, one("[{wait: {healed: true}}, {send: 1}, flush, close]", rules=rules))
+    [invoked, _] = played.evidence.history
+    assert 900_000 <= invoked.time_us - played.evidence.truth.journal[0].time_us <= 1_500_000
+    late = play(tmp_path, one("[{wait: {healed: true, timeout_ms: 300}}, close]", rules=rules))
+    assert any("300 ms for the end of all faults" in problem for problem in late.evidence.problems)
 
 
 def test_records_go_where_the_script_sends_them(tmp_path: Path) -> None:
