@@ -9,6 +9,7 @@ import yaml
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import judged
+from broker_scenarios.findings import FindingKind
 from broker_scenarios.language.scenario import read_document
 from broker_scenarios.shrinking.concrete import concrete_document
 from broker_scenarios.shrinking.delta import Reducer
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from broker_scenarios.findings import FindingKind
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
 
@@ -47,6 +47,7 @@ _COUNTS: Final = (
 """Keys of numbers that are lowered: of things and of what happens. A shorter time-out makes no smaller scenario."""
 _ABOUT_THE_FILE: Final = ("claim", "only_simulated", "only_virtual")
 """Keys that speak of the file that was shrunk."""
+_KINDS: Final = frozenset(kind.value for kind in FindingKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +102,8 @@ def shrink(
 
     def fails(document: dict[str, Any]) -> bool:
         nonlocal runs, fired
+        if is_late and _never_ends(document, start):
+            return False
         runs += 1
         progress(runs)
         try:
@@ -114,6 +117,8 @@ def shrink(
             fired = run.fired
         return found
 
+    # What came too late, or never, comes never in a smaller scenario whose faults never end: another failure.
+    is_late = reason not in _KINDS or reason == FindingKind.LIVENESS.value
     drawn = side.drawn(seed)
     start = concrete_document(drawn, seed, first.record.decisions)
     for key in _ABOUT_THE_FILE:
@@ -134,6 +139,14 @@ def shrink(
         runs=runs,
         events=(_events(start), _events(document)),
         records=(first.record.verdict.counts.sent, smallest.record.verdict.counts.sent),
+    )
+
+
+def _never_ends(document: dict[str, Any], start: dict[str, Any]) -> bool:
+    """Return True if a rule has lost its `until`."""
+    rules = document.get("rules", {})
+    return any(
+        "until" in rule and "until" not in rules.get(name, rule) for name, rule in start.get("rules", {}).items()
     )
 
 
