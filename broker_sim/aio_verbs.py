@@ -1,11 +1,10 @@
 """The verbs of a ThreadedCluster for tests on asyncio: `await cluster.aio.kill(1)`.
 
-Each waits in a thread, so that the event loop runs on: the client under test is on it.
+The event loop runs on while a verb waits: the client under test is on it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -26,7 +25,7 @@ def _awaitable(
     @functools.wraps(verb)
     async def call(self: AioVerbs, /, *arguments: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
-        return await asyncio.to_thread(verb, self.cluster, *arguments, **options)
+        return await self.cluster.awaited(verb, *arguments, **options)
 
     return call
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from broker_sim.threaded_cluster import ClusterShape, ThreadedCluster
 
 __all__ = [
+    "OPEN",
     "ClusterFactory",
+    "close_cluster",
     "kafka_cluster",
     "kafka_cluster_factory",
     "kafka_cluster_module",
@@ -41,6 +43,7 @@ __all__ = [
     "pytest_runtest_makereport",
     "pytest_runtest_setup",
     "pytest_runtest_teardown",
+    "seed_of",
 ]
 
 MARKER: Final = "kafka_cluster(brokers, topics, config, release): the shape of this test's kafka_cluster"
@@ -246,8 +249,8 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
         shape.setdefault("quick_groups", True)
         if (release := RELEASE.value(request.config)) is not None:
             shape.setdefault("release", release)
-        if (seed := SEED.value(request.config)) is not None:
-            shape.setdefault("seed", _seed(seed))
+        if (seed := seed_of(request.config)) is not None:
+            shape.setdefault("seed", seed)
         try:
             cluster = _start(request.config, shape, given)
         except BrokerSimError as error:
@@ -259,7 +262,7 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
         return cluster
 
     yield make
-    problems = [problem for cluster in made for problem in _close(cluster, request)]
+    problems = [problem for cluster in made for problem in close_cluster(cluster, request)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
 
@@ -290,7 +293,11 @@ def _start(config: pytest.Config, shape: ClusterShape, given: list[str]) -> Thre
     return found
 
 
-def _seed(text: str) -> int:
+def seed_of(config: pytest.Config) -> int | None:
+    """Return the seed of the command line or the ini file, None without either."""
+    text = SEED.value(config)
+    if text is None:
+        return None
     try:
         return int(text)
     except ValueError:
@@ -303,7 +310,7 @@ def _problems(cluster: ThreadedCluster, node: pytest.Item | pytest.Collector) ->
     return [*cluster.rule_problems(), *(problem for problems in found for problem in problems)]
 
 
-def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str]:
+def close_cluster(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str]:
     """Close a cluster and return the problems of its rules; with any, keep the report on it for the failed test."""
     opened = request.config.stash[OPEN]
     opened.clusters.pop(cluster, None)

@@ -7,6 +7,7 @@ its loop runs on while the verb waits.
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
@@ -191,6 +192,10 @@ class ThreadedCluster(ClusterVerbs):
     def closed(self) -> bool:
         """True after `close`."""
         return not self._thread.running
+
+    async def awaited(self, verb: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Await a verb of this cluster, which waits in a thread."""
+        return await asyncio.to_thread(verb, self, *arguments, **options)
 
     @property
     def aio(self) -> AioVerbs:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeVarTuple
 
 from twisted.internet.defer import Deferred
 
+from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.errors import SimRuntimeError
 from sim_runtime.ordered_sets import OrderedWeakSet
 from sim_runtime.virtual_asyncio_transport import connect, listen
@@ -47,6 +48,7 @@ DEADLINE_MS: Final = 86_400_000.0
 DISCARD_ITERATIONS_MAX: Final = 1_000
 """How many iterations the tasks of a killed program may take to end."""
 _LOCALHOST: Final = ("localhost", "127.0.0.1")
+_PROGRAM: Final = "the end of an asyncio program"
 _ANY_ADDRESS: Final = "0.0.0.0"
 
 
@@ -165,7 +167,11 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         self._check_running()
         self._stopped = stopped = Deferred[None]()
         try:
-            self._run_until(stopped, deadline_ms=self._deadline_ms, awaited="the end of an asyncio program")
+            self._run_until(stopped, deadline_ms=self._deadline_ms, awaited=_PROGRAM)
+        except DeadlineExceeded as error:
+            if error.awaited == _PROGRAM:
+                raise DeadlineExceeded(_PROGRAM, self._deadline_ms, "the loop's deadline_ms") from None
+            raise
         finally:
             self._stopped = None
             self._stopping = False

@@ -8,12 +8,16 @@ The marker `kafka_scenario("lost.yaml", seeds=20)` runs a scenario on virtual ti
 seed: the fixture `kafka_scenario_result` is the result. Files named `*.scenario.yaml` are collected as tests;
 `--kafka-seeds N` runs N seeds of each, and `--kafka-seed` gives the first.
 
+An `async def test(virtual_cluster)` runs on virtual time, with the application that it starts: the marker
+`virtual_cluster(seeds=range(50))` makes one test per seed, and the failed test's id has the seed.
+
 `--kafka-strict`, or the marker `kafka_strict(allow=[...])`, fails a test whose clients do something wrong or out of
 date.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import tempfile
 from pathlib import Path
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from broker_scenarios.strict_clients import StrictClients
     from broker_scenarios.sweep import SeedResult
     from broker_sim import ThreadedCluster
+    from broker_sim.virtual_cluster import VirtualCluster
 
 __all__ = [
     "LedgerFactory",
@@ -40,13 +45,22 @@ __all__ = [
     "pytest_generate_tests",
     "pytest_kafka_cluster_problems",
     "pytest_kafka_cluster_started",
+    "pytest_pyfunc_call",
     "pytest_runtest_call",
     "pytest_runtest_makereport",
+    "virtual_cluster",
 ]
 
 MARKER: Final = "kafka_scenario(file, seeds, first_seed, records): the scenario file that this test runs, per seed"
 STRICT_MARKER: Final = "kafka_strict(allow): fail the test if a client does something wrong or out of date"
 STRICT: Final = "--kafka-strict"
+VIRTUAL: Final = "virtual_cluster"
+VIRTUAL_MARKER: Final = (
+    "virtual_cluster(seeds, packages, deadline_s, brokers, topics, ...): the seeds of this test, the packages of its "
+    "application, its virtual time at most, and the shape of its cluster"
+)
+OF_THE_TEST: Final = ("seeds", "packages", "deadline_s")
+"""The arguments of the marker that are not those of a cluster."""
 RESULT: Final = "kafka_scenario_result"
 ENDING: Final = ".scenario.yaml"
 SEEDS: Final = "--kafka-seeds"
@@ -73,6 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and check the option."""
     config.addinivalue_line("markers", MARKER)
     config.addinivalue_line("markers", STRICT_MARKER)
+    config.addinivalue_line("markers", VIRTUAL_MARKER)
     config.stash[WATCHED] = {}
     _number(config, SEEDS, at_least=1)
 
@@ -164,7 +179,10 @@ def _number(config: pytest.Config, option: str, *, at_least: int) -> int | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test per seed of the scenario of a marker."""
+    """Make one test per seed of a marker."""
+    seeds = _arguments(metafunc.definition).get("seeds")
+    if seeds is not None and VIRTUAL in metafunc.fixturenames:
+        metafunc.parametrize(VIRTUAL, seeds, indirect=True, ids=[f"seed-{seed}" for seed in seeds])
     marker = metafunc.definition.get_closest_marker("kafka_scenario")
     if marker is None:
         return
@@ -203,6 +221,61 @@ def pytest_runtest_call(item: pytest.Item) -> None:
         from broker_scenarios.pytest_scenarios import failure_text
 
         pytest.fail(failure_text(result), pytrace=False)
+
+
+# Applications on virtual time
+
+
+def _arguments(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
+    """Return the arguments of the nearest marker `virtual_cluster`."""
+    marker = node.get_closest_marker(VIRTUAL)
+    if marker is None:
+        return {}
+    if marker.args:
+        raise pytest.fail.Exception(f"{VIRTUAL}{marker.args!r}: expected names, such as seeds=range(50)", pytrace=False)
+    return dict(marker.kwargs)
+
+
+@pytest.fixture
+def virtual_cluster(request: pytest.FixtureRequest) -> Iterator[VirtualCluster]:
+    """Three brokers on virtual time for a test that is a coroutine; a marker of the same name changes the shape."""
+    __tracebackhide__ = True
+    # Imported here, so that pytest starts as fast as without this plugin.
+    from broker_sim.errors import BrokerSimError
+    from broker_sim.pytest_plugin import OPEN, close_cluster, seed_of
+    from broker_sim.virtual_cluster import VirtualCluster
+
+    shape = {"quick_failover": True, "quick_groups": True, **_arguments(request.node)}
+    for name in OF_THE_TEST:
+        shape.pop(name, None)
+    seed = getattr(request, "param", None)
+    try:
+        cluster = VirtualCluster(seed=(seed_of(request.config) or 0) if seed is None else seed, **shape)
+    except (BrokerSimError, TypeError) as error:
+        raise pytest.fail.Exception(f"{VIRTUAL}: {error}", pytrace=False) from None
+    request.config.stash[OPEN].clusters[cluster] = None
+    request.config.hook.pytest_kafka_cluster_started(cluster=cluster, node=request.node)
+    yield cluster
+    problems = close_cluster(cluster, request)
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine test with the fixture `virtual_cluster` on virtual time."""
+    __tracebackhide__ = True
+    cluster: Any = pyfuncitem.funcargs.get(VIRTUAL)
+    if cluster is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    from broker_scenarios.virtual_clients.application import run_application
+
+    names = inspect.signature(pyfuncitem.obj).parameters
+    program = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    given = _arguments(pyfuncitem)
+    limit = {"deadline_s": given["deadline_s"]} if "deadline_s" in given else {}
+    run_application(cluster, program, pyfuncitem.obj.__module__, *given.get("packages", ()), **limit)
+    return True
 
 
 # Strict mode

@@ -10,8 +10,8 @@ from broker_sim.aio_verbs import AioVerbs
 from broker_sim.errors import BrokerSimError
 from sim_runtime.deadlines import DeadlineExceeded
 
-LOCAL = {"bootstrap_servers_of"}
-"""What a cluster returns without waiting."""
+LOCAL = {"awaited", "bootstrap_servers_of"}
+"""What a cluster returns without waiting, and what awaits a verb."""
 
 
 def test_every_verb_has_its_awaitable_form() -> None:
