@@ -105,6 +105,7 @@ def make_parser() -> argparse.ArgumentParser:
         configs,
         consume,
         decode,
+        determinism,
         drivers,
         encode,
         groups,
@@ -140,6 +141,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
     shrink.add(commands)
+    determinism.add(commands)
     for each in (topics, produce, consume, groups, records):
         each.add(commands)
     catalog.add(commands)

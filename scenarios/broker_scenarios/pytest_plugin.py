@@ -20,6 +20,7 @@ from __future__ import annotations
 import inspect
 import re
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -27,6 +28,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from broker_scenarios.ledger import Ledger
     from broker_scenarios.pytest_scenarios import ScenarioFile
@@ -54,6 +56,7 @@ __all__ = [
 MARKER: Final = "kafka_scenario(file, seeds, first_seed, records): the scenario file that this test runs, per seed"
 STRICT_MARKER: Final = "kafka_strict(allow): fail the test if a client does something wrong or out of date"
 STRICT: Final = "--kafka-strict"
+RECORD: Final = "--kafka-record"
 VIRTUAL: Final = "virtual_cluster"
 VIRTUAL_MARKER: Final = (
     "virtual_cluster(seeds, packages, deadline_s, brokers, topics, ...): the seeds of this test, the packages of its "
@@ -78,6 +81,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = f"run so many seeds of each collected *{ENDING} (default: the seed of the file)"
     group.addoption(SEEDS, metavar="N", default=None, help=text)
     parser.addini("kafka_seeds", text, default=None)
+    text = "record the one test with `virtual_cluster` to this file, for `broker-sim determinism`"
+    group.addoption(RECORD, metavar="FILE", default=None, help=text)
     text = "fail each test whose clients do something wrong or out of date, as the marker kafka_strict does"
     group.addoption(STRICT, action="store_true", help=text)
     parser.addini("kafka_strict", text, type="bool", default=False)
@@ -255,10 +260,21 @@ def virtual_cluster(request: pytest.FixtureRequest) -> Iterator[VirtualCluster]:
         raise pytest.fail.Exception(f"{VIRTUAL}: {error}", pytrace=False) from None
     request.config.stash[OPEN].clusters[cluster] = None
     request.config.hook.pytest_kafka_cluster_started(cluster=cluster, node=request.node)
-    yield cluster
+    with _recorded(cluster, request.config.getoption(RECORD)):
+        yield cluster
     problems = close_cluster(cluster, request)
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _recorded(cluster: VirtualCluster, record: str | None) -> AbstractContextManager[None]:
+    if record is None:
+        return nullcontext()
+    from broker_scenarios.run_comparison import recorded
+
+    if Path(record).exists():
+        raise pytest.UsageError(f"{RECORD} {record}: there is such a file; it records one test")
+    return recorded(Path(record), cluster.world, cluster.cluster.journal)
 
 
 @pytest.hookimpl(tryfirst=True)
