@@ -18,6 +18,7 @@ from broker_scenarios.history import EventType
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import measure
 from broker_scenarios.measures import MEASURES
+from broker_scenarios.measures.broker_metrics import HIGHEST_METRIC
 from broker_scenarios.measures.liveness import not_live
 from broker_scenarios.measures.measure import RunFacts
 from broker_scenarios.promises import ClientPromises, Promises
@@ -206,6 +207,10 @@ def _measure_misses(evidence: Evidence) -> Iterator[str]:
         return
     facts = _facts(evidence, evidence.history)
     for expected in expectation.measures:
+        metric = expected.select.get("metric")
+        if expected.measure == HIGHEST_METRIC and not any(sample.metric == metric for sample in evidence.metrics):
+            yield f"{expected.name}: no broker has had a metric {metric}"
+            continue
         value = MEASURES[expected.measure].of(facts, expected.select)
         if not expected.wanted.holds(round(value)):
             yield f"{expected.name}: {expected.measure} is {value:,.6g}, expected {expected.wanted}"

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.history import NO_OFFSET, EventType
+from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 __all__ = [
     "Assign",
@@ -242,6 +243,11 @@ class _WrongError(ValueError):
         super().__init__(f"{key!r}: {problem}")
 
 
+def _unknown_name(key: str, value: object, known: Collection[str]) -> _WrongError:
+    hint = nearest(value, known) if isinstance(value, str) else ""
+    return _WrongError(key, f"expected one of {', '.join(known)}, not {_shown(value)}{hint}")
+
+
 def _op_of_line(line: str, where: str) -> Op:
     try:
         data = json.loads(line)
@@ -253,7 +259,8 @@ def _op_of_line(line: str, where: str) -> Op:
 def _op(data: dict[str, Any]) -> Op:
     if not data.keys() <= _KNOWN:
         unknown = next(name for name in data if name not in _KNOWN)
-        raise _WrongError(unknown, f"unknown key; there are {', '.join((*_REQUIRED, *_OPTIONAL))}")
+        known = ", ".join((*_REQUIRED, *_OPTIONAL))
+        raise _WrongError(unknown, f"unknown key; there are {known}{nearest(unknown, _KNOWN)}")
     for name in _REQUIRED:
         if name not in data and not (name == "mops" and data.get("f") in _WITHOUT_MOPS):
             raise _WrongError(name, "is missing")
@@ -266,10 +273,10 @@ def _op(data: dict[str, Any]) -> Op:
         raise _WrongError("t_ms", f"expected milliseconds, not {_shown(time_ms)}")
     event = _TYPES.get(data["type"]) if isinstance(data["type"], str) else None
     if event is None:
-        raise _WrongError("type", f"expected one of {', '.join(_TYPES)}, not {_shown(data['type'])}")
+        raise _unknown_name("type", data["type"], _TYPES)
     function = _FUNCTIONS.get(data["f"]) if isinstance(data["f"], str) else None
     if function is None:
-        raise _WrongError("f", f"expected one of {', '.join(_FUNCTIONS)}, not {_shown(data['f'])}")
+        raise _unknown_name("f", data["f"], _FUNCTIONS)
     op = Op(
         index=index,
         process=process,

@@ -19,6 +19,7 @@ from broker_scenarios.operations import (
     Seek,
     Send,
     Subscribe,
+    op_from_json,
     op_to_json,
     read_operations,
     split_key,
@@ -152,3 +153,11 @@ def test_flush_close_and_crash_have_no_micro_operations(tmp_path: Path) -> None:
 
 def test_a_key_is_a_topic_and_a_partition() -> None:
     assert split_key("a-b-12") == ("a-b", 12)
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"), [({"f": "sned"}, "send"), ({"type": "invok"}, "invoke"), ({"time_ms": 1}, "t_ms")]
+)
+def test_a_misspelt_word_names_the_nearest(change: dict[str, Any], hint: str) -> None:
+    with pytest.raises(HistoryError, match=f"; did you mean '{hint}'"):
+        op_from_json({**GOOD, **change}, "here")

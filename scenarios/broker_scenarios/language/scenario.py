@@ -301,7 +301,7 @@ class _Reader:
             clients=clients,
             rules=self.rules(value.get("rules", {}), targets),
             rule_texts={rule: _rule_text(text) for rule, text in value.get("rules", {}).items()},
-            expectation=self.expectation(clients),
+            expectation=self.expectation(clients, possible, brokers),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
             claims=value.get("claims", {}),
             always=self.invariants(value.get("always", ()), value["expect"]),
@@ -320,8 +320,8 @@ class _Reader:
                 self.complain(("always", place), f"{name!r} is there twice")
         return tuple(names)
 
-    def expectation(self, clients: Iterable[ClientGroup]) -> Expectation:
-        """Refuse what no run of the file can show: findings without their limit, and measures of no client."""
+    def expectation(self, clients: Iterable[ClientGroup], topics: Iterable[TopicSpec], brokers: int) -> Expectation:
+        """Refuse what no run of the file can show: findings without their limit, and measures of nothing."""
         expect, claims = self.value["expect"], self.value.get("claims", {})
         for name, claim in (("realtime-lag", "max.realtime-lag.ms"), ("liveness", LIVENESS_DEADLINE)):
             if name in expect and claim not in claims:
@@ -329,11 +329,18 @@ class _Reader:
                     ("expect", name), f"is found by its claim: expected `claims: {{{claim}: 1000}}` or the like"
                 )
         ids = [group.client_id(number) for group in clients for number in range(group.count)]
+        partitions = {topic.name: topic.partitions for topic in topics}
         for name, measure in expect.get("measures", {}).items():
-            pattern = measure.get("client")
+            path = ("expect", "measures", name)
+            pattern, topic = measure.get("client"), measure.get("topic")
             if pattern is not None and not any(fnmatchcase(client_id, pattern) for client_id in ids):
-                problem = f"no client.id is {pattern!r}{nearest(pattern, ids)}"
-                self.complain(("expect", "measures", name, "client"), problem)
+                self.complain((*path, "client"), f"no client.id is {pattern!r}{nearest(pattern, ids)}")
+            if topic is not None and topic not in partitions:
+                self.complain((*path, "topic"), f"no topic is {topic!r}{nearest(topic, partitions)}")
+            elif measure.get("partition", 0) >= max([partitions[topic]] if topic else partitions.values()):
+                self.complain((*path, "partition"), f"no topic has a partition {measure['partition']}")
+            if measure.get("broker", 1) > brokers:
+                self.complain((*path, "broker"), f"there are the brokers 1 to {brokers}")
         return expectation_of(expect)
 
     def topic(self, name: str, spec: Mapping[str, Any], brokers: int) -> TopicSpec:

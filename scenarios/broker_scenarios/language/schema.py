@@ -33,6 +33,7 @@ from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
 from broker_sim.topic_spec import PARTITIONS_MAX
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -149,13 +150,15 @@ _MEASURE: Final = {
     "measure": Key(Text(one_of=tuple(MEASURES)), "what is measured", "requests"),
     "is": Key(Count(), "what the measure must be, rounded to a whole number", "<= 20"),
 }
+_CALLS: Final = ("assign", "begin", "close", "commit", "flush", "init", "poll", "subscribe", "txn")
+"""The operations of clients that take time, by their names in the history; sends have measures of their own."""
 _SELECT: Final = {
-    "api": Key(Text(), SELECT_KEYS["api"], "Produce"),
+    "api": Key(Text(one_of=tuple(key.api_name for key in ApiKey)), SELECT_KEYS["api"], "Produce"),
     "client": Key(Text(), SELECT_KEYS["client"], "app"),
     "broker": Key(Whole(at_least=1, at_most=1_000_000, draws=False), SELECT_KEYS["broker"], 1),
     "topic": Key(Text(), SELECT_KEYS["topic"], "orders"),
     "partition": Key(Whole(at_least=0, at_most=9_999, draws=False), SELECT_KEYS["partition"], 0),
-    "call": Key(Text(), SELECT_KEYS["call"], "close"),
+    "call": Key(Text(one_of=_CALLS), SELECT_KEYS["call"], "close"),
     "error": Key(Text(one_of=_ERROR_NAMES), SELECT_KEYS["error"], "FENCED_MEMBER_EPOCH"),
     "metric": Key(Text(), SELECT_KEYS["metric"], "ProducerIdCount"),
     "from_ms": Key(Number(at_least=0, at_most=86_400_000, draws=False), SELECT_KEYS["from_ms"], 500),

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from broker_scenarios.expectations import Expectation
     from broker_scenarios.measures.measure import RunFacts
 
-__all__ = ["MEASURES", "MetricSample", "MetricSamples"]
+__all__ = ["HIGHEST_METRIC", "MEASURES", "MetricSample", "MetricSamples"]
 
-_NAME: Final = "highest_metric"
+HIGHEST_METRIC: Final = "highest_metric"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class MetricSamples:
         read: Callable[[str], Sequence[tuple[int | None, float]]],
         now_us: Callable[[], int],
     ) -> None:
-        wanted = (each.select["metric"] for each in expectation.measures if each.measure == _NAME)
+        wanted = (each.select["metric"] for each in expectation.measures if each.measure == HIGHEST_METRIC)
         self._names: Final = tuple(dict.fromkeys(wanted))
         self._read = read
         self._now_us = now_us
@@ -69,7 +69,7 @@ def _highest(facts: RunFacts, select: Mapping[str, Any]) -> float:
 
 MEASURES: Final = (
     Measure(
-        name=_NAME,
+        name=HIGHEST_METRIC,
         meaning="the highest value of a metric of the brokers, under Kafka's name",
         keys=("metric", "broker", "from_ms"),
         required=("metric",),

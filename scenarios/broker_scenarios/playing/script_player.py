@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
 
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import ProducerError
 from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback
 from broker_scenarios.history import EventType
@@ -224,8 +225,17 @@ class ScriptPlayer:
     async def close(self, step: steps.Close) -> None:
         """Close the client in order."""
         timeout_ms = step.timeout_ms
-        await self.call("close", [], self.process.close(timeout_ms), timeout_ms + 30_000)
+        await self.call("close", [], self._close(timeout_ms), timeout_ms + 30_000)
         self.process.give_up_transaction()
+
+    async def _close(self, timeout_ms: float) -> None:
+        """Close as an application does whose sends have returned; the wait for them is a part of the time-out."""
+        began_s = self.stage.reactor.seconds()
+        if timeout_ms > 0 and isinstance(producer := self.process.producer, ProducerCore):
+            with suppress(DeadlineExceeded):
+                await self.within(producer.all_appended(), timeout_ms, "the sends")
+        waited_ms = (self.stage.reactor.seconds() - began_s) * 1000
+        await self.process.close(max(0.0, timeout_ms - waited_ms))
 
     async def exit(self, _: steps.Exit) -> None:
         """End the program as it is."""

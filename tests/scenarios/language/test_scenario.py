@@ -349,6 +349,11 @@ def test_a_file_may_name_what_its_actions_create(tmp_path: Path) -> None:
         ("{liveness: 0}", "expect.liveness: is found by its claim: expected `claims: {liveness.deadline.ms: 1000}`"),
         ("{realtime-lag: 0}", "expect.realtime-lag: is found by its claim: expected `claims: {max.realtime-lag.ms"),
         ("{measures: {m: {measure: requests, client: producr-0, is: 0}}}", "did you mean 'producer-0'"),
+        ("{measures: {m: {measure: requests, api: Prodduce, is: 0}}}", "did you mean 'Produce'"),
+        ("{measures: {m: {measure: requests, broker: 2, is: 0}}}", "there are the brokers 1 to 1"),
+        ("{measures: {m: {measure: longest_ack_ms, topic: order, is: 0}}}", "did you mean 'orders'"),
+        ("{measures: {m: {measure: longest_ack_ms, partition: 999, is: 0}}}", "no topic has a partition"),
+        ("{measures: {m: {measure: longest_call_ms, call: cloze, is: 0}}}", "did you mean 'close'"),
     ],
 )
 def test_an_expectation_that_nothing_can_show_is_named(tmp_path: Path, expect: str, problem: str) -> None:

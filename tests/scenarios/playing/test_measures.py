@@ -235,3 +235,17 @@ expect: {live_within_ms: 2000}
     assert played.run.judgement.misses == (
         "orders-0 acknowledged nothing within 2000 ms after the last fault (live_within_ms)",
     )
+
+
+def test_a_metric_that_no_broker_has_is_named(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients: {app: {producer: {linger.ms: 0}, script: [{send: {wait: true}}, close]}}
+expect: {measures: {m: {measure: highest_metric, metric: ProducerIdCout, is: 0}}}
+""",
+    )
+    assert played.run.judgement.misses == ("m: no broker has had a metric ProducerIdCout",)

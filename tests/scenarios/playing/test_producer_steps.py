@@ -74,6 +74,22 @@ def test_a_script_waits_until_the_faults_are_over(tmp_path: Path) -> None:
     assert any("300 ms for the end of all faults" in problem for problem in late.evidence.problems)
 
 
+def test_a_close_in_order_awaits_the_sends_before_it(tmp_path: Path) -> None:
+    played = play(tmp_path, one("[{send: 3}, close]", expect="{outcome: {ok: 3}}"))
+    assert played.run.judgement.misses == ()
+    given_up = play(tmp_path, one("[{send: 3}, {close: {timeout_ms: 0}}]", expect="{verdict: any, outcome: {fail: 3}}"))
+    assert given_up.run.judgement.misses == ()
+
+
+def test_a_wait_for_metadata_takes_of_the_time_of_a_close(tmp_path: Path) -> None:
+    measure = "{measures: {closing: {measure: longest_call_ms, call: close, is: '<= 2100'}}, outcome: {fail: 1}}"
+    rules = "{silent: {select: {api: Metadata}, phase: before_response, act: hold}}"
+    played = play(tmp_path, one("[{send: 1}, {close: {timeout_ms: 2000}}]", rules=rules, expect=f"{measure}"))
+    assert played.run.judgement.misses == (
+        "verdict unknown, expected valid: no record was acknowledged: nothing was tested",
+    )
+
+
 def test_records_go_where_the_script_sends_them(tmp_path: Path) -> None:
     send = (
         "{partition: 1, key: a, count: 2, timestamp_ms: 1700000000000, headers: {h: x}, size_bytes: 50, every_ms: 20}"

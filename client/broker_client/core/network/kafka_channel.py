@@ -72,6 +72,8 @@ class KafkaChannel(TwistedProtocol):
         self.address = address
         self.state = ChannelState.NOT_CONNECTED
         self.staged: deque[bytes] = deque()
+        self._has_received = False
+        """Whether the peer has sent a whole frame: it is no TLS listener then."""
         self.muted = False
         self.send_pending = False
         self.connector: ConnectionAttempt | None = None
@@ -178,7 +180,7 @@ class KafkaChannel(TwistedProtocol):
         try:
             frames = self._reader.receive(data)
         except FrameError as error:
-            if _is_tls_record(data, error):
+            if not self._has_received and _is_tls_record(data, error):
                 problem = "sent a TLS record: it is a TLS listener, security.protocol names another (SSL is needed)"
                 self._fail_authentication(SslAuthenticationFailed(f"{self.address} {problem}"))
                 return
@@ -189,6 +191,7 @@ class KafkaChannel(TwistedProtocol):
         if self._pace is not None:
             self._pace.adjust(len(data), self._reader.missing_bytes)
         if frames:
+            self._has_received = True
             self.staged.extend(frames)
             events.channel_active(self)
 

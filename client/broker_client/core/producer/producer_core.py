@@ -344,6 +344,10 @@ class ProducerCore:
             self.accumulator.end_flush()
             self.metrics.calls.flush.since(began_s)
 
+    def all_appended(self) -> Deferred[None]:
+        """Fires when no record waits for metadata or memory: when the `send` of each has returned, in Java's terms."""
+        return self._pending.all_appended()
+
     def close(self, timeout_ms: int | None = None) -> Deferred[None]:
         """Take no more records, send what there is, at most `timeout_ms`; then fail the rest and close connections.
 

@@ -173,6 +173,18 @@ def test_an_unbelievable_frame_ends_the_connection(connected: Connected) -> None
     assert "no Kafka frame (frame of 101 bytes" in disconnection.reason
 
 
+@pytest.mark.parametrize(("sent_before", "words"), [((), "it is a TLS listener"), ((b"x",), "no Kafka frame")])
+def test_only_the_first_bytes_of_a_peer_show_that_it_is_a_tls_listener(
+    connected: Connected, sent_before: tuple[bytes, ...], words: str
+) -> None:
+    for data in (*map(frame, sent_before), b"\x15\x03\x03\x00\x02\x02\x0a"):
+        connected.server.peers[0].transport.write(data)
+        connected.settle()
+        connected.poll()
+    (disconnection,) = connected.selector.disconnected
+    assert words in disconnection.reason
+
+
 def test_one_poll_closes_one_idle_connection_the_longest_idle_first(world: World) -> None:
     parts = Connected(world, max_idle_ms=1_000)
     parts.connect(1)
