@@ -320,7 +320,8 @@ class Sender:
         ]
         for batch in expired:
             self._forget_in_flight(batch)
-        return expired
+        # One that a fatal error has failed waits for the end of its request alone.
+        return [batch for batch in expired if not batch.is_done]
 
     def _send_produce_request(
         self, node_id: int, batches: Iterable[ProducerBatch], cluster: Cluster, now_ms: int

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_client.errors import BatchExpired, ProducerClosed
+from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from tests.client.scripted_broker import Action
+from tests.client.scripted_broker import Action, ScriptedCluster
 from tests.client.watched_producer import WatchedCluster
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from broker_client.core.producer.producer_core import ProducerCore
     from sim_runtime.world import World
-    from tests.client.scripted_broker import ScriptedCluster
 
     ProducerOn = Callable[..., ProducerCore]
 
@@ -105,6 +105,28 @@ def test_memory_of_a_batch_in_flight_is_kept_when_a_fatal_error_fails_it(
     assert error.maybe_written
     assert core.pool.available_bytes == core.pool.memory_bytes - core.pool.poolable_size_bytes
     world.run_for(ms=200)
+    assert core.pool.available_bytes == core.pool.memory_bytes
+
+
+def test_a_batch_that_a_fatal_error_has_failed_in_flight_does_not_expire(world: World, producer_on: ProducerOn) -> None:
+    cluster = ScriptedCluster(world, brokers=2)
+    for topic, leader in (("orders", 1), ("shipments", 2)):
+        cluster.create(topic)
+        cluster.move_leader(TopicPartition(topic, 0), leader)
+    cluster.script += [Action(error=ErrorCode.NOT_ENOUGH_REPLICAS), Action(appends=True, responds=False)]
+    cluster.script.append(Action(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    core = producer_on(cluster, linger_ms=0, request_timeout_ms=1_000, delivery_timeout_ms=1_000)
+    for topic in ("orders", "shipments"):
+        world.run_until(core.partitions_for(topic))
+    in_flight = core.send("shipments", b"v")
+    world.run_for(ms=300)
+    core.send("orders", b"v")
+    world.run_for(ms=300)
+    error = in_flight.exception(0)
+    assert error is not None
+    assert error.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    world.run_for(ms=1_000)
+    assert core.loop_errors == 0
     assert core.pool.available_bytes == core.pool.memory_bytes
 
 
