@@ -203,6 +203,10 @@ class Broker:
         self.protocol = self.release
         """The release whose versions it uses to other brokers: that of the finalized metadata.version."""
 
+    def after_next_request(self, action: Callable[[], object]) -> None:
+        """Run `action` at the end of the next request of a client or a broker."""
+        self.rpc.after_next_request(action)
+
     def _make_replica_manager(self) -> ReplicaManager:
         alter_partition = AlterPartitionManager(
             reactor=self.reactor,

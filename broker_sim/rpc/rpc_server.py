@@ -64,6 +64,7 @@ class RpcServer:
         self.on_frame: FrameHook | None = None
         """Returns the fault action for the bytes of a response, for transports that encode responses."""
         self._now_us = journal.now_us
+        self._delayed_actions: list[Callable[[], object]] = []
         self.handle: Callable[[RequestContext], HandlerResult] = apis.serve
         """Serve a request on a handler. A failure becomes the API's error response, as in KafkaApis.handle."""
         self._stop_watching = [faults.watch(self.refresh), quotas.watch(self.refresh)]
@@ -77,7 +78,19 @@ class RpcServer:
         self._on_response = tuple(filter(None, [stage.on_response for stage in reversed(stages)]))
         self.on_sent = tuple(filter(None, [stage.on_sent for stage in stages]))
         self.on_frame = self._faults.on_frame
-        self.handle = self._handle_by_stages if self._before_handler else self.apis.serve
+        self._choose_handle()
+
+    def _choose_handle(self) -> None:
+        """An idle part costs nothing: requests go to the first function that has something to do."""
+        if self._delayed_actions:
+            self.handle = self._handle_and_act
+        else:
+            self.handle = self._handle_by_stages if self._before_handler else self.apis.serve
+
+    def after_next_request(self, action: Callable[[], object]) -> None:
+        """Run `action` when the handler of the next request returns. Mirrors ReplicaManager.addToActionQueue."""
+        self._delayed_actions.append(action)
+        self._choose_handle()
 
     def stop(self) -> None:
         """Stop watching fault rules and quotas: the incarnation of the node has ended."""
@@ -93,6 +106,15 @@ class RpcServer:
             self._arrive(context, 0, None)
         else:
             context.transport.accept(context)
+
+    def _handle_and_act(self, context: RequestContext) -> HandlerResult:
+        """Serve a request, then run the actions that were there before. Mirrors ReplicaManager.tryCompleteActions."""
+        actions, self._delayed_actions = self._delayed_actions, []
+        self._choose_handle()
+        result = self.handle(context)
+        for action in actions:
+            action()
+        return result
 
     def _handle_by_stages(self, context: RequestContext) -> HandlerResult:
         return self._enter(None, context, 0)

@@ -24,6 +24,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.share_fetch import AcquiredRecords, PartitionData
 
 if TYPE_CHECKING:
+    from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
     from broker_sim.replication.replica_manager import ReplicaManager
     from broker_sim.share_partitions.share_error import ShareError
     from broker_sim.share_partitions.share_partition import SharePartition
@@ -60,6 +61,8 @@ class DelayedShareFetch:
         self.completed = False
         self.deferred: Deferred[dict[TopicIdPartition, PartitionData]] = Deferred()
         self.partitions = partitions
+        self.acquired: list[SharePartitionKey] = []
+        """The share partitions that it has read in the end."""
         self._fetch = fetch
         self._replica_manager = replica_manager
 
@@ -134,6 +137,7 @@ class DelayedShareFetch:
 
     def _complete(self, acquirable: Acquirable, results: dict[TopicIdPartition, PartitionFetchResult]) -> None:
         self.completed = True
+        self.acquired = [self.partitions[key].key for key in acquirable]
         data: dict[TopicIdPartition, PartitionData] = {}
         acquired = 0
         for key, result in results.items():

@@ -22,7 +22,7 @@ from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from twisted.internet.interfaces import IDelayedCall
 
@@ -65,6 +65,9 @@ class _Idle:
 class ManagerHost(PersisterHost, SettingsHost, SharePartitionHost, Protocol):
     """The parts of its broker that the manager uses."""
 
+    def after_next_request(self, action: Callable[[], object]) -> None:
+        """Run `action` at the end of the next request."""
+
 
 class SharePartitionManager:
     """One SharePartition per share group and partition that this broker leads and a member has fetched."""
@@ -79,7 +82,7 @@ class SharePartitionManager:
         self._expirations = ExpirationQueue(host.reactor)
         self._waiting: dict[DelayedShareFetch, None] = {}
         self._watched: dict[TopicPartition, Partition] = {}
-        self._woken: dict[tuple[bytes, int], None] = {}
+        self._woken: dict[SharePartitionKey, None] = {}
         self._flush_call: IDelayedCall | None = None
         self._stopped = False
 
@@ -102,7 +105,9 @@ class SharePartitionManager:
         operation = DelayedShareFetch(fetch, found, self._host.replica_manager)
         if not found:
             operation.expire()
-        elif not operation.try_complete():
+        elif operation.try_complete():
+            self._wake_all(operation.acquired)
+        else:
             self._waiting[operation] = None
             self._expirations.add(operation, fetch.params.max_wait_ms)
             operation.deferred.addBoth(self._completed, operation)
@@ -112,7 +117,14 @@ class SharePartitionManager:
         self, result: dict[TopicIdPartition, PartitionData], operation: DelayedShareFetch
     ) -> dict[TopicIdPartition, PartitionData]:
         self._waiting.pop(operation, None)
+        if operation.acquired and self._waiting:
+            # What it leaves is for others, but no thread of Kafka looks before the end of a request.
+            self._host.after_next_request(lambda: self._wake_all(operation.acquired))
         return result
+
+    def _wake_all(self, keys: Iterable[SharePartitionKey]) -> None:
+        for key in keys:
+            self._wake(key)
 
     def _partition(self, key: SharePartitionKey, topic: str) -> SharePartition:
         known = self.partitions.get(key)
@@ -132,13 +144,13 @@ class SharePartitionManager:
             settings=self.settings,
             persister=self.persister,
             expirations=self._expirations,
-            changed=self._changed,
+            changed=self._wake,
             # At once: a fetch that waits gets the records of the first lock, not those of all that expire together.
-            lock_expired=lambda key: self._check_waiting(TopicIdPartition(key.topic_id, key.partition)),
+            lock_expired=self._check_waiting,
         )
         if self._watched.get(topic_partition) is not hosted:
             self._watched[topic_partition] = hosted
-            hosted.high_watermark_listeners.append(lambda _: self._wake(key.topic_id, key.partition))
+            hosted.high_watermark_listeners.append(lambda _: self._wake_groups(topic_partition))
         return partition
 
     def _initialize(self, partition: SharePartition, key: TopicIdPartition, fetch: ShareFetch) -> None:
@@ -152,34 +164,37 @@ class SharePartitionManager:
         initialized = partition.initialize()
         initialized.addErrback(share_error).addCallback(lambda error: None if error is None else failed(error))
         # At once: a fetch that waits for several partitions gets the records of the first that is initialized.
-        initialized.addCallback(lambda _: self._check_waiting(key))
+        initialized.addCallback(lambda _: self._check_waiting(partition.key))
 
-    def _changed(self, key: SharePartitionKey) -> None:
-        self._wake(key.topic_id, key.partition)
+    def _wake_groups(self, topic_partition: TopicPartition) -> None:
+        """Check the fetches of all groups that wait for a partition."""
+        for key, partition in self.partitions.items():
+            if partition.topic_partition == topic_partition:
+                self._wake(key)
 
-    def _wake(self, topic_id: bytes, partition: int) -> None:
-        """Check the fetches that wait for a partition, in the next iteration of the reactor."""
+    def _wake(self, key: SharePartitionKey) -> None:
+        """Check the fetches that wait for a share partition, in the next iteration of the reactor."""
         if self._stopped or not self._waiting:
             return
-        self._woken[topic_id, partition] = None
+        self._woken[key] = None
         if self._flush_call is None:
             self._flush_call = self._host.reactor.callLater(0, self._flush)
 
-    def _check_waiting(self, key: TopicIdPartition) -> None:
-        """Check the fetches that wait for a partition.
+    def _check_waiting(self, key: SharePartitionKey) -> None:
+        """Check the fetches that wait for a share partition.
 
         Kafka checks them before an acknowledgement or a release is stored, and again only if the start offset moves:
         released records wait for the next fetch, or for the deadline of the waiting one.
         """
         for operation in list(self._waiting):
-            if key in operation.partitions:
+            if any(partition.key == key for partition in operation.partitions.values()):
                 operation.try_complete()
 
     def _flush(self) -> None:
         self._flush_call = None
         woken, self._woken = self._woken, {}
         for operation in list(self._waiting):
-            if any(key in woken for key in operation.partitions):
+            if any(partition.key in woken for partition in operation.partitions.values()):
                 operation.try_complete()
 
     def idle(self, delay_ms: int) -> Deferred[None]:
@@ -200,7 +215,7 @@ class SharePartitionManager:
             if partition is None:
                 results[key] = succeed(ShareError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
-                self._check_waiting(key)
+                self._check_waiting(partition.key)
                 stored = partition.acknowledge(session.member_id, batches)
                 results[key] = stored.addErrback(share_error).addCallback(self._stored, partition)
         return results
@@ -218,7 +233,7 @@ class SharePartitionManager:
         for topic_partition in session.partitions:
             partition = self.partitions.get(SharePartitionKey(key.group_id, *topic_partition))
             if partition is not None:
-                self._check_waiting(topic_partition)
+                self._check_waiting(partition.key)
                 released = partition.release(key.member_id)
                 released.addErrback(share_error).addCallback(self._stored, partition)
 
@@ -255,7 +270,7 @@ class SharePartitionManager:
         partition.fence()
         if self.partitions.get(partition.key) is partition:
             del self.partitions[partition.key]
-        self._changed(partition.key)
+        self._wake(partition.key)
 
     def stop(self) -> None:
         """End with the process: nothing fires any more."""

@@ -37,8 +37,11 @@ PAUSE_SECONDS: Final = 1.4
 """More than a lock may last."""
 
 FIRST_WAIT_MS: Final = 400
-WAITS_MS: Final = (150, 150, 6_000)
-"""Much less, and much more, than the time after which a response is taken for parked."""
+WAITS_MS: Final = (150, 150, 60_000)
+"""Much less than the time after which a response is taken for parked, and more than a conversation lasts.
+
+Both sides take turns: a deadline within the conversation comes for each between other steps.
+"""
 
 CLOSE_SECONDS: Final = 0.3
 """A broker releases the records of a session some time after its connection is closed."""
@@ -213,7 +216,8 @@ class ShareRecordSequence:
 
     def _describe(self, *, everything: bool | None = None) -> GroupStep:
         of_all = self._chance(0.5) if everything is None else everything
-        topics = None if of_all else {name: list(range(count + 1)) for name, count in self.topics.items()}
+        # For a partition that does not exist the broker tries again, with pauses of random length.
+        topics = None if of_all else {name: list(range(count)) for name, count in self.topics.items()}
         return GroupStep(
             slot=ADMIN_SLOT, version=1, note="offsets", build=lambda _: describe_offsets((self.group, topics))
         )
