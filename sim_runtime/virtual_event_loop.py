@@ -192,6 +192,8 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
             server.close()
         for transport in list(self._open):
             transport.close()
+            # Nothing reaches a program that has ended; the network would keep its objects alive.
+            transport.set_protocol(asyncio.Protocol())
 
     def discard(self) -> None:
         """End a program that was killed, or whose world has ended: cancel what is left, without time, and close."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from broker_scenarios.run_comparison import compare_runs, scenario_command
+
 PROGRAM = Path(__file__).parent / "aiokafka_run.py"
 ROOT = Path(__file__).parents[2]
 SEEDS = ("1", "2")
@@ -36,6 +38,11 @@ def test_every_record_is_acknowledged_and_read_through_the_death_of_a_leader(fin
 
 def test_another_hash_seed_gives_the_same_run(fingerprints: list[str]) -> None:
     assert lines_in_another_process("31337") == fingerprints
+
+
+def test_producers_groups_and_transactions_under_faults_are_the_same_run() -> None:
+    compared = compare_runs(scenario_command(PROGRAM.with_name("ordinary-faults.yaml"), 3, None))
+    assert compared.equal, compared.text()
 
 
 def test_this_process_gives_the_same_run_twice(fingerprints: list[str]) -> None:
