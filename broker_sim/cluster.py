@@ -23,7 +23,7 @@ from broker_sim.controller.controller import Controller
 from broker_sim.controller.controls import ControllerControls
 from broker_sim.controller.quorum_description import QuorumDescription
 from broker_sim.controller_listeners import ControllerListeners
-from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.errors import BrokerSimError, NotThere, nearest
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.links.node_links import CONTROLLER_ID, NodeLinks
 from broker_sim.metadata.bootstrap_metadata import check_features
@@ -516,7 +516,7 @@ class Cluster:
         if node_id is None:
             node_id = self.active_controller
             if node_id is None:
-                raise BrokerSimError("there is no active controller to kill")
+                raise NotThere("there is no active controller to kill")
         if self._zookeeper is not None:
             self.kill(node_id)
             return node_id

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.apis.handler_result import RESULTS, LateResponse
+from broker_sim.broker_state import BrokerState
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
 from broker_sim.coordinators.internal_partitions import state_partition
-from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.errors import BrokerSimError, NotThere, nearest
 from broker_sim.faults.action import Need
 from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_partition import TopicPartition
@@ -85,6 +86,11 @@ class ClusterAdmin:
         """Return the replicas of a partition, the preferred one first. Raises BrokerSimError for an unknown one."""
         return self._cluster.registration_of(topic, partition).replicas
 
+    def serves(self, broker_id: int) -> bool:
+        """Return True if a broker runs, is not paused, and the controller has unfenced it."""
+        broker = self._cluster.broker(broker_id)
+        return broker.alive and not broker.paused and broker.lifecycle.state is BrokerState.RUNNING
+
     def isr_of(self, topic: str, partition: int) -> Sequence[int]:
         """Return the in-sync replicas of a partition. Raises BrokerSimError for an unknown one."""
         return self._cluster.registration_of(topic, partition).isr
@@ -141,14 +147,14 @@ class ClusterAdmin:
         """Begin a rebalance of a group, which its members have not caused; fires when the coordinator has begun.
 
         Raises:
-            BrokerSimError: The group has no coordinator. The Deferred fails with one if the group cannot rebalance.
+            NotThere: the group has no coordinator. The Deferred fails with a BrokerSimError if it cannot rebalance.
         """
         from broker_sim.coordinators.groups.forced_rebalance import force_rebalance
 
         topic, partition = self.state_partition("group", group_id)
         leader = self._cluster.leader_of(topic, partition) if partition >= 0 else None
         if leader is None:
-            raise BrokerSimError(f"group {group_id} has no coordinator")
+            raise NotThere(f"group {group_id} has no coordinator")
         groups = self._cluster.broker(leader).coordinators.groups
         begun = groups.write(group_id, "force-rebalance", lambda shard: force_rebalance(shard, group_id)).deferred
         return begun.addCallback(lambda _: None)

@@ -13,6 +13,10 @@ class BrokerSimError(Exception):
     """The base class of all errors that broker_sim raises to its callers."""
 
 
+class NotThere(BrokerSimError):
+    """What a call is for is not there at this time: a leader, a coordinator or an active controller."""
+
+
 class ConfigError(BrokerSimError):
     """A configuration that cannot be used; the message names the option, the value and what was expected."""
 

@@ -13,7 +13,7 @@ import yaml
 from broker_sim.errors import BrokerSimError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
 __all__ = ["KeyPath", "Mark", "Mistake", "Source", "YamlMistakes", "merged", "parse_yaml", "value_at", "with_value"]
@@ -60,6 +60,10 @@ class YamlMistakes(BrokerSimError):
         return "\n".join(map(str, self.mistakes))
 
 
+def _never(_: object) -> bool:
+    return False
+
+
 @dataclass(slots=True)
 class Source:
     """The values of a file and the position of each path of keys."""
@@ -83,25 +87,29 @@ class Source:
         """The same file without one of its first keys."""
         return Source(self.file, {name: value for name, value in self.value.items() if name != key}, self.marks)
 
-    def overlaid(self, key: str, *, whole: Collection[str] = ()) -> Source:
+    def overlaid(self, key: str, *, whole: Collection[str] = (), is_value: Callable[[object], bool] = _never) -> Source:
         """The same file with the mapping under one of its first keys laid over it; keys in `whole` are replaced."""
         above = self.value[key]
         below = {
             name: value for name, value in self.without(key).value.items() if not (name in whole and name in above)
         }
         marks = {path[1:]: mark for path, mark in self.marks.items() if len(path) > 1 and path[0] == key}
-        return Source(self.file, merged(below, above), self.marks | marks)
+        return Source(self.file, merged(below, above, is_value), self.marks | marks)
 
 
-def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return a mapping laid over another one, key by key; the value None removes the key of the lower one."""
+def merged(below: dict[str, Any], above: dict[str, Any], is_value: Callable[[object], bool] = _never) -> dict[str, Any]:
+    """Return a mapping laid over another one, key by key; the value None removes the key of the lower one.
+
+    A mapping for which `is_value` returns True replaces what is there, and is replaced as a whole.
+    """
     result = dict(below)
     for key, value in above.items():
         if value is None and key in result:
             del result[key]
             continue
-        both = isinstance(value, dict) and isinstance(result.get(key), dict)
-        result[key] = merged(result[key], value) if both else value
+        pair = value, result.get(key)
+        both = all(isinstance(each, dict) and not is_value(each) for each in pair)
+        result[key] = merged(result[key], value, is_value) if both else value
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from broker_sim.faults.rule import NoEffect, OneOf, Range, RuleError
+from broker_sim.faults.rule import Absent, NoEffect, OneOf, Range, RuleError
 from broker_sim.faults.rule_targets import RuleTargets
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ class AdminTarget(RuleTargets, Protocol):
 
     def replicas_of(self, topic: str, partition: int) -> Sequence[int]:
         """Return the replicas of a partition, the preferred one first. Raises BrokerSimError for an unknown one."""
+
+    def serves(self, broker_id: int) -> bool:
+        """Return True if a broker runs, and as far as is known the controller has unfenced it."""
 
     def isr_of(self, topic: str, partition: int) -> Sequence[int]:
         """Return the in-sync replicas of a partition. Raises BrokerSimError for an unknown one."""
@@ -209,10 +212,10 @@ class Resolver:
         return broker if isinstance(broker, int) else broker.resolve(self, name)
 
     def draw_broker(self, candidates: Sequence[int], name: str, wanted: str) -> int:
-        """Return one of some brokers that runs. Raises RuleError when none does."""
+        """Return one of some brokers that runs. Raises Absent when none does."""
         running = tuple(each for each in candidates if self.cluster.is_running(each))
         if not running:
-            raise RuleError((name,), f"no {wanted} is running")
+            raise Absent((name,), f"no {wanted} is running")
         return int(self.draw(name, OneOf(running)))
 
 

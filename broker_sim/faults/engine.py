@@ -23,6 +23,7 @@ from broker_sim.faults.connections import ConnectionFaults
 from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.faults.rule import NoEffect, RuleError
 from broker_sim.faults.rule_state import (
+    NEAREST,
     Decision,
     Decisions,
     RuleState,
@@ -50,8 +51,6 @@ HELD_REQUESTS_LIMIT: Final = 100_000
 """How many requests all rules together may hold; one more goes on, and the report of its rule names the limit."""
 LASTING_EFFECTS_LIMIT: Final = 100
 """How many effects that last all rules together may have at a time: every byte of a connection passes through each."""
-NEAREST: Final = 99
-"""The rank of a miss of a request that fits every criterion: nearer than any other."""
 
 _log = Logger()
 
@@ -391,7 +390,7 @@ class FaultEngine:
             state.miss(NEAREST, str(error))
             return None
         except BrokerSimError as error:
-            state.error = str(error)
+            state.fail(error)
             return None
         state.fired += 1
         self.progress.fired[rule.name] = state.fired
@@ -418,21 +417,17 @@ class FaultEngine:
         self._reactor.callLater(0, self._run_one, state, call)
 
     def _run_one(self, state: RuleState, call: Callable[[], object]) -> None:
-        def done(_: object) -> None:
-            state.call_done()
-            self._check_sync_gates(state)
-
         result = self._run(state, call)
         if isinstance(result, Deferred):
-            result.addBoth(done)
+            result.addBoth(lambda _: state.call_done())
         else:
-            done(None)
+            state.call_done()
 
     def _run(self, state: RuleState, call: Callable[[], object]) -> object:
         def failed(failure: Failure) -> None:
             if failure.check(BrokerSimError) is None:
                 _log.failure("faults: rule {rule} has failed", failure=failure, rule=state.rule.name)
-            state.error = failure.getErrorMessage()
+            state.fail(failure.value)
 
         try:
             result = call()
@@ -454,16 +449,11 @@ class FaultEngine:
         if any(_awaited_sync(state) and state.breaks for state in self._rules.values()):
             return False
         cluster = self._cluster
-        return all(map(cluster.is_running, cluster.broker_ids)) and all(
+        return all(map(cluster.admin.serves, cluster.broker_ids)) and all(
             set(cluster.admin.isr_of(topic, partition)) == set(cluster.admin.replicas_of(topic, partition))
             for topic, count in cluster.partition_counts.items()
             for partition in range(count)
         )
-
-    def _check_sync_gates(self, state: RuleState) -> None:
-        """Check the gates after a rule may have ceased to break the cluster."""
-        if _awaited_sync(state):
-            self._gates.check()
 
     def _open(self, state: RuleState) -> None:
         rule = state.rule
@@ -474,7 +464,7 @@ class FaultEngine:
                 state.broker = self._resolve_select(state)
             except BrokerSimError as error:
                 state.status = Status.CLOSED
-                state.error = str(error)
+                state.fail(error)
                 return
         state.status = Status.OPEN
         if rule.phase is None:
@@ -515,7 +505,6 @@ class FaultEngine:
         undo, state.undo = state.undo, []
         for call in reversed(undo):
             self._run(state, call)
-        self._check_sync_gates(state)
 
     # Held requests.
 

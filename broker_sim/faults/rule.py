@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker_sim.errors import BrokerSimError
+from broker_sim.errors import BrokerSimError, NotThere
 from broker_sim.faults.selection import Select
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ class RuleError(BrokerSimError):
         return f"{'.'.join(map(str, self.path)) or 'rule'}: {self.problem}"
 
 
+class Absent(RuleError, NotThere):
+    """The node that an action is for is not there now: a problem of a rule that has to fire, not of an optional one."""
+
+
 class NoEffect(BrokerSimError):
     """An action that would change nothing now: the rule does not count as fired."""
 
@@ -53,7 +57,7 @@ class LeaderOf:
         """Return the leader."""
         leader = resolver.cluster.leader_of(self.topic, self.partition)
         if leader is None:
-            raise RuleError((name,), f"{self.topic}-{self.partition} has no leader")
+            raise Absent((name,), f"{self.topic}-{self.partition} has no leader")
         return leader
 
 
@@ -90,7 +94,7 @@ class CoordinatorOf:
         topic, partition = resolver.cluster.admin.state_partition(self.kind, self.key)
         leader = resolver.cluster.leader_of(topic, partition) if partition >= 0 else None
         if leader is None:
-            raise RuleError((name,), f"{self.kind} {self.key} has no coordinator")
+            raise Absent((name,), f"{self.kind} {self.key} has no coordinator")
         return leader
 
 
@@ -119,7 +123,7 @@ class KilledBy:
         """Return the broker that was killed."""
         victim = resolver.victim_of(self.rule)
         if victim is None:
-            raise RuleError((name,), f"rule {self.rule!r} has killed no broker yet")
+            raise Absent((name,), f"rule {self.rule!r} has killed no broker yet")
         return victim
 
 
@@ -147,7 +151,7 @@ class ActiveController:
         """Return the node of the active controller."""
         active = resolver.cluster.active_controller
         if active is None:
-            raise RuleError((name,), "no controller is active")
+            raise Absent((name,), "no controller is active")
         return active
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_sim.errors import NotThere
 from broker_sim.faults.rule import OneOf, Range
 
 if TYPE_CHECKING:
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
 
     from broker_sim.faults.rule import Drawable, Rule
 
-__all__ = ["Decision", "Decisions", "RuleState", "Status"]
+__all__ = ["NEAREST", "Decision", "Decisions", "RuleState", "Status"]
 
 Decision: TypeAlias = "float | tuple[int, ...]"
 """A number that was drawn, or the numbers of the requests that a `share` has selected."""
 DECISIONS_LIMIT: Final = 10_000
 """How many draws of a rule are recorded; `Decisions.dropped` counts the others."""
 SHARE: Final = "share"
+NEAREST: Final = 99
+"""The rank of a miss of a request that fits every criterion: nearer than any other."""
 
 
 class Decisions:
@@ -139,6 +142,13 @@ class RuleState:
         """How many calls of its action are not done yet."""
         self.when_done: Callable[[], None] | None = None
         """Called once when a call of its action is done."""
+
+    def fail(self, error: BaseException | None) -> None:
+        """Note why the action failed. An optional rule that finds nothing to act on has not failed."""
+        if isinstance(error, NotThere) and self.rule.optional:
+            self.miss(NEAREST, str(error))
+        else:
+            self.error = str(error)
 
     def call_done(self) -> None:
         """Note that a call of the action is done, or has failed."""

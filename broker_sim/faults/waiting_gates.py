@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.control.events import BrokerResumed, BrokerStarted, BrokerUnfenced, IsrChanged, LeaderElected
 from broker_sim.faults.gates import Waiting
 from broker_sim.faults.progress import ROUNDING_S, Progress
 from broker_sim.faults.rule_state import RuleState, Status
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WaitingGates"]
 
-_BRINGS_INTO_SYNC: Final = frozenset({BrokerResumed, BrokerStarted, BrokerUnfenced, IsrChanged, LeaderElected})
+_LOOK_EVERY_MS: Final = 100
+"""How often a gate that waits for `in_sync` alone looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class WaitingGates:
         self._reached = reached
         self._entries: list[_Entry] = []
         self._event_gates: list[Waiting] = []
-        self._sync_gates = False
+        self._looks_again = False
 
     def add(self, gate: Gate, state: RuleState, *, opens: bool) -> None:
         """Wait for a gate of a rule."""
@@ -76,7 +76,7 @@ class WaitingGates:
         reached = self.progress.count(event)
         for gate in self._event_gates:
             reached = gate.count(event) or reached
-        if reached or (self._sync_gates and type(event) in _BRINGS_INTO_SYNC):
+        if reached:
             self.check()
 
     def check(self) -> None:
@@ -84,7 +84,10 @@ class WaitingGates:
         if not self._entries:
             return
         now_s = self._reactor.seconds()
-        reached = [entry for entry in self._entries if self._is_reached(entry.waiting, now_s)]
+        reached = [entry for entry in self._entries if self.progress.reached(entry.waiting, now_s)]
+        if any(entry.waiting.gate.in_sync for entry in reached) and not self._in_sync():
+            reached = [entry for entry in reached if not entry.waiting.gate.in_sync]
+            self._look_again()
         if not reached:
             return
         self._entries = [entry for entry in self._entries if entry not in reached]
@@ -99,16 +102,21 @@ class WaitingGates:
         if entry.waiting.gate.in_sync and not entry.state.was_opened and not self._in_sync():
             entry.state.status = Status.WAITING
             self._entries.append(entry)
-            self._sort()
-            return
-        self._reached(entry.state, entry.opens)
+            self._look_again()
+        else:
+            self._reached(entry.state, entry.opens)
 
-    def _is_reached(self, waiting: Waiting, now_s: float) -> bool:
-        return self.progress.reached(waiting, now_s) and (not waiting.gate.in_sync or self._in_sync())
+    def _look_again(self) -> None:
+        if not self._looks_again:
+            self._looks_again = True
+            self._reactor.callLater(_LOOK_EVERY_MS / 1000, self._look)
+
+    def _look(self) -> None:
+        self._looks_again = False
+        self.check()
 
     def _sort(self) -> None:
         self._event_gates = [entry.waiting for entry in self._entries if entry.waiting.left]
-        self._sync_gates = any(entry.waiting.gate.in_sync for entry in self._entries)
 
     def _check_at(self, waiting: Waiting) -> None:
         """Check the gates at the time of an `at_ms`, unless it is over: its own check follows then."""

@@ -108,9 +108,11 @@ class ControllerNode:
     # Requests of other voters.
 
     def voter_request(self, request: Any, source: int) -> Deferred[Any]:
-        """Give a request of the quorum's APIs to the voter; fires with its response."""
-        self._tickets += 1
+        """Give a request of the quorum's APIs to the voter; fires with its response, or never from a dead process."""
         response: Deferred[Any] = Deferred()
+        if not self.alive:
+            return response  # a rule has delayed it beyond the end of the process
+        self._tickets += 1
         self._responses[self._tickets] = response
         self.replica.receive_request(source, self._tickets, request, self._now_ms())
         self._hand_out()
@@ -125,7 +127,10 @@ class ControllerNode:
         self._hand_out()
 
     def _hand_out(self) -> None:
-        self._outputs.extend(self.replica.take_outbox())
+        outputs = self.replica.take_outbox()
+        if not self.alive:
+            return  # what a process does while it ends reaches nobody
+        self._outputs.extend(outputs)
         if self._handing_out:
             return  # a message that was delivered at once has called back: the loop below handles its outputs
         self._handing_out = True

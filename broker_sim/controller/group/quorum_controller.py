@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.errors import NotActive
 from broker_sim.controller.group.committed_events import note_brokers
-from broker_sim.errors import BrokerSimError
+from broker_sim.errors import BrokerSimError, NotThere
 from broker_sim.metadata.image_events import note_changes
 from broker_sim.metadata.metadata_image import MetadataImage
 from broker_sim.metadata.metadata_log import MetadataBatch, MetadataSnapshot, SnapshotId
@@ -284,7 +284,7 @@ class QuorumController(Controller):
         if self._writing:
             return super().change(reason, change)  # it is the operation that waits
         if not self.is_active:
-            raise BrokerSimError(f"{reason}: there is no active controller")
+            raise NotThere(f"{reason}: there is no active controller")
 
         def not_active(failure: Failure) -> MetadataImage:
             failure.trap(NotActive)

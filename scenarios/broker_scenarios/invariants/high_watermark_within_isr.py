@@ -41,7 +41,7 @@ class HighWatermarkWithinIsr(Invariant):
         for member in sorted(members - {event.broker_id}):
             log = self.cluster.log(member, event)
             end = 0 if log is None else log.log_end_offset
-            if end < event.high_watermark:
+            if end < event.high_watermark and not self.cluster.is_returning(member, event):
                 yield Broken(
                     subject=(self.cluster.key(event), event.leader_epoch, member),
                     detail=f"the high watermark is {event.high_watermark}, broker {member} of the ISR ends at {end}",

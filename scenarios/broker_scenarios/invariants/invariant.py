@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
+from broker_sim.broker_state import BrokerState
 from broker_sim.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -73,10 +74,19 @@ class ClusterView:
         return partition if partition is not None and partition.is_leader else None
 
     def log(self, broker_id: int, event: PartitionEvent) -> ReplicaLog | None:
-        """Return a replica's log, also of a broker that is down."""
+        """Return a replica's log, also of a broker that is down, unless it has lost its power."""
         if broker_id not in self._cluster.brokers:
             return None
         return self._cluster.log_of(broker_id, event.topic, event.partition)
+
+    def is_returning(self, broker_id: int, event: PartitionEvent) -> bool:
+        """Return True for a broker without power, or in its start: it cannot lead before it has registered again."""
+        broker = self._cluster.brokers.get(broker_id)
+        if broker is None:
+            return False
+        if broker.alive:
+            return broker.lifecycle.state is BrokerState.STARTING
+        return self.log(broker_id, event) is None
 
     def registration(self, event: PartitionEvent) -> PartitionRegistration | None:
         """Return replicas, ISR and leader as the controller has committed them."""

@@ -45,6 +45,11 @@ class ClientGroup:
         config = self.producer or {}
         return config if self.driver is None else self.driver.driver.promises_of(config, self.driver.version)
 
+    @property
+    def client_ids(self) -> tuple[str, ...]:
+        """The client.id of each instance."""
+        return tuple(map(self.client_id, range(self.count)))
+
     def client_id(self, number: int) -> str:
         """The client.id of an instance; an only one has the name of the group."""
         return self.name if self.count == 1 and self.name != SHORT_FORM else f"{self.name}-{number}"

@@ -22,7 +22,7 @@ from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
-from broker_scenarios.language.draws import Draws, rules_by_chance
+from broker_scenarios.language.draws import Draws, is_draw, rules_by_chance
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.kinds import places_of_draws
 from broker_scenarios.language.schema import FLIP, SCENARIO
@@ -37,6 +37,7 @@ from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.action import Need
+from broker_sim.faults.client_action import ClientAction
 from broker_sim.faults.grammar import named_rules, parse_rules
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
@@ -191,7 +192,7 @@ def load_scenario(path: Path) -> Scenario:
     if mistakes:
         raise ScenarioFileError(sorted(mistakes, key=_place))
     why = flip_given["why"]
-    overlaid = source.overlaid("flip", whole=("expect",)).without("why")
+    overlaid = source.overlaid("flip", whole=("expect",), is_value=is_draw).without("why")
     other = _checked(overlaid, path, f"{name} (flip)")
     return replace(main, flip=replace(other, why=str(why)))
 
@@ -299,7 +300,7 @@ class _Reader:
             features=cluster.get("features", {}),
             topics=topics,
             clients=clients,
-            rules=self.rules(value.get("rules", {}), targets),
+            rules=self.rules(value.get("rules", {}), targets, clients),
             rule_texts={rule: _rule_text(text) for rule, text in value.get("rules", {}).items()},
             expectation=self.expectation(clients, possible, brokers),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
@@ -328,7 +329,7 @@ class _Reader:
                 self.complain(
                     ("expect", name), f"is found by its claim: expected `claims: {{{claim}: 1000}}` or the like"
                 )
-        ids = [group.client_id(number) for group in clients for number in range(group.count)]
+        ids = [client_id for group in clients for client_id in group.client_ids]
         partitions = {topic.name: topic.partitions for topic in topics}
         for name, measure in expect.get("measures", {}).items():
             path = ("expect", "measures", name)
@@ -337,7 +338,7 @@ class _Reader:
                 self.complain((*path, "client"), f"no client.id is {pattern!r}{nearest(pattern, ids)}")
             if topic is not None and topic not in partitions:
                 self.complain((*path, "topic"), f"no topic is {topic!r}{nearest(topic, partitions)}")
-            elif measure.get("partition", 0) >= max([partitions[topic]] if topic else partitions.values()):
+            elif measure.get("partition", 0) >= max([partitions[topic]] if topic else partitions.values(), default=0):
                 self.complain((*path, "partition"), f"no topic has a partition {measure['partition']}")
             if measure.get("broker", 1) > brokers:
                 self.complain((*path, "broker"), f"there are the brokers 1 to {brokers}")
@@ -437,18 +438,24 @@ class _Reader:
             sizes=tuple(SizeShare(size_bytes=size["bytes"], share=size.get("share", 1.0)) for size in sizes),
         )
 
-    def rules(self, value: Mapping[str, Mapping[str, Any]], targets: _Targets) -> tuple[Rule, ...]:
+    def rules(
+        self, value: Mapping[str, Mapping[str, Any]], targets: _Targets, clients: Iterable[ClientGroup]
+    ) -> tuple[Rule, ...]:
         try:
             rules = tuple(parse_rules([{**rule, "name": name} for name, rule in value.items()]))
         except RuleError as error:
             place, *rest = error.path
             self.complain(("rules", list(value)[int(place)], *rest), error.problem)
             return ()
+        names = [name for group in clients for name in (group.name, *group.client_ids)]
         for rule in rules:
             try:
                 check_targets(rule, targets)
             except RuleError as error:
                 self.complain(("rules", rule.name, *error.path), error.problem)
+            if isinstance(rule.act, ClientAction) and rule.act.client not in names:
+                problem = f"no client is named {rule.act.client!r}{nearest(rule.act.client, names)}"
+                self.complain(("rules", rule.name, "act", rule.act.name), problem)
         return rules
 
     def check_cluster(self, broker_config: Mapping[str, str], topics: tuple[TopicSpec, ...], release: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.language.draws import is_draw
 from broker_sim.errors import BrokerSimError
 from broker_sim.yaml_source import Source, YamlMistakes, merged, parse_yaml
 
@@ -63,4 +64,4 @@ def _read(path: Path, users: tuple[Path, ...]) -> Source:
     if not target.is_file():
         raise ScenarioFileError([source.mistake(("base",), f"there is no file {target}")])
     below = _read(target, (*users, path))
-    return Source(source.file, merged(below.value, source.value), below.marks | source.marks)
+    return Source(source.file, merged(below.value, source.value, is_draw), below.marks | source.marks)

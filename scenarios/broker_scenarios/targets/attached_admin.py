@@ -86,6 +86,10 @@ class AttachedAdmin:
         """Return the replicas of a partition, the preferred one first. Raises BrokerSimError for an unknown one."""
         return self._cluster.partition_of(topic, partition).replicas
 
+    def serves(self, broker_id: int) -> bool:
+        """Return True if a broker was not killed or stopped."""
+        return self._cluster.is_running(broker_id)
+
     def isr_of(self, topic: str, partition: int) -> Sequence[int]:
         """Return the in-sync replicas of a partition. Raises BrokerSimError for an unknown one."""
         return self._cluster.partition_of(topic, partition).isr

@@ -57,6 +57,9 @@ class FakeCluster:
     def replicas_of(self, topic: str, partition: int) -> tuple[int, ...]:
         return (1, 2) if topic == "orders" and partition < 2 else ()
 
+    def serves(self, broker_id: int) -> bool:
+        return broker_id not in self.dead
+
     def isr_of(self, topic: str, partition: int) -> tuple[int, ...]:
         return self.isrs.get((topic, partition), self.replicas_of(topic, partition))
 
@@ -549,7 +552,7 @@ def shown(bench: Bench, isr: tuple[int, ...]) -> None:
             partition_epoch=1,
         )
     )  # fmt: skip
-    bench.reactor.run_for(ms=0)
+    bench.reactor.run_for(ms=150)
 
 
 def test_a_rule_waits_until_every_replica_is_in_sync(bench: Bench) -> None:

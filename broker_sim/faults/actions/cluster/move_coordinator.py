@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.action import Action, Need
 from broker_sim.faults.actions.cluster.move_leader import MoveLeader
 from broker_sim.faults.forms import Broker, Fields, Text
-from broker_sim.faults.rule import RuleError
+from broker_sim.faults.rule import Absent
 from broker_sim.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -45,5 +45,5 @@ class MoveCoordinator(Action):
         assert key is not None
         topic, partition = firing.cluster.admin.state_partition(kind, key)
         if partition < 0:
-            raise RuleError(("act", self.name), f"{kind} {key} has no coordinator: there is no topic {topic}")
+            raise Absent(("act", self.name), f"{kind} {key} has no coordinator: there is no topic {topic}")
         MoveLeader(TopicPartition(topic, partition), self.to).fire(firing)
