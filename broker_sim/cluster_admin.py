@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
 
 from broker_sim.apis.handler_result import RESULTS, LateResponse
 from broker_sim.broker_state import BrokerState
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
+from broker_sim.control.events import BrokerKilled, BrokerStopped
 from broker_sim.coordinators.internal_partitions import state_partition
 from broker_sim.errors import BrokerSimError, NotThere, nearest
 from broker_sim.faults.action import Need
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_sim.cluster import Cluster
+    from broker_sim.control.events import Event
     from broker_sim.faults.log_files import LogFiles
     from broker_sim.metadata.metadata_image import MetadataImage
 
@@ -324,12 +327,38 @@ class ClusterAdmin:
         served: Deferred[Any] = Deferred()
         result: Any = broker.apis.serve(context)
         if isinstance(result, LateResponse):
-            result.send_with(lambda response, _: served.callback(response), None)
+            result.send_with(lambda response, _: _fire(served, response), None)
         elif not isinstance(result, RESULTS) and isinstance(result, Deferred):
-            result.chainDeferred(served)
+            result.addBoth(lambda outcome: _fire(served, outcome))
         else:
             served.callback(result)
+        if not served.called:
+            self._fail_with_its_broker(served, broker.id, name)
         return served.addCallback(_without_error, name)
+
+    def _fail_with_its_broker(self, served: Deferred[Any], broker_id: int, name: str) -> None:
+        """Fail a request that is not served yet when the process of its broker ends."""
+
+        def look(event: Event) -> None:
+            if type(event) in {BrokerKilled, BrokerStopped} and event.broker_id == broker_id and not served.called:
+                served.errback(NotThere(f"{name}: broker {broker_id} has ended before its response"))
+
+        unsubscribe = self._cluster.journal.subscribe(look)
+
+        def done(outcome: Any) -> Any:
+            unsubscribe()
+            return outcome
+
+        served.addBoth(done)
+
+
+def _fire(served: Deferred[Any], outcome: Any) -> None:
+    if served.called:
+        return  # the process of its broker has ended meanwhile
+    if isinstance(outcome, Failure):
+        served.errback(outcome)
+    else:
+        served.callback(outcome)
 
 
 def _without_error(response: Any, name: str) -> None:

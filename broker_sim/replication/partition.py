@@ -22,7 +22,7 @@ from broker_sim.replication.truncation_events import note_truncation
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from broker_sim.control.journal import Journal
     from broker_sim.log.append_results import PartitionAppend
@@ -170,11 +170,15 @@ class Partition:
         self.leader_id = self._host.broker_id
         if new_epoch:
             self.role_changed(ErrorCode.NOT_LEADER_OR_FOLLOWER if new_leader else None)
-        for follower_id, fetched in self.sessions.items():
-            if follower_id not in registration.isr:
-                fetched.session.left_isr(fetched)
+        self._followers_outside(registration.isr)
         self.maybe_increment_high_watermark(now_ms)
         return new_leader
+
+    def _followers_outside(self, isr: Collection[int]) -> None:
+        """Let the next fetches of the followers that a committed ISR does not have bring them back."""
+        for follower_id, fetched in self.sessions.items():
+            if follower_id not in isr:
+                fetched.session.left_isr(fetched)
 
     def make_follower(self, registration: PartitionRegistration) -> bool:
         """Follow `registration.leader`, which may be none; return True if the leader epoch is new."""
@@ -488,6 +492,7 @@ class Partition:
             if result.leader_epoch == self.leader_epoch and result.partition_epoch >= self.partition_epoch:
                 self.isr_state = committed(result.isr)
                 self.partition_epoch = result.partition_epoch
+                self._followers_outside(result.isr)
                 self.maybe_increment_high_watermark(self._host.now_ms())
             return False
         if error in (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA):

@@ -18,7 +18,10 @@ _ON_THE_WAY_US: Final = 10_000
 
 
 def not_live(facts: RunFacts, within_ms: float) -> Iterator[tuple[str, int]]:
-    """Return the partitions that had a send after the last fault and acknowledged none in time; -1 is no partition."""
+    """Return the partitions that had a send after the last fault and acknowledged none in time.
+
+    -1 stands for sends that got no partition, of a topic without any acknowledgement.
+    """
     faults = [
         event
         for event in facts.journal
@@ -33,5 +36,5 @@ def not_live(facts: RunFacts, within_ms: float) -> Iterator[tuple[str, int]]:
         if send.completed_us < 0 or send.completed_us >= last_us + on_the_way_us:
             waiting[place] = None
             if send.is_ok and send.completed_us <= last_us + within_ms * 1000:
-                served.add(place)
+                served |= {place, (send.topic, -1)}
     yield from (place for place in waiting if place not in served)
