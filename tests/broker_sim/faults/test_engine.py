@@ -599,3 +599,12 @@ def test_a_rule_on_requests_does_not_keep_a_cluster_from_being_healed(bench: Ben
     assert bench.engine.is_healed()
     bench.add(name="later", when={"acked_records": 50}, act={"kill": 1})
     assert not bench.engine.is_healed()
+
+
+def test_an_optional_rule_may_find_nothing_to_act_on(bench: Bench) -> None:
+    for optional in (True, False):
+        rule = {"name": f"optional {optional}", "act": {"kill": "coordinator of group other"}, "optional": optional}
+        bench.engine.add(parse_rule(rule), checked=True)
+    optional, needed = bench.engine.reports()
+    assert (optional.fired, optional.problem) == (0, None)
+    assert needed.problem == "broker: group other has no coordinator"

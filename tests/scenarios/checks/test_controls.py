@@ -161,6 +161,13 @@ def test_a_commit_of_the_polls_before_is_at_least_once() -> None:
     assert valid(book) == {}
 
 
+def test_a_process_that_is_killed_within_its_close_has_ended_its_work() -> None:
+    book = Book().send(0, (X, 1, 0)).poll(1, {X: [(0, 1)]})
+    book.line(1, EventType.INVOKE, Function.CLOSE)
+    book.commit(1, {X: 1}, auto=True).finally_poll(2, {X: [(0, 1)]})
+    assert valid(book) == {}
+
+
 def test_an_open_send_of_a_crashed_process_has_no_outcome_to_come() -> None:
     book = Book().send(0, (X, 1), end=None).crash(0).wait(5_000).send(1, (X, 2, 0)).finally_poll(2, {X: [(0, 2)]})
     assert valid(book) == {}

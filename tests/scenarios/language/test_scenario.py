@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
-CATALOG = sorted((ROOT / "scenarios" / "catalog").rglob("*.yaml"))
+CATALOG = sorted(path for folder in ("catalog", "swarms") for path in (ROOT / "scenarios" / folder).rglob("*.yaml"))
 PUBLISHED = ROOT / "scenarios" / "scenario.schema.json"
 
 SMALL = """
@@ -373,6 +373,15 @@ def test_levels_of_features_are_those_of_the_release(tmp_path: Path, features: s
     text = SHORT.replace("brokers: 1", f"brokers: 1, features: {features}") + "expect: {}\n"
     with pytest.raises(ScenarioError, match=re.escape(problem)):
         load_scenario(written(tmp_path, text))
+
+
+def test_a_rule_on_no_client_is_refused_before_the_run(tmp_path: Path) -> None:
+    text = SMALL + "rules: {end: {when: {at_ms: 5}, act: {kill_client: producers}}}\n"
+    problem = r"rules\.end\.act\.kill_client: no client is named 'producers'; did you mean 'producer'\?"
+    with pytest.raises(ScenarioFileError, match=problem):
+        load_scenario(written(tmp_path, text))
+    for name in ("producer", "producer-0"):
+        load_scenario(written(tmp_path, text.replace("producers}", f"{name}}}")))
 
 
 def test_a_rule_does_not_select_the_broker_of_its_request(tmp_path: Path) -> None:

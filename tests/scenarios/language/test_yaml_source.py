@@ -54,3 +54,14 @@ def test_a_circle_of_bases_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"nothing\.yaml: No such file"):
         read_source(tmp_path / "nothing.yaml")
+
+
+def test_a_draw_of_a_base_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("load: {records: {one_of: [1, 5]}, rate_per_second: 5}\nproducer: {acks: 1}")
+    (tmp_path / "above.yaml").write_text(
+        "base: base.yaml\nload: {records: {uniform: [1, 9]}}\nproducer: {acks: {one_of: [1, all]}}"
+    )
+    assert read_source(tmp_path / "above.yaml").value == {
+        "load": {"records": {"uniform": [1, 9]}, "rate_per_second": 5},
+        "producer": {"acks": {"one_of": [1, "all"]}},
+    }

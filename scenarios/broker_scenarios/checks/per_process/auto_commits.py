@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.checks.calls import Call
     from broker_scenarios.checks.whole_history import WholeHistory
+    from broker_scenarios.operations import Process
 
 __all__ = ["auto_commits"]
 
@@ -25,18 +26,18 @@ _ENDS_THE_WORK = (Function.ASSIGN, Function.SUBSCRIBE, Function.CLOSE, Function.
 
 def auto_commits(history: WholeHistory) -> Iterator[Finding]:
     """Find commits of the client that reach into the batch in work; one finding per commit and partition."""
-    for calls in history.by_process().values():
-        in_work: Call | None = None
-        for call in calls:
-            completion = call.details
-            if call.f is Function.COMMIT:
-                if completion is not None and completion.auto and call.ok and in_work is not None:
-                    yield from _too_early(history, call, in_work)
-            elif call.f in _ENDS_THE_WORK:
-                in_work = None
-            elif call.f in (Function.POLL, Function.TXN):
-                # A commit inside this poll comes next, as calls are in the order of invocation.
-                in_work = call if call.ok else None
+    in_work: dict[Process, Call | None] = {}
+    for call in history.calls:  # also those without a completion: a process may be killed within its close
+        completion = call.details
+        latest = in_work.get(call.process)
+        if call.f is Function.COMMIT:
+            if completion is not None and completion.auto and call.ok and latest is not None:
+                yield from _too_early(history, call, latest)
+        elif call.f in _ENDS_THE_WORK:
+            in_work[call.process] = None
+        elif call.f in (Function.POLL, Function.TXN):
+            # A commit inside this poll comes next, as calls are in the order of invocation.
+            in_work[call.process] = call if call.ok else None
 
 
 def _too_early(history: WholeHistory, commit: Call, in_work: Call) -> Iterator[Finding]:
