@@ -293,9 +293,10 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         """Make a future."""
         return _NumberedFuture(loop=self)
 
-    def next_task_name(self) -> str:
-        """The name of the next task without one; asyncio's own counter goes on from run to run."""
-        return f"Task-{next(self._task_numbers)}"
+    def create_task(self, coro: Any, *, name: object = None, **options: Any) -> asyncio.Task[Any]:
+        """Make a task. One without a name gets the next number; asyncio's own counter goes on from run to run."""
+        named = f"Task-{next(self._task_numbers)}" if name is None else str(name)
+        return super().create_task(coro, name=named, **options)
 
     # Executors
 
@@ -434,7 +435,7 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
 
 def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> _NumberedTask:
     assert isinstance(loop, VirtualEventLoop), "it is the factory of this loop"
-    return _NumberedTask(coroutine, loop=loop, **{"name": loop.next_task_name(), **options})
+    return _NumberedTask(coroutine, loop=loop, **options)
 
 
 def _number(port: bytes | str | int | None) -> int:

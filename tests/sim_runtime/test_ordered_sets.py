@@ -32,6 +32,12 @@ def test_the_order_is_that_of_insertion(ordered: type, built_in: type) -> None:
     assert repr(ordered("ba")).endswith("(['b', 'a'])")
 
 
+def test_the_order_depends_neither_on_addresses_nor_on_the_hash_of_none() -> None:
+    # Before Python 3.12 the hash of None is an address; brokers without a rack are tuples with it.
+    brokers = [("broker", number, None) for number in range(30)] + [object() for _ in range(30)]
+    assert list(FrozenOrderedSet(brokers)) == list(OrderedSet(brokers)) == brokers
+
+
 @pytest.mark.parametrize(("ordered", "built_in"), [(OrderedSet, set), (FrozenOrderedSet, frozenset)])
 @given(first=MEMBERS, second=MEMBERS)
 def test_the_results_are_those_of_a_built_in_set(ordered, built_in, first, second) -> None:
