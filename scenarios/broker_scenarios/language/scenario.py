@@ -333,13 +333,15 @@ class _Reader:
         partitions = {topic.name: topic.partitions for topic in topics}
         for name, measure in expect.get("measures", {}).items():
             path = ("expect", "measures", name)
-            pattern, topic = measure.get("client"), measure.get("topic")
+            pattern, topic, partition = (measure.get(key) for key in ("client", "topic", "partition"))
             if pattern is not None and not any(fnmatchcase(client_id, pattern) for client_id in ids):
                 self.complain((*path, "client"), f"no client.id is {pattern!r}{nearest(pattern, ids)}")
             if topic is not None and topic not in partitions:
                 self.complain((*path, "topic"), f"no topic is {topic!r}{nearest(topic, partitions)}")
-            elif measure.get("partition", 0) >= max([partitions[topic]] if topic else partitions.values(), default=0):
-                self.complain((*path, "partition"), f"no topic has a partition {measure['partition']}")
+            elif partition is not None and partition >= max(
+                [partitions[topic]] if topic else partitions.values(), default=0
+            ):
+                self.complain((*path, "partition"), f"no topic has a partition {partition}")
             if measure.get("broker", 1) > brokers:
                 self.complain((*path, "broker"), f"there are the brokers 1 to {brokers}")
         return expectation_of(expect)

@@ -360,3 +360,28 @@ def test_the_flip_has_its_own_invariants(tmp_path: Path) -> None:
     assert scenario.always == ("log-start-never-back",)
     assert scenario.flip is not None
     assert scenario.flip.always == ("one-leader-per-epoch",)
+
+
+DARK = """
+title: t
+release: 3.7.2
+cluster: {brokers: 3, disk: virtual, config: {broker.session.timeout.ms: 3000}}
+topics: {orders: {partitions: 1, replication_factor: 3, config: {min.insync.replicas: 2}}}
+clients:
+  app:
+    producer: {acks: all, linger.ms: 0, request.timeout.ms: 500}
+    script: [{send: {wait: true}}, {send: {count: 2, every_ms: 100}}, flush, close]
+rules:
+  lost: {select: {api: Produce, nth: 2}, act: drop_response}
+  power: {when: {fired: lost, delay_ms: 50}, act: {lose_power: 2}, until: {delay_ms: DOWN}}
+always: [acknowledged-records-kept, high-watermark-within-isr]
+expect: {verdict: valid}
+"""
+
+
+@pytest.mark.parametrize("down_ms", [300, 4000])
+def test_a_broker_that_lost_its_power_is_judged_when_it_has_registered_again(tmp_path: Path, down_ms: int) -> None:
+    # Broker 2 is still in the ISR when the batch is sent again, and acknowledged as one that is there.
+    played = play(tmp_path, DARK.replace("DOWN", str(down_ms)))
+    assert played.run.judgement.misses == ()
+    assert any(type(event).__name__ == "BatchDeduplicated" for event in played.evidence.truth.journal)

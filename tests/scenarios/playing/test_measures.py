@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from broker_scenarios.language.yaml_source import ScenarioFileError
 from broker_scenarios.measures import MEASURES
 from broker_scenarios.measures.broker_metrics import MetricSample
+from broker_scenarios.measures.liveness import not_live
 from broker_scenarios.measures.measure import RunFacts, most_in_a_second
 from broker_sim.control.events import BatchAppended, GroupRequestRefused
 from tests.scenarios.playing.runs import play, scenario_of
@@ -202,6 +204,20 @@ def test_a_partition_must_serve_again_in_time(tmp_path: Path) -> None:
     assert play(tmp_path, LIVE.replace("RETRY", "3000")).run.judgement.misses == (
         "orders-0 acknowledged nothing within 1000 ms after the last fault (live_within_ms)",
     )
+
+
+def test_sends_without_a_partition_wait_for_any_of_their_topic() -> None:
+    def live(*sends: tuple[int, int, bool]) -> list[tuple[str, int]]:
+        made = [
+            SimpleNamespace(topic="orders", partition=partition, completed_us=at_us, is_ok=ok)
+            for partition, at_us, ok in sends
+        ]
+        facts: Any = SimpleNamespace(journal=(), history_end_us=9_000, begin_us=0, sends=made)
+        return list(not_live(facts, within_ms=1))
+
+    assert live((-1, 500, False)) == [("orders", -1)]
+    assert live((-1, 500, False), (2, 900, True)) == []
+    assert live((-1, 500, False), (2, 2_000, True)) == [("orders", -1), ("orders", 2)]
 
 
 def test_connections_that_are_accepted_and_closed_are_connections(tmp_path: Path) -> None:
