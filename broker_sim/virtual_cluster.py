@@ -117,6 +117,11 @@ class VirtualCluster(ThreadedCluster):
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return self.world.run_until(result, deadline_ms=timeout_s * 1000)
+        if not isinstance(loop, VirtualEventLoop):
+            raise BrokerSimError(
+                f"{type(loop).__name__} is a loop of real time, and the cluster is on virtual time: use event_loop(). "
+                "Configure pytest-asyncio for its strict mode, in which it does not run the test"
+            )
         waiting = asyncio.ensure_future(_within(result.asFuture(loop), timeout_s))
         self._waiting[:] = [waiting]
         return waiting

@@ -79,6 +79,11 @@ def test_a_refusal_comes_from_the_verb(cluster: VirtualCluster) -> None:
         cluster.reset()
 
 
+def test_a_loop_of_real_time_is_refused(cluster: VirtualCluster) -> None:
+    with pytest.raises(BrokerSimError, match="is a loop of real time"):
+        asyncio.run(cluster.aio.restart(1))
+
+
 def test_a_seed_decides_the_fingerprint() -> None:
     def fingerprint(seed: int) -> str:
         cluster = VirtualCluster(seed=seed, brokers=1)

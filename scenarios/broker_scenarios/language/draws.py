@@ -1,4 +1,4 @@
-"""What a scenario file leaves to the seed: `{uniform: [1, 5]}`, `{one_of: [1, 5, 20]}`, and rules with a `chance`.
+"""The draws of a scenario file: `{uniform: [1, 5]}`, `{one_of: [1, 5, 20]}`, and rules with a `chance`.
 
 Each draw has a name, the path of its key, and a random stream of that name: taking one away shifts no other. Both sides
 of a flip draw the same. The numbers of rules are draws of the engine, in the grammar of faults.
