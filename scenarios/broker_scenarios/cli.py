@@ -207,6 +207,12 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="shrink the first seed that fails, and write it to this file",
     )
+    parser.add_argument(
+        "--coverage",
+        type=Path,
+        metavar="OUT",
+        help="report which rules, events, requests, errors and transitions the seeds reached; write it to this file",
+    )
     result_options.add(parser)
     parser.set_defaults(run=_sweep)
 
@@ -258,6 +264,7 @@ def _sweep(options: argparse.Namespace) -> int:
         first_seed=options.first_seed,
         processes=options.processes,
         shrink_to=options.shrink,
+        coverage_to=options.coverage,
         files=result_options.files_of(options),
     )
 

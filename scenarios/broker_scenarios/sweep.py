@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from twisted.python.runtime import seconds
 
+from broker_scenarios.coverage import Coverage, Reached
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
 from broker_scenarios.result_files import ResultFiles, RunResult, run_result, write_text
@@ -24,7 +25,7 @@ from broker_scenarios.shrinking.shrink import RUNS_MAX, shrink
 from broker_scenarios.table import load_progress
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES
-from broker_scenarios.virtual_run import run_virtually
+from broker_scenarios.virtual_run import VirtualRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,8 @@ class SeedResult:
     counts: Counts
     digest: str
     result: RunResult
+    reached: tuple[tuple[str, str], ...] = ()
+    """What the run has reached, by kind and name, if that was asked for."""
 
     @property
     def misses(self) -> tuple[str, ...]:
@@ -54,11 +57,19 @@ class SeedResult:
         return self.result.misses
 
 
-def run_seed(scenario: Scenario, seed: int) -> SeedResult:
-    """Run and judge one seed."""
-    run = judged(run_virtually(scenario, seed), engine=None)
+def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False) -> SeedResult:
+    """Run and judge one seed; with `coverage` note what it reaches."""
+    virtual = VirtualRun(scenario, seed)
+    reached = Reached(virtual.cluster) if coverage else None
+    run = judged(virtual.run(None), engine=None)
     run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
-    return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], result=run_result(run))
+    return SeedResult(
+        seed=seed,
+        counts=run.verdict.counts,
+        digest=run.facts["digest"],
+        result=run_result(run),
+        reached=() if reached is None else reached.pairs,
+    )
 
 
 def _records_of(scenario: Scenario) -> int | None:
@@ -66,15 +77,18 @@ def _records_of(scenario: Scenario) -> int | None:
     return scenario.records_given if scenario.draws is not None else scenario.records or None
 
 
-def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1) -> Iterator[SeedResult]:
+def sweep_seeds(
+    scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1, coverage: bool = False
+) -> Iterator[SeedResult]:
     """Run the seeds in `processes` processes; the results come in the order of the seeds."""
     numbers = range(first_seed, first_seed + seeds)
+    run = partial(run_seed, scenario, coverage=coverage)
     if processes == 1:
-        yield from map(partial(run_seed, scenario), numbers)
+        yield from map(run, numbers)
         return
     # Ctrl-C ends the parent, which ends the workers; `spawn`, because a fork copies the locks of other threads.
     with ProcessPoolExecutor(processes, get_context("spawn"), signal, (SIGINT, SIG_IGN)) as pool:
-        yield from pool.map(partial(run_seed, scenario), numbers)
+        yield from pool.map(run, numbers)
 
 
 def sweep(
@@ -84,12 +98,14 @@ def sweep(
     first_seed: int = 0,
     processes: int | None = None,
     shrink_to: Path | None = None,
+    coverage_to: Path | None = None,
     files: ResultFiles | None = None,
 ) -> int:
     """Run the seeds and print the results; returns 0 if each seed ended as the file expects, else 1.
 
     By default there is one process per core, and one for sweeps in which the start of processes would not pay off.
-    `files` receive the results of each seed, `shrink_to` the smallest scenario of the first seed that failed.
+    `files` receive the results of each seed, `shrink_to` the smallest scenario of the first seed that failed,
+    `coverage_to` what the seeds have reached.
 
     Raises:
         ScenarioError: a file cannot be written.
@@ -98,9 +114,13 @@ def sweep(
         processes = max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
     started = seconds()
     results: list[SeedResult] = []
+    coverage = Coverage(rule.name for rule in scenario.rules)
     with load_progress(f"{scenario.name}, seeds", seeds) as progress:
-        for result in sweep_seeds(scenario, seeds=seeds, first_seed=first_seed, processes=processes):
+        for result in sweep_seeds(
+            scenario, seeds=seeds, first_seed=first_seed, processes=processes, coverage=coverage_to is not None
+        ):
             results.append(result)
+            coverage.add(result.seed, result.reached)
             progress.update(len(results), f"seed {result.seed}")
     took_s = max(seconds() - started, 1e-9)
     out = Console(highlight=False, soft_wrap=True)
@@ -117,6 +137,11 @@ def sweep(
         out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {again}", markup=False)
     if len(missed) > _MISSES_SHOWN_MAX:
         out.print(f"... and {plural(len(missed) - _MISSES_SHOWN_MAX, 'more seed')}")
+    if coverage_to is not None:
+        out.print(f"{scenario.name}, what was reached:")
+        for line in coverage.lines():
+            out.print(line, markup=False)
+        write_text(coverage_to, coverage.to_json(), "--coverage")
     out.print(f"{len(results) / took_s:.2f} seeds per second ({took_s:.1f} s)")
     if shrink_to is not None and missed:
         with load_progress(f"{scenario.name}, shrink", RUNS_MAX) as progress:
