@@ -20,7 +20,7 @@ def test_a_run_notes_what_it_reaches_and_is_the_same_run() -> None:
     plain, noted = run_seed(scenario, 3), run_seed(scenario, 3, coverage=True)
     assert (plain.digest, plain.reached) == (noted.digest, ())
     assert {kind for kind, _ in noted.reached} == {RULE, EVENT, REQUEST, ERROR, TRANSITION}
-    assert (RULE, "crash") in noted.reached
+    assert (RULE, "leader crash") in noted.reached
     assert (EVENT, "LeaderElected") in noted.reached
     assert (TRANSITION, "classic group: PreparingRebalance to CompletingRebalance") in noted.reached
     assert any(name.startswith("Fetch v") and name.endswith(" between nodes") for _, name in noted.reached)
