@@ -238,7 +238,7 @@ async def start_attached(
     """Put a proxy before the cluster and create the topics of the scenario.
 
     Raises:
-        ScenarioError: the scenario needs what the cluster does not have, or a topic exists already.
+        ScenarioError: the scenario needs what the cluster does not have, or a topic or a group exists already.
     """
     problem = problem_of(scenario, upstream.release)
     if problem is not None:
@@ -269,6 +269,7 @@ async def _prepare(
     await _until_served(scenario, proxy, cluster, upstream)
     problem = None if upstream.has_config else await config_problem(scenario, admin, cluster.broker_ids)
     if problem is None:
+        await _take_groups(scenario, admin, cluster, upstream)
         await _create_topics(scenario, admin, cluster, upstream)
         await proxy.refresh()
         problem = rule_problem(scenario, cluster)
@@ -292,6 +293,18 @@ async def _until_served(scenario: Scenario, proxy: WireProxy, cluster: AttachedC
         if ended is not None or proxy.reactor.seconds() > deadline_s:
             raise ScenarioError(f"{upstream.name}: {ended or problem}")
         await sleep(proxy.reactor, _READY_POLL_MS)
+
+
+async def _take_groups(scenario: Scenario, admin: AdminCore, cluster: AttachedCluster, upstream: Upstream) -> None:
+    """Note the groups of the consumers, to delete them at the end; one that is used already would lose its offsets."""
+    ids = (client.consumer.get("group.id") for client in scenario.clients if client.consumer is not None)
+    groups = tuple(dict.fromkeys(group for group in ids if group is not None))
+    if groups:
+        existing = await admin.list_groups()
+        for group in groups:
+            if group in existing:
+                raise ScenarioError(f"{upstream.name}: the group {group!r} of {scenario.name} exists already")
+    cluster.admin.groups = groups
 
 
 async def _create_topics(scenario: Scenario, admin: AdminCore, cluster: AttachedCluster, upstream: Upstream) -> None:

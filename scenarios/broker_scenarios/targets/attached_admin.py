@@ -56,6 +56,8 @@ class AttachedAdmin:
         self._cluster = cluster
         self._reactor = reactor
         self.created: set[str] = set()
+        self.groups: tuple[str, ...] = ()
+        """The groups of the scenario's consumers, none of which was there before."""
         """The topics that the run has created."""
         self._quotas: dict[QuotaEntity, set[str]] = {}
         self._configs: dict[ConfigResource, dict[str, str | None]] = {}
@@ -214,7 +216,13 @@ class AttachedAdmin:
         return _begun(lambda: self._admin.alter_client_quotas({whose: quotas}))
 
     async def restore(self) -> None:
-        """Delete the topics and take back the quotas and the configurations that rules and acts have left."""
+        """Delete the topics and the groups, and take back the quotas and configurations that the run has changed."""
+        groups = await self._admin.list_groups() if self.groups else {}
+        for group in self.groups:
+            if group in groups:
+                # A member that never left would keep its partitions from the next run of the same group.
+                await self._admin.remove_group_members(group)
+                await self._admin.delete_groups([group])
         existing = await self._admin.list_topics()
         left = [name for name in self.created if name in existing]
         if left:

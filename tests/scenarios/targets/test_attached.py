@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_client.consumer import Consumer
+from broker_client.consumer_groups import OffsetAndMetadata
+from broker_client.records import TopicPartition
 from broker_scenarios.cli import main
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.targets.attached_checks import problem_of
@@ -33,7 +36,7 @@ flip: {why: w, clients: {app: {producer: {enable.idempotence: true}}}, expect: {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[ThreadedCluster]:
-    with ThreadedCluster(brokers=1, quick_groups=True, config={
+    with ThreadedCluster(brokers=1, topics=["bills:1:1"], quick_groups=True, config={
         "transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1,
     }) as threaded:  # fmt: skip
         yield threaded
@@ -64,6 +67,33 @@ def run(cluster: ThreadedCluster, folder: Path, *options: str, **parts: Any) -> 
 def test_a_pair_runs_on_a_running_cluster_and_leaves_nothing_there(cluster: ThreadedCluster, tmp_path: Path) -> None:
     assert run(cluster, tmp_path) == 0
     assert "orders" not in cluster.call(lambda: cluster.cluster.partition_counts)
+
+
+GROUP = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app: {producer: {linger.ms: 0}, script: [{send: {count: 3, wait: true}}, close]}
+  reader:
+    consumer: {group.id: g, auto.offset.reset: earliest}
+    script: [{wait: {client: app}}, {subscribe: [orders]}, {poll: 3}, commit_offsets, crash]
+expect: {unseen: 0}
+"""
+
+
+def test_a_group_with_a_member_that_crashed_is_gone_with_the_run(
+    cluster: ThreadedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "group.yaml"
+    path.write_text(GROUP)
+    command = ["run", str(path), "--attach", cluster.bootstrap_servers, "--report", str(tmp_path / "report.html")]
+    assert [main(command), main(command)] == [0, 0]
+    with Consumer(bootstrap_servers=cluster.bootstrap_servers, group_id="g") as consumer:
+        consumer.commit({TopicPartition("bills", 0): OffsetAndMetadata(offset=1)})
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "the group 'g' of group exists already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
