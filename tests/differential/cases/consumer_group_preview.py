@@ -12,6 +12,7 @@ from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
+    NO_DELAY,
     OFFSETS_TOPIC,
     commit,
     describe_groups,
@@ -353,3 +354,15 @@ def members_are_loaded_from_the_log(probe: Probe) -> None:
     other.join()
     settle([other, second])
     write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=(*NO_DELAY, ("group.coordinator.new.enable", "true")), releases=ONLY_PREVIEW)
+def topics_that_a_record_lists(probe: Probe) -> None:
+    """The new coordinator alone serves the protocol; the table of topics is made for all names that are subscribed."""
+    topics = topics_in_id_order(probe, a=1, b=2, c=3)
+    for number, missing in enumerate(([], ["no"], ["no", "none"], ["no", "none", *"defgh"])):
+        group = group_of(probe, f"g{number}")
+        member = Consumer(probe, group, "m1", [*topics, *missing], assignor="range")
+        member.join()
+        member.beat(topics=[topics[2], topics[0], *missing], note="fewer topics")
+        write_records(probe, OFFSETS_TOPIC, group)

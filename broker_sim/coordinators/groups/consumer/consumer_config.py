@@ -13,7 +13,7 @@ from broker_sim.coordinators.groups.group_configs import group_config_int
 from broker_sim.coordinators.groups.modern.subscription_metadata import metadata_hash, topic_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.release_behaviour import ReleaseBehaviour
@@ -104,7 +104,7 @@ class ConsumerConfig:
         """Return the shortest interval between two target assignments; 0 before 4.3."""
         return group_config_int(self._host, group_id, "consumer.assignment.interval.ms")
 
-    def fingerprint(self, topics: Iterable[str]) -> int | Mapping[str, TopicMetadata]:
+    def fingerprint(self, topics: Collection[str]) -> int | Mapping[str, TopicMetadata]:
         """Return the hash of topics, or their metadata before 4.1; nothing exists: 0 or an empty mapping."""
         image = self._host.metadata_cache.image
         if self.behaviour.groups_hash_their_topics:

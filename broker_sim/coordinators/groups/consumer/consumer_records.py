@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered, to_topics
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
-from protocol_specs.java_hash import hash_order
 from protocol_specs.schemas.coordinator.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -131,7 +130,7 @@ def partition_metadata_record(group_id: str, topics: Mapping[str, SubscribedTopi
 
 
 def recorded_topics(topics: Mapping[str, SubscribedTopic]) -> list[TopicMetadata]:
-    """Return the subscribed topics as their record has them."""
+    """Return the subscribed topics as their record has them, in the order of the map."""
     return [
         TopicMetadata(
             topic_id=topics[name].topic_id,
@@ -143,7 +142,7 @@ def recorded_topics(topics: Mapping[str, SubscribedTopic]) -> list[TopicMetadata
                 if racks
             ],
         )
-        for name in hash_order(topics)
+        for name in topics
     ]
 
 

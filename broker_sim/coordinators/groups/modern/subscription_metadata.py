@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.groups.modern.xxh3 import xxh3_64
+from protocol_specs.java_hash import hash_order_of_sized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from broker_sim.metadata.metadata_image import MetadataImage, TopicImage
 
@@ -33,15 +34,15 @@ class TopicMetadata:
     racks: tuple[tuple[str, ...], ...] = ()
 
 
-def topic_metadata(image: MetadataImage, names: Iterable[str], *, racks: bool) -> Mapping[str, TopicMetadata]:
-    """Return the metadata of the topics that exist, by name."""
+def topic_metadata(image: MetadataImage, names: Collection[str], *, racks: bool) -> Mapping[str, TopicMetadata]:
+    """Return the metadata of the topics that exist, by name, in the order of a HashMap that was made for all names."""
     found = {}
     for name in names:
         topic = image.topics.get(name)
         if topic is not None:
             racks_of = tuple(tuple(sorted(set(each))) for each in _racks(image, topic)) if racks else ()
             found[name] = TopicMetadata(topic.topic_id, len(topic.partitions), racks_of if any(racks_of) else ())
-    return found
+    return {name: found[name] for name in hash_order_of_sized(found, len(names))}
 
 
 def partition_racks(image: MetadataImage, topic_id: bytes, partition: int) -> frozenset[str]:
