@@ -50,6 +50,8 @@ class QuorumController(Controller):
         self._writing = False
         self._resuming = False
         """True while it reads the records of an earlier cluster, which were published there."""
+        self._verbs: dict[Deferred[MetadataImage], str] = {}
+        """The verbs of the cluster that wait for their commit, with their reasons."""
         self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
         self._unclean: dict[int, frozenset[TopicPartition]] = {}
         self.log.snapshot_made = self._snapshot_made
@@ -104,10 +106,13 @@ class QuorumController(Controller):
             waiting.errback(NotActive())
 
     def stop(self) -> None:
-        """End the process: no pending request gets a response."""
+        """End the process: no pending request gets a response, and the verbs that wait fail."""
         self._active_epoch = None
         self._deferred.clear()
         super().stop()
+        verbs, self._verbs = self._verbs, {}
+        for verb, reason in verbs.items():
+            verb.errback(NotThere(f"{reason}: the active controller has ended before this was committed"))
 
     def _stop_timers(self) -> None:
         self._rebalance.stop()
@@ -276,7 +281,9 @@ class QuorumController(Controller):
         return self._serve_alter_partition(request)
 
     def change(self, reason: str, change: Any) -> Deferred[MetadataImage]:
-        """Change the image; fires when the change is committed, and fails when another controller becomes active.
+        """Change the image; fires when the change is committed.
+
+        It fails when this controller ends, or another one becomes active before.
 
         Raises:
             BrokerSimError: This controller is not active.
@@ -291,4 +298,13 @@ class QuorumController(Controller):
             raise BrokerSimError(f"{reason}: another controller is active before this was committed")
 
         committed: Deferred[MetadataImage] = super().change(reason, change).addCallback(self._when_committed)
-        return committed.addErrback(not_active)
+        committed.addErrback(not_active)
+        verb: Deferred[MetadataImage] = Deferred()
+        self._verbs[verb] = reason
+
+        def finish(result: MetadataImage | Failure) -> None:
+            if self._verbs.pop(verb, None) is not None:
+                verb.callback(result)  # a Failure is an errback
+
+        committed.addBoth(finish)
+        return verb

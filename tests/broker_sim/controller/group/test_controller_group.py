@@ -426,6 +426,18 @@ def test_a_cluster_verb_fails_when_its_controller_is_deposed(controlled) -> None
     assert "another controller is active" in failures[0].getErrorMessage()
 
 
+def test_a_cluster_verb_fails_when_its_controller_ends(controlled) -> None:
+    one = controlled()
+    failures: list[Any] = []
+    one.cluster.create_topic(TopicSpec(name="u", replication_factor=3)).addErrback(failures.append)
+    one.cluster.kill_controller(3000)
+    assert [failure.getErrorMessage() for failure in failures] == [
+        "create topic u: the active controller has ended before this was committed"
+    ]
+    one.cluster.restart_controller(3000)
+    one.settle()
+
+
 def test_one_seed_is_one_history(controlled) -> None:
     def history() -> str:
         one = controlled(seed=7, link_delay_ms=3.0)
