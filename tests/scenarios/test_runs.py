@@ -68,3 +68,21 @@ def test_a_finding_that_needs_virtual_time_is_refused_on_sockets(
     path.write_text(f"{LOST_RESPONSES}only_virtual: a buffer of a simulated connection\n")
     assert main(["run", str(path), "--local"]) == 2
     assert "case: only virtual time shows it: a buffer of a simulated connection" in capsys.readouterr().err
+
+
+def test_a_rule_that_never_fires_on_tcp_is_a_difference_and_no_mistake_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(
+        """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients: {app: {producer: {linger.ms: 0}, script: [{send: {wait: true}}, close]}}
+rules: {late: {select: {api: Produce, nth: 5}, phase: before_response, act: disconnect}}
+expect: {lost: 0}
+"""
+    )
+    assert main(["run", str(path), "--local", "--report", str(tmp_path / "report.html")]) == 1
+    assert "not as expected: rule 'late' never fired" in " ".join(capsys.readouterr().out.split())

@@ -123,6 +123,20 @@ def test_a_fenced_producer_sends_nothing_more(later_ms: float, findings: int) ->
     assert counted("wire-epoch", [batch(0), again], refused(1, 1, error_code=47)) == findings
 
 
+@pytest.mark.parametrize(("producer_id", "partition", "findings"), [(7, 0, 1), (7, 1, 0), (0, 0, 1), (-1, 0, 0)])
+def test_a_producer_never_goes_back_to_an_earlier_epoch(producer_id: int, partition: int, findings: int) -> None:
+    newer = batch(0, producer_id=producer_id, producer_epoch=1)
+    assert counted("wire-epoch", [newer, batch(1, 2, producer_id=producer_id, partition=partition)], []) == findings
+
+
+@pytest.mark.parametrize(("error_code", "findings"), [(0, 1), (47, 0)])
+def test_a_leader_stores_no_batch_behind_a_newer_epoch(error_code: int, findings: int) -> None:
+    newer, late = batch(0, client_id="new", producer_epoch=1), batch(1, 2, client_id="old")
+    journal = [*refused(0.5, 1, error_code=0), *refused(1.5, 2, error_code=error_code)]
+    assert counted("wire-epoch", [newer, late], journal) == findings
+    assert counted("wire-epoch", [newer, late._replace(partition=1)], journal) == 0
+
+
 def elected(at_ms: float, broker_id: int, epoch: int) -> Event:
     return LeaderElected(
         time_us=round(at_ms * 1000), broker_id=broker_id, topic="orders", partition=0, previous_leader=-1,
@@ -204,7 +218,9 @@ def test_a_connection_closed_for_its_bytes_is_a_finding(unreadable: bool, findin
     assert counted("wire-unreadable", [], [received(1), closed]) == findings
 
 
-def throttled(batches: list[SentBatch], events: list[Event], **config: str) -> int:
+def throttled(
+    batches: list[SentBatch], events: list[Event], api: str = "Produce", reported: str = "ok", **config: str
+) -> int:
     """The findings where request 1 was throttled for 50 ms from 10 ms on, and its record acknowledged at 11 ms."""
     given: dict[str, Any] = {
         "run_id": "", "process": 0, "producer_id": 7, "topic": "orders", "partition": 0, "key": None, "size_bytes": 1,
@@ -213,21 +229,22 @@ def throttled(batches: list[SentBatch], events: list[Event], **config: str) -> i
     history = [
         HistoryEvent(**given, index=0, type="invoke", time_us=1_000, value_id=5),
         HistoryEvent(**given, index=1, type="invoke", time_us=2_000, value_id=6),
-        HistoryEvent(**given, index=0, type="ok", time_us=11_000, value_id=5),
+        HistoryEvent(**given, index=0, type=reported, time_us=11_000, value_id=5),
+        HistoryEvent(**given, index=3, type="invoke", time_us=11_000, value_id=8),
         HistoryEvent(**given, index=2, type="invoke", time_us=12_000, value_id=7),
     ]
-    response = ResponseSent(
-        time_us=10_000, broker_id=1, request_id=1, api="Produce", connection_id="c", throttle_us=50_000
-    )
+    response = ResponseSent(time_us=10_000, broker_id=1, request_id=1, api=api, connection_id="c", throttle_us=50_000)
     facts = WireFacts(
-        batches=[batch(5), *batches], journal=[requested(5, 1), response, *events], history=history, operations=(),
-        clients={}, configs={"app": config},
+        batches=[batch(5), *batches], journal=[requested(5, 1, api=api), response, *events], history=history,
+        operations=(), clients={}, configs={"app": config},
     )  # fmt: skip
+    assert check_wire(replace(facts, history=()), ["wire-throttle"]).crashes == []
+    assert check_wire(replace(facts, responds_before_throttling=False), ["wire-throttle"]).findings == []
     return len(check_wire(facts, ["wire-throttle"]).findings)
 
 
-def requested(at_ms: float, request: int, connection: str = "c") -> RequestReceived:
-    return replace(received(at_ms, "Produce", connection=connection), request_id=request)
+def requested(at_ms: float, request: int, connection: str = "c", api: str = "Produce") -> RequestReceived:
+    return replace(received(at_ms, api, connection=connection), request_id=request)
 
 
 def throttle_ended(early: int) -> ThrottleEnded:
@@ -240,6 +257,7 @@ def throttle_ended(early: int) -> ThrottleEnded:
         (6, 1, "5", 0),  # may have been in flight when the response came
         (6, 1, "1", 1),
         (7, 1, "5", 1),  # was given to the client afterwards
+        (8, 1, "5", 1),
         (7, 0, "5", 0),
         (7, 0, "1", 0),
     ],
@@ -257,9 +275,24 @@ def test_more_requests_than_can_be_in_flight_were_sent_too_early() -> None:
     assert throttled([batch(60, number, values=(6,)) for number in range(2, 8)], journal) == 2
 
 
-@pytest.mark.parametrize(("at_ms", "findings"), [(58.9, 1), (59.1, 0)])
+@pytest.mark.parametrize(("at_ms", "findings"), [(59, 1), (59.1, 0)])
 def test_a_proxy_receives_a_request_when_it_is_sent(at_ms: float, findings: int) -> None:
-    assert throttled([batch(at_ms, 2, values=(7,))], [requested(at_ms, 2)]) == findings
+    journal: list[Event] = [
+        requested(15, 2),
+        ResponseSent(time_us=16_000, broker_id=1, request_id=2, api="Produce", connection_id="c"),
+        requested(at_ms, 3),
+    ]
+    assert throttled([batch(15, 2, values=(6,)), batch(at_ms, 3, values=(7,))], journal) == findings
+
+
+def test_other_requests_of_an_api_are_sent_one_after_another() -> None:
+    assert throttled([], [throttle_ended(1), requested(60, 2, api="Metadata")], api="Metadata") == 1
+    assert throttled([], [throttle_ended(1), requested(60, 2, api="Fetch")], api="Metadata") == 0
+
+
+def test_a_record_that_timed_out_shows_no_response() -> None:
+    sent = batch(60, 2, values=(7,))
+    assert throttled([sent], [throttle_ended(1), requested(60, 2)], reported="info") == 0
 
 
 @pytest.mark.parametrize(("opened_ms", "findings"), [(9, 0), (20, 1)])
