@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["FOLDER", "PairResult", "catalog_page", "find", "load_catalog", "results_json", "run_pair"]
+__all__ = ["FOLDER", "WITHOUT_A_FILE", "PairResult", "catalog_page", "find", "load_catalog", "results_json", "run_pair"]
 
 FOLDER: Final = Path("scenarios/catalog")
+WITHOUT_A_FILE: Final = {
+    "acl-revoked": "needs an authorizer",
+    "auth-failure-storm": "needs SASL",
+    "cert-expires-midrun": "needs certificates on virtual time",
+    "idempotent-needs-cluster-acl": "needs an authorizer",
+    "reauth": "needs SASL",
+    "txn-id-acl": "needs an authorizer",
+}
+"""The documented anomalies that have no pair yet, and what the simulated brokers lack for it."""
 
 
 def load_catalog(folder: Path) -> list[Scenario]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from broker_scenarios.catalog import WITHOUT_A_FILE
 from broker_scenarios.evidence import judged
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.language.steps import Act, Repeat, Wait
@@ -98,3 +99,9 @@ def test_a_refused_commit_has_another_error_without_the_second_version_of_transa
     pair = load_scenario(CATALOG[0].with_name("failed-commit-reported-ok.yaml"))
     for side in pair.sides():
         assert misses(run(replace(side, release="3.7.2"))) == ()
+
+
+def test_each_documented_anomaly_has_a_pair_or_a_reason() -> None:
+    names = {path.stem for path in PAIRS}
+    assert not names & WITHOUT_A_FILE.keys()
+    assert len(names) + len(WITHOUT_A_FILE) == 133
