@@ -118,7 +118,7 @@ class SharePartitionManager:
     ) -> dict[TopicIdPartition, PartitionData]:
         self._waiting.pop(operation, None)
         if operation.acquired and self._waiting:
-            # What it leaves is for others, but no thread of Kafka looks before the end of a request.
+            # Others may acquire the records that it leaves; no thread of Kafka looks before the end of a request.
             self._host.after_next_request(lambda: self._wake_all(operation.acquired))
         return result
 
