@@ -14,7 +14,7 @@ class BrokerSimError(Exception):
 
 
 class NotThere(BrokerSimError):
-    """What a call is for is not there at this time: a leader, a coordinator or an active controller."""
+    """The node that a call is for is not there at this time: a leader, a coordinator or an active controller."""
 
 
 class ConfigError(BrokerSimError):

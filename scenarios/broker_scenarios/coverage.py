@@ -1,4 +1,4 @@
-"""What the seeds of a sweep have reached: rules, journal events, requests, errors, and transitions of states."""
+"""The coverage of a sweep: rules, journal events, requests, errors, and transitions of states that its seeds reached."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RARE_SHOWN_MAX: Final = 10
 
 
 class Reached:
-    """What the run of one cluster reaches, as pairs of a kind and a name, from now on."""
+    """Collects what the run of one cluster reaches from now on, as pairs of a kind and a name."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._pairs: dict[tuple[str, str], None] = {}

@@ -49,7 +49,7 @@ class SeedResult:
     digest: str
     result: RunResult
     reached: tuple[tuple[str, str], ...] = ()
-    """What the run has reached, by kind and name, if that was asked for."""
+    """What the run has reached, by kind and name, if its coverage was requested."""
 
     @property
     def misses(self) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ class ControllerNode:
     def _hand_out(self) -> None:
         outputs = self.replica.take_outbox()
         if not self.alive:
-            return  # what a process does while it ends reaches nobody
+            return  # what a process does while it ends reaches no other node
         self._outputs.extend(outputs)
         if self._handing_out:
             return  # a message that was delivered at once has called back: the loop below handles its outputs

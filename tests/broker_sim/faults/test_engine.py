@@ -1,118 +1,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from twisted.internet.defer import fail
 
 from broker_sim.control.events import (
     BatchAppended,
-    BrokerStarted,
     Detail,
-    IsrChanged,
     LeaderElected,
-    ProduceCompleted,
     RuleFired,
     RuleReleased,
 )
-from broker_sim.control.journal import Journal
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.action import Need
 from broker_sim.faults.actions.requests.hold import Hold
-from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.grammar import parse_rule
-from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
+from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.faults.rule import Rule, RuleError
 from broker_sim.faults.selection import Select
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
-from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
+from tests.broker_sim.faults.bench import Bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class FakeCluster:
-    """A cluster of two brokers that records its verbs."""
-
-    capabilities = frozenset(Need) - {Need.DISK, Need.VIRTUAL_DISK}
-    active_controller = 3000
-    broker_ids = (1, 2)
-    controller_ids = ()
-    partition_counts: ClassVar = {"orders": 2}
-
-    def __init__(self, reactor: VirtualReactor) -> None:
-        self.dead: set[int] = set()
-        self.isrs: dict[tuple[str, int], tuple[int, ...]] = {}
-        self.journal = Journal(lambda: reactor.now_us)
-        self.done: list[tuple[str, int]] = []
-        self.leaders: dict[tuple[str, int], int] = {("orders", 0): 1, ("orders", 1): 2}
-
-    @property
-    def admin(self) -> FakeCluster:
-        return self
-
-    def replicas_of(self, topic: str, partition: int) -> tuple[int, ...]:
-        return (1, 2) if topic == "orders" and partition < 2 else ()
-
-    def serves(self, broker_id: int) -> bool:
-        return broker_id not in self.dead
-
-    def isr_of(self, topic: str, partition: int) -> tuple[int, ...]:
-        return self.isrs.get((topic, partition), self.replicas_of(topic, partition))
-
-    def state_partition(self, kind: str, key: str) -> tuple[str, int]:
-        return "orders", 1 if (kind, key) == ("group", "billing") else -1
-
-    def kill(self, broker_id: int) -> None:
-        self.done.append(("kill", broker_id))
-        self.dead.add(broker_id)
-
-    def is_running(self, broker_id: int) -> bool:
-        return broker_id not in self.dead
-
-    def restart(self, broker_id: int) -> None:
-        self.done.append(("restart", broker_id))
-        self.dead.discard(broker_id)
-        self.journal.append(BrokerStarted(time_us=0, broker_id=broker_id))
-
-    def stop(self, broker_id: int) -> None:
-        self.done.append(("stop", broker_id))
-
-    def leader_of(self, topic: str, partition: int) -> int | None:
-        return self.leaders.get((topic, partition))
-
-
-class Bench:
-    def __init__(self) -> None:
-        self.reactor = VirtualReactor()
-        self.cluster = FakeCluster(self.reactor)
-        self.engine = FaultEngine(cluster=self.cluster, reactor=self.reactor, streams=RandomStreams(7))
-
-    def add(self, **written: Any) -> None:
-        self.engine.add(parse_rule(written))
-
-    def intercept(self, phase: Phase = Phase.BEFORE_APPEND, **point: Any) -> Interception | None:
-        values = {"broker_id": 1, "api_key": ApiKey.PRODUCE, "topic": "orders", "partition": 0} | point
-        return self.engine.intercept(phase, FaultPoint(**values))
-
-    def acked(self, records: int) -> None:
-        self.cluster.journal.append(
-            ProduceCompleted(
-                time_us=self.reactor.now_us, broker_id=1, topic="orders", partition=0, error_code=0, base_offset=0,
-                required_offset=records, high_watermark=0, leader_epoch=0, isr=(1,), acks=1,
-            )
-        )  # fmt: skip
-
-    def appended(self, records: int) -> None:
-        self.cluster.journal.append(
-            BatchAppended(
-                time_us=self.reactor.now_us, broker_id=1, topic="orders", partition=0, base_offset=0,
-                last_offset=records - 1, leader_epoch=0, records=records, size=1,
-            )
-        )  # fmt: skip
 
 
 @pytest.fixture
@@ -542,63 +455,6 @@ def test_an_effect_that_lasts_ends_with_its_rule(bench: Bench) -> None:
     bench.engine.end()
     bench.reactor.run_for(ms=10)
     assert bench.cluster.done == [("kill", 1), ("kill", 2), ("restart", 1)]
-
-
-def shown(bench: Bench, isr: tuple[int, ...]) -> None:
-    bench.cluster.isrs["orders", 1] = isr
-    bench.cluster.journal.append(
-        IsrChanged(
-            time_us=0, broker_id=2, topic="orders", partition=1, isr=isr, previous_isr=(2,), leader_epoch=0,
-            partition_epoch=1,
-        )
-    )  # fmt: skip
-    bench.reactor.run_for(ms=150)
-
-
-def test_a_rule_waits_until_every_replica_is_in_sync(bench: Bench) -> None:
-    bench.cluster.isrs["orders", 1] = (2,)
-    bench.add(name="crash", when={"in_sync": True}, act={"kill": 1})
-    bench.reactor.run_for(ms=1_000)
-    shown(bench, (2,))
-    assert bench.cluster.done == []
-    shown(bench, (2, 1))
-    assert bench.cluster.done == [("kill", 1)]
-
-
-def test_one_rule_at_a_time_breaks_a_cluster_that_was_in_sync(bench: Bench) -> None:
-    for name, broker in (("first", 1), ("second", 2)):
-        bench.add(name=name, when={"in_sync": True}, act={"kill": broker}, until={"delay_ms": 500})
-    bench.reactor.run_for(ms=400)
-    assert bench.cluster.done == [("kill", 1)]
-    assert not bench.engine.is_healed()
-    bench.reactor.run_for(ms=200)
-    assert bench.cluster.done == [("kill", 1), ("restart", 1), ("kill", 2)]
-    bench.reactor.run_for(ms=600)
-    assert bench.cluster.done[3:] == [("restart", 2)]
-    assert bench.engine.is_healed()
-
-
-def test_a_delay_ends_the_wait_only_while_the_cluster_is_in_sync(bench: Bench) -> None:
-    bench.add(name="crash", when={"in_sync": True, "delay_ms": 100}, act={"kill": 1})
-    bench.reactor.run_for(ms=50)
-    bench.cluster.isrs["orders", 1] = (2,)
-    bench.reactor.run_for(ms=1_000)
-    assert bench.cluster.done == []
-    shown(bench, (1, 2))
-    bench.reactor.run_for(ms=200)
-    assert bench.cluster.done == [("kill", 1)]
-
-
-def test_a_rule_on_requests_does_not_keep_a_cluster_from_being_healed(bench: Bench) -> None:
-    bench.add(name="lost", act="drop_response")
-    assert bench.engine.is_healed()
-    bench.add(name="held", act="hold", until={"acked_records": 5})
-    assert not bench.engine.is_healed()
-    bench.acked(5)
-    bench.reactor.run_for(ms=0)
-    assert bench.engine.is_healed()
-    bench.add(name="later", when={"acked_records": 50}, act={"kill": 1})
-    assert not bench.engine.is_healed()
 
 
 def test_an_optional_rule_may_find_nothing_to_act_on(bench: Bench) -> None:
