@@ -1,4 +1,4 @@
-"""The coverage of a sweep: rules, journal events, requests, errors, and transitions of states that its seeds reached."""
+"""The coverage of a sweep: rules, journal events, requests, errors and transitions of states that its seeds reached."""
 
 from __future__ import annotations
 
