@@ -117,6 +117,38 @@ def test_a_retry_at_another_broker_needs_no_wait() -> None:
     assert counted("wire-rate", [batch(0), batch(1.1, 2, broker_id=2)], refused(1, 1)) == 0
 
 
+@pytest.mark.parametrize(
+    ("acks", "error_code", "closed_ms", "hasty"),
+    [
+        (-1, 6, None, 1),
+        (0, 6, None, 0),  # no response: a repetition of the application's
+        (-1, 10, None, 0),  # the parts of a batch that was too large go out at once
+        (-1, None, 5, 1),  # the connection was lost
+        (-1, None, None, 0),
+    ],
+)
+def test_the_wait_begins_with_the_end_of_the_attempt(
+    acks: int, error_code: int | None, closed_ms: float | None, hasty: int
+) -> None:
+    journal = [] if error_code is None else refused(5, 1, error_code)
+    if closed_ms is not None:
+        journal.append(ConnectionClosed(time_us=round(closed_ms * 1000), broker_id=1, connection_id="c", reason="lost"))
+    assert counted("wire-rate", [batch(0, acks=acks), batch(6, 2, acks=acks)], journal) == hasty
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "error_code", "checksum", "findings"),
+    [(7, 6, 2, 1), (7, 6, 1, 0), (7, 10, 2, 0), (-1, 6, 2, 0), (0, 6, 2, 1)],
+)
+def test_a_batch_that_is_sent_again_is_the_same(
+    producer_id: int, error_code: int, checksum: int, findings: int
+) -> None:
+    again = batch(2, 2, producer_id=producer_id, checksum=checksum)
+    first = batch(0, producer_id=producer_id)
+    assert counted("wire-batch-identity", [first, again], refused(1, 1, error_code)) == findings
+    assert counted("wire-batch-identity", [first, again._replace(checksum=1, records=2)], []) == (producer_id >= 0)
+
+
 @pytest.mark.parametrize(("later_ms", "findings"), [(900, 0), (1_100, 1)])
 def test_a_fenced_producer_sends_nothing_more(later_ms: float, findings: int) -> None:
     again = batch(1 + later_ms, 2, base_sequence=1)
@@ -137,6 +169,14 @@ def test_a_leader_stores_no_batch_behind_a_newer_epoch(error_code: int, findings
     assert counted("wire-epoch", [newer, late._replace(partition=1)], journal) == 0
 
 
+def test_a_producer_without_a_response_does_not_know_that_it_is_fenced() -> None:
+    result, response = refused(1, 1, error_code=47)
+    again = batch(2_000, 2, base_sequence=1)
+    assert counted("wire-epoch", [batch(0), again], [result]) == 0
+    assert counted("wire-epoch", [batch(0), again], refused(1, 1, error_code=6)) == 0
+    assert counted("wire-epoch", [batch(0), again], [result, response]) == 1
+
+
 def elected(at_ms: float, broker_id: int, epoch: int) -> Event:
     return LeaderElected(
         time_us=round(at_ms * 1000), broker_id=broker_id, topic="orders", partition=0, previous_leader=-1,
@@ -154,6 +194,17 @@ def test_a_former_leader_is_stale_once_its_successor_has_taken_records() -> None
     assert counted("wire-stale-leader", [old, new], journal) == 0
     assert counted("wire-stale-leader", [new, batch(8, 4)], journal) == 1
     assert counted("wire-stale-leader", [new, batch(9, 4)], [*journal, elected(8, 1, 2)]) == 0
+    assert counted("wire-stale-leader", [new, batch(8, 4)], [*journal, *refused(7.5, 3)]) == 1
+    assert counted("wire-stale-leader", [new, new], journal) == 0
+
+
+def test_a_refusal_shows_no_leader_and_an_election_counts_from_its_time_on() -> None:
+    journal = [elected(0, 1, 0), elected(5, 2, 1), *refused(7.5, 3)]
+    refused_by_the_new = batch(7, 3, broker_id=2)
+    result = replace(journal[-2], broker_id=2)
+    assert counted("wire-stale-leader", [refused_by_the_new, batch(8, 4)], [*journal[:2], result]) == 0
+    assert counted("wire-stale-leader", [batch(4, 2, broker_id=2)], journal[:2]) == 1
+    assert counted("wire-stale-leader", [batch(5, 2, broker_id=2)], journal[:2]) == 0
 
 
 @pytest.mark.parametrize(
@@ -162,6 +213,22 @@ def test_a_former_leader_is_stale_once_its_successor_has_taken_records() -> None
 def test_sequences_are_contiguous_and_wrap(base: tuple[int, ...], records: tuple[int, ...], findings: int) -> None:
     batches = [batch(at, at, base_sequence=one, records=records[at]) for at, one in enumerate(base)]
     assert counted("wire-seq", [*batches, batches[0]], []) == findings
+
+
+@pytest.mark.parametrize(("error_code", "findings"), [(10, 0), (6, 1)])
+def test_the_parts_of_a_batch_that_was_too_large_have_its_sequences(error_code: int, findings: int) -> None:
+    whole = batch(0, 1, base_sequence=0, records=4)
+    parts = [batch(2, 2, base_sequence=0, records=1), batch(3, 3, base_sequence=3, records=1)]
+    after = batch(4, 4, base_sequence=4)
+    assert counted("wire-seq", [whole, *parts, after], refused(1, 1, error_code)) == findings
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "base", "findings"), [(-1, (-1, -1), 0), (-1, (0, 5), 0), (0, (0, 5), 1), (7, (-5, -4), 2)]
+)
+def test_sequences_are_those_of_a_producer_id(producer_id: int, base: tuple[int, int], findings: int) -> None:
+    batches = [batch(at, at, producer_id=producer_id, base_sequence=one) for at, one in enumerate(base)]
+    assert counted("wire-seq", batches, []) == findings
 
 
 def test_each_check_is_made_only_where_it_is_named() -> None:
