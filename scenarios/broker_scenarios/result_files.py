@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.table import run_notes
 from broker_scenarios.text_forms import plural
-from broker_scenarios.verdict import COUNT_NAMES
+from broker_scenarios.verdict import COUNT_NAMES, Counts, Validity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,6 +161,35 @@ def run_result(run: RunRecord) -> RunResult:
         reproduce=run.reproduce,
         explanation=tuple(line.plain for line in run_notes(run)),
         values=_values(run),
+    )
+
+
+def stopped_result(name: str, seed: int, error: Exception, reproduce: str) -> RunResult:
+    """Return the result of a run that an error has stopped: its verdict is unknown, and the error its miss."""
+    miss = f"the run was stopped: {error}"
+    return RunResult(
+        name=f"{name} seed {seed}",
+        seconds=0,
+        misses=(miss,),
+        reproduce=reproduce,
+        explanation=(miss, f"reproduce: {reproduce}"),
+        values={
+            "scenario": name,
+            "as_expected": False,
+            "misses": [miss],
+            "verdict": Validity.UNKNOWN.value,
+            "reasons": [miss],
+            "counts": Counts().as_dict(),
+            "findings": {},
+            "latency_ms": None,
+            "errors": [],
+            "refusals": [],
+            "pauses": [],
+            "rules": [],
+            "decisions": {},
+            "facts": {"seed": str(seed)},
+            "reproduce": reproduce,
+        },
     )
 
 

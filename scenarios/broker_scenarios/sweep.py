@@ -20,19 +20,20 @@ from twisted.python.runtime import seconds
 from broker_scenarios.coverage import Coverage, Reached
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import ResultFiles, RunResult, run_result, write_text
+from broker_scenarios.result_files import ResultFiles, RunResult, run_result, stopped_result, write_text
 from broker_scenarios.shrinking.shrink import RUNS_MAX, shrink
 from broker_scenarios.table import load_progress
 from broker_scenarios.text_forms import plural
-from broker_scenarios.verdict import COUNT_NAMES
+from broker_scenarios.verdict import COUNT_NAMES, Counts
 from broker_scenarios.virtual_run import VirtualRun
+from broker_sim.errors import BrokerSimError
+from sim_runtime.errors import SimRuntimeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
-    from broker_scenarios.verdict import Counts
 
 __all__ = ["SeedResult", "run_seed", "sweep", "sweep_seeds"]
 
@@ -58,11 +59,21 @@ class SeedResult:
 
 
 def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False) -> SeedResult:
-    """Run and judge one seed; with `coverage` note what it reaches."""
-    virtual = VirtualRun(scenario, seed)
-    reached = Reached(virtual.cluster) if coverage else None
-    run = judged(virtual.run(None), engine=None)
-    run.reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
+    """Run and judge one seed; with `coverage` note what it reaches.
+
+    A run that never ends, or that the cluster cannot go on with, is stopped: that is its result.
+    """
+    reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
+    reached = None
+    try:
+        virtual = VirtualRun(scenario, seed)
+        reached = Reached(virtual.cluster) if coverage else None
+        run = judged(virtual.run(None), engine=None)
+    except (BrokerSimError, SimRuntimeError) as error:
+        stopped = stopped_result(scenario.name, seed, error, reproduce)
+        pairs = () if reached is None else reached.pairs
+        return SeedResult(seed=seed, counts=Counts(), digest="", result=stopped, reached=pairs)
+    run.reproduce = reproduce
     return SeedResult(
         seed=seed,
         counts=run.verdict.counts,

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_scenarios.cli import main
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.sweep import sweep_seeds
+from broker_scenarios.virtual_run import VirtualRun
+from sim_runtime.virtual_reactor import CallLimitExceeded
 
 if TYPE_CHECKING:
     import pytest
+
+    from broker_scenarios.evidence import Evidence
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 SEEDS = 60
@@ -41,3 +46,27 @@ def test_the_command_prints_how_many_seeds_it_runs_per_second(capsys: pytest.Cap
     printed = capsys.readouterr().out
     assert "3 of 3 seeds ended as expected" in printed
     assert "seeds per second" in printed
+
+
+def test_a_seed_whose_run_never_ends_is_a_result_and_the_sweep_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = VirtualRun.run
+
+    def spin(self: VirtualRun, progress: None) -> Evidence:
+        if self.seed == 1:
+            raise CallLimitExceeded(1_000_000, "calls_per_instant_limit", "_Call.due")
+        return run(self, progress)
+
+    monkeypatch.setattr(VirtualRun, "run", spin)
+    written = tmp_path / "results.json"
+    junit = tmp_path / "junit.xml"
+    files = ("--json", str(written), "--junit", str(junit))
+    path = str(CATALOG / "leader-crash-any-time-acks-all.yaml")
+    assert main(["sweep", path, "--seeds", "3", "--records", "20", "--processes", "1", *files]) == 1
+    out = capsys.readouterr().out
+    assert "2 of 3 seeds ended as expected" in out
+    assert "seed 1: the run was stopped: 1000000 calls ran" in out
+    results = [json.loads(line) for line in written.read_text().splitlines()]
+    assert [result["verdict"] for result in results] == ["valid", "unknown", "valid"]
+    assert {frozenset(result) for result in results} == {frozenset(results[0])}
