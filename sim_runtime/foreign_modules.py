@@ -61,7 +61,7 @@ class ForeignModules:
             undo.callback(setattr, ForeignModules, "_current", None)
             self._take_clocks(undo)
             self._take_chance(undo)
-            self._replace(undo, threading.Thread, "start", _no_thread)
+            self._replace(undo, threading.Thread, "start", _here_alone(_no_thread, threading.Thread.start))
             sets = {"set": OrderedSet, "frozenset": FrozenOrderedSet}
             undo.enter_context(added_names(self._packages, sets))
             undo.enter_context(replaced_names(self._packages, virtual_datetime(self._world.reactor.seconds)))
@@ -92,7 +92,7 @@ class ForeignModules:
         clocks: dict[str, Callable[..., object]] = {
             "time": core.seconds,
             "time_ns": now_ns,
-            "sleep": _no_sleep,
+            "sleep": _here_alone(_no_sleep, time.sleep),  # noqa: TID251 - other threads sleep as before
             "gmtime": _with_default(time.gmtime, core.seconds),
             "localtime": _with_default(time.localtime, core.seconds),
             "ctime": _with_default(time.ctime, core.seconds),
@@ -127,6 +127,16 @@ def _with_default(function: Callable[..., Any], now: Callable[[], float]) -> Cal
         return function(now() if seconds is None else seconds)
 
     return with_default
+
+
+def _here_alone(refused: Callable[..., object], real: Callable[..., object]) -> Callable[..., object]:
+    """Return `refused` for the thread that calls this, and `real` for others: a library's own, that run anyway."""
+    world = threading.get_ident()
+
+    def of_thread(*arguments: object) -> object:
+        return (refused if threading.get_ident() == world else real)(*arguments)
+
+    return of_thread
 
 
 def _no_sleep(seconds: float) -> NoReturn:

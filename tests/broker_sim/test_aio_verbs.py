@@ -26,7 +26,7 @@ def test_the_loop_runs_on_while_a_verb_waits() -> None:
     async def run(cluster: ThreadedCluster) -> None:
         assert await cluster.aio.leader_of("orders") == 1
         await cluster.aio.add_rule({"name": "hold", "select": {"api": "Produce"}, "act": "hold", "optional": True})
-        waiting = asyncio.create_task(cluster.aio.wait_for_rule("hold"))
+        waiting = asyncio.create_task(cluster.aio.wait_for_rule("hold", timeout_s=2))
         await cluster.aio.kill(1)  # while the other verb waits
         assert [broker.running for broker in await cluster.aio.brokers()] == [False]
         assert not waiting.done()

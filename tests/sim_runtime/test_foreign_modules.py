@@ -107,6 +107,26 @@ def test_a_thread_is_refused() -> None:
         threading.Thread(target=print).start()
 
 
+def test_a_thread_that_runs_already_sleeps_and_starts_threads() -> None:
+    go, done, ended = threading.Event(), threading.Event(), []
+
+    def other() -> None:
+        go.wait(10)
+        time.sleep(0.001)
+        started = threading.Thread(target=ended.append, args=("inner",))
+        started.start()
+        started.join(10)
+        done.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with ForeignModules(World(1)):
+        go.set()
+        assert done.wait(10)
+    thread.join(10)
+    assert ended == ["inner"]
+
+
 def test_the_collector_does_not_run_within_and_has_run_before() -> None:
     died: list[str] = []
 

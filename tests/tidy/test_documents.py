@@ -28,6 +28,7 @@ RUN_BY = {
     "broker-sim catalog run lost-ack-duplicate dedup-window-5 --html index.html": "tests/tidy/test_scenario_pages.py",
     "broker-sim run scenarios/catalog/lost-ack-duplicate.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim check history.jsonl --promises promises.yaml --logs logs.json": "tests/tidy/test_scenario_pages.py",
+    "broker-sim sweep scenarios/swarms/replication.yaml --seeds 10": "tests/scenarios/test_swarms.py",
     "broker-sim shrink scenarios/catalog/acks1-leader-crash-loss.yaml --finding lost-write": (
         "tests/scenarios/commands/test_shrink.py"
     ),

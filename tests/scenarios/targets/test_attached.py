@@ -12,6 +12,7 @@ from broker_scenarios.cli import main
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.targets.attached_checks import problem_of
 from broker_scenarios.targets.started_kafka import KafkaClusters
+from broker_scenarios.targets.upstream import Upstream
 from broker_sim.threaded_cluster import ThreadedCluster
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ rules: {lose: {select: {api: Produce, nth: 2, client: app}, phase: before_respon
 expect: {duplicate: 1, lost: 0, outcome: {ok: 4, fail: 2}, EXPECT}
 flip: {why: w, clients: {app: {producer: {enable.idempotence: true}}}, expect: {duplicate: 0, outcome: {ok: 4}}}
 """
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a cluster that does not come a second."""
+    assert Upstream.__init__.__kwdefaults__ is not None
+    monkeypatch.setitem(Upstream.__init__.__kwdefaults__, "patience_s", 1)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +137,7 @@ def test_a_group_with_a_member_that_crashed_is_gone_with_the_run(
         ),
     ],
 )
+@pytest.mark.usefixtures("impatient")
 def test_what_a_running_cluster_cannot_do_is_refused_by_name(
     cluster: ThreadedCluster,
     tmp_path: Path,
@@ -157,6 +166,7 @@ def test_a_configuration_without_effect_in_the_release_is_refused(release: str |
     assert problem_of(load_scenario(CATALOG / "unclean-election-loss.yaml"), release) == problem
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_address_where_nothing_listens_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "case.yaml"
     path.write_text(pair())
