@@ -64,11 +64,11 @@ class Client:
         )
         return response
 
-    def is_mute(self, *, note: str = "") -> None:
-        """Write down whether the connection is served now, and whether it is served in the end."""
+    def is_mute(self, *, within_s: float = 0.5, note: str = "") -> None:
+        """Write down whether the connection is served within a time, and whether it is served in the end."""
         request = ApiVersionsRequest(client_software_name="probe", client_software_version="1")
         self.send(request, 3)
-        at_once = self.receive(request, 3, 0.5)
+        at_once = self.receive(request, 3, within_s)
         later = self.receive(request, 3) if at_once == SILENT else at_once
         self.probe.write(mute=at_once == SILENT, then="served" if isinstance(later, dict) else later, note=note)
 
@@ -157,7 +157,7 @@ def a_fetch_is_cut_to_what_its_quota_allows(probe: Probe) -> None:
     fill(probe, topic, *[batch(*[KILOBYTE] * 4)] * 5)
     client = limited(probe, consumer_byte_rate=1000.0)
     client.shows(fetch(topic, wanted(0)), 11, note="two of five batches are within the window")
-    client.is_mute()
+    client.is_mute(within_s=5)  # its throttle time is 0.1 s
     client.shows(fetch(topic, wanted(0), min_bytes=1_000_000, max_wait_ms=100), 11)
     done(probe)
 

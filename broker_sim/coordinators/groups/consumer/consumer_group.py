@@ -149,11 +149,9 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         return hash_order(member.subscribed_topic_names | resolved.topics)
 
     def all_topics(self, subscribers: Mapping[str, int], regexes: Mapping[str, int]) -> list[str]:
-        """Return all topics of subscriptions: names and expressions with their subscribers."""
-        topics = dict.fromkeys(subscribers)
-        for regex in regexes:
-            topics.update(dict.fromkeys(sorted((self.regexes.get(regex) or NOT_RESOLVED).topics)))
-        return list(topics)
+        """Return all topics of subscriptions, names and expressions with their subscribers, as their map has them."""
+        topics = set(subscribers).union(*((self.regexes.get(regex) or NOT_RESOLVED).topics for regex in regexes))
+        return hash_order(sorted(topics))
 
     def regex_subscribers_with(self, removed: Iterable[ConsumerMember], added: ConsumerMember | None) -> dict[str, int]:
         """Return the number of subscribers per expression after a change."""

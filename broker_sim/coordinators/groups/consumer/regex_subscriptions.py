@@ -21,7 +21,13 @@ from broker_sim.coordinators.groups.consumer.resolved_regex import (
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order_of_computed, hash_order_of_sized, string_hash, timeline_order
+from protocol_specs.java_hash import (
+    hash_order,
+    hash_order_of_computed,
+    hash_order_of_sized,
+    string_hash,
+    timeline_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -115,7 +121,7 @@ class RegexSubscriptions:
             changed = changed or resolved.topics != (group.regexes.get(regex) or NOT_RESOLVED).topics
             records.append(consumer_records.regex_record(group_id, regex, resolved))
         topics = set(group.subscribers).union(*(found.topics for found in resolved_now.values()))
-        fingerprint = self._config.fingerprint(topics)
+        fingerprint = self._config.fingerprint(hash_order(sorted(topics)))
         metadata_changed = (fingerprint or None) != (group.metadata.get() or None)
         if changed or metadata_changed:
             epoch = group.group_epoch.get() + 1
