@@ -6,6 +6,7 @@ so that code in C reads their members as well; `isinstance` with them accepts ev
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import ref
 
@@ -26,7 +27,60 @@ class _AnySet(type):
         return isinstance(instance, cls.__mro__[-2])
 
 
-class OrderedSet(set[T], metaclass=_AnySet):
+class _NewSets:
+    """The operations of a set that make another one."""
+
+    __slots__ = ()
+
+    _order: dict[Any, None]
+
+    @staticmethod
+    @abstractmethod
+    def _new(members: Iterable[Any]) -> Any:
+        """Make the new set: also for a subclass in foreign code one of ours, as the built-in sets do."""
+
+    def union(self, *others: Iterable[Any]) -> Any:
+        """As set.union."""
+        return self._new(_union(self._order, others))
+
+    def intersection(self, *others: Iterable[Any]) -> Any:
+        """As set.intersection."""
+        return self._new(_intersection(self._order, others))
+
+    def difference(self, *others: Iterable[Any]) -> Any:
+        """As set.difference."""
+        return self._new(_difference(self._order, others))
+
+    def symmetric_difference(self, other: Iterable[Any], /) -> Any:
+        """As set.symmetric_difference."""
+        return self._new(_symmetric_difference(self._order, other))
+
+    def __or__(self, other: Any) -> Any:
+        return self.union(other) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return self._new(other).union(self) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return self.intersection(other) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    def __rand__(self, other: Any) -> Any:
+        # In this set's order, which is known, where a built-in set on the left has none.
+        return self.intersection(other) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self.difference(other) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._new(other).difference(self) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    def __xor__(self, other: Any) -> Any:
+        return self.symmetric_difference(other) if isinstance(other, _BUILT_IN) else NotImplemented
+
+    __rxor__ = __xor__
+
+
+class OrderedSet(_NewSets, set[T], metaclass=_AnySet):
     """A set in the order of insertion. `pop` removes the oldest member."""
 
     __slots__ = ("_order",)
@@ -106,54 +160,16 @@ class OrderedSet(set[T], metaclass=_AnySet):
     def __ixor__(self, other: Any) -> Any:
         return _in_place(self, OrderedSet.symmetric_difference_update, other)
 
-    # New sets
+    @staticmethod
+    def _new(members: Iterable[Any]) -> OrderedSet[Any]:
+        return OrderedSet(members)
 
     def copy(self) -> OrderedSet[T]:
         """As set.copy."""
         return OrderedSet(self._order)
 
-    def union(self, *others: Iterable[Any]) -> OrderedSet[Any]:
-        """As set.union."""
-        return OrderedSet(_union(self._order, others))
 
-    def intersection(self, *others: Iterable[Any]) -> OrderedSet[T]:
-        """As set.intersection."""
-        return OrderedSet(_intersection(self._order, others))
-
-    def difference(self, *others: Iterable[Any]) -> OrderedSet[T]:
-        """As set.difference."""
-        return OrderedSet(_difference(self._order, others))
-
-    def symmetric_difference(self, other: Iterable[Any], /) -> OrderedSet[Any]:
-        """As set.symmetric_difference."""
-        return OrderedSet(_symmetric_difference(self._order, other))
-
-    def __or__(self, other: Any) -> Any:
-        return self.union(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __ror__(self, other: Any) -> Any:
-        return OrderedSet(other).union(self) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __and__(self, other: Any) -> Any:
-        return self.intersection(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __rand__(self, other: Any) -> Any:
-        # In this set's order, which is known, where a built-in set on the left has none.
-        return self.intersection(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __sub__(self, other: Any) -> Any:
-        return self.difference(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __rsub__(self, other: Any) -> Any:
-        return OrderedSet(other).difference(self) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __xor__(self, other: Any) -> Any:
-        return self.symmetric_difference(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    __rxor__ = __xor__
-
-
-class FrozenOrderedSet(frozenset[T], metaclass=_AnySet):
+class FrozenOrderedSet(_NewSets, frozenset[T], metaclass=_AnySet):
     """A frozenset in the order of insertion; equal to a built-in one with the same members, with the same hash."""
 
     __slots__ = ("_order",)
@@ -176,48 +192,13 @@ class FrozenOrderedSet(frozenset[T], metaclass=_AnySet):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (list(self._order),)
 
+    @staticmethod
+    def _new(members: Iterable[Any]) -> FrozenOrderedSet[Any]:
+        return FrozenOrderedSet(members)
+
     def copy(self) -> FrozenOrderedSet[T]:
         """As frozenset.copy."""
         return self
-
-    def union(self, *others: Iterable[Any]) -> FrozenOrderedSet[Any]:
-        """As frozenset.union."""
-        return FrozenOrderedSet(_union(self._order, others))
-
-    def intersection(self, *others: Iterable[Any]) -> FrozenOrderedSet[T]:
-        """As frozenset.intersection."""
-        return FrozenOrderedSet(_intersection(self._order, others))
-
-    def difference(self, *others: Iterable[Any]) -> FrozenOrderedSet[T]:
-        """As frozenset.difference."""
-        return FrozenOrderedSet(_difference(self._order, others))
-
-    def symmetric_difference(self, other: Iterable[Any], /) -> FrozenOrderedSet[Any]:
-        """As frozenset.symmetric_difference."""
-        return FrozenOrderedSet(_symmetric_difference(self._order, other))
-
-    def __or__(self, other: Any) -> Any:
-        return self.union(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __ror__(self, other: Any) -> Any:
-        return FrozenOrderedSet(other).union(self) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __and__(self, other: Any) -> Any:
-        return self.intersection(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __rand__(self, other: Any) -> Any:
-        return self.intersection(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __sub__(self, other: Any) -> Any:
-        return self.difference(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __rsub__(self, other: Any) -> Any:
-        return FrozenOrderedSet(other).difference(self) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    def __xor__(self, other: Any) -> Any:
-        return self.symmetric_difference(other) if isinstance(other, _BUILT_IN) else NotImplemented
-
-    __rxor__ = __xor__
 
 
 class OrderedWeakSet:

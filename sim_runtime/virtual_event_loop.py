@@ -68,7 +68,7 @@ class _NoSelector:
         return ()
 
 
-class _NumberedFuture(asyncio.Future[Any]):
+class _Numbered:
     """A future whose hash is its number: the order of sets of futures does not depend on addresses."""
 
     _number: int
@@ -83,18 +83,12 @@ class _NumberedFuture(asyncio.Future[Any]):
         return self._number
 
 
-class _NumberedTask(asyncio.Task[Any]):
-    """The same for tasks."""
+class _NumberedFuture(_Numbered, asyncio.Future[Any]):
+    """A future with a number."""
 
-    _number: int
 
-    def __new__(cls, *_: Any, loop: VirtualEventLoop, **__: Any) -> Self:
-        made = super().__new__(cls)
-        made._number = loop.next_number()
-        return made
-
-    def __hash__(self) -> int:
-        return self._number
+class _NumberedTask(_Numbered, asyncio.Task[Any]):
+    """A task with a number."""
 
 
 class VirtualEventLoop(asyncio.BaseEventLoop):
