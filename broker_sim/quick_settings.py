@@ -9,7 +9,9 @@ from broker_sim.config.definitions import broker_definitions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["QUICK_FAILOVER", "QUICK_GROUPS", "quick_settings"]
+    from broker_sim.cluster_input import ConfigInput
+
+__all__ = ["QUICK_FAILOVER", "QUICK_GROUPS", "quick_settings", "with_quick_settings"]
 
 QUICK_FAILOVER: Final[Mapping[str, str]] = {
     "broker.session.timeout.ms": "1000",
@@ -42,3 +44,15 @@ def quick_settings(release: str, *, failover: bool, groups: bool) -> dict[str, s
     known = broker_definitions(release)
     wanted = {**(QUICK_FAILOVER if failover else {}), **(QUICK_GROUPS if groups else {})}
     return {name: value for name, value in wanted.items() if name in known}
+
+
+def with_quick_settings(
+    config: ConfigInput | None, release: str, *, failover: bool, groups: bool
+) -> ConfigInput | None:
+    """Return a configuration over the quick settings, which it overrides.
+
+    A release that is no text has none; the cluster refuses it by name. Raises ConfigError as `quick_settings`.
+    """
+    if not (failover or groups) or not isinstance(release, str):
+        return config
+    return {**quick_settings(release, failover=failover, groups=groups), **(config or {})}

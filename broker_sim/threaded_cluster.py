@@ -23,7 +23,7 @@ from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import Rule, RuleError
 from broker_sim.faults.rule_checks import check_load
 from broker_sim.log_bridge import forward_logs, stop_forwarding_logs
-from broker_sim.quick_settings import quick_settings
+from broker_sim.quick_settings import with_quick_settings
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.reactor_thread import ReactorThread
@@ -113,8 +113,7 @@ class ThreadedCluster(ClusterVerbs):
         check_timeout(timeout_s)
         check_seed(seed)
         self.timeout_s = timeout_s
-        if (quick_failover or quick_groups) and isinstance(release, str):
-            config = {**quick_settings(release, failover=quick_failover, groups=quick_groups), **(config or {})}
+        config = with_quick_settings(config, release, failover=quick_failover, groups=quick_groups)
         self._thread = ReactorThread("broker-sim-cluster")
         forward_logs()
 

@@ -16,7 +16,7 @@ from broker_sim.cluster_input import check_seed, check_timeout
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.control.journal import Detail
 from broker_sim.errors import BrokerSimError
-from broker_sim.quick_settings import quick_settings
+from broker_sim.quick_settings import with_quick_settings
 from broker_sim.threaded_cluster import TIMEOUT_S, ThreadedCluster
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.virtual_event_loop import VirtualEventLoop
@@ -63,8 +63,7 @@ class VirtualCluster(ThreadedCluster):
         check_timeout(timeout_s)
         check_seed(seed)
         self.timeout_s = timeout_s
-        if (quick_failover or quick_groups) and isinstance(release, str):
-            config = {**quick_settings(release, failover=quick_failover, groups=quick_groups), **(config or {})}
+        config = with_quick_settings(config, release, failover=quick_failover, groups=quick_groups)
         self.world = World(seed)
         self._closed = False
         self._waiting: list[asyncio.Future[Any]] = []
