@@ -19,6 +19,7 @@ import socket
 import struct
 import sys
 import threading
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ VERIFIABLE = re.compile(rb"([0-9]{1,10})[.]([0-9]{1,10})")
 UNKNOWN = -1
 
 
-class Completions:
+class Completions(ABC):
     """The completions of invocations; `respond` sends each to the run."""
 
+    @abstractmethod
     def respond(self, line: dict[str, Any]) -> None:
         """Send a completion."""
-        raise NotImplementedError
 
     def complete(self, invocation: dict[str, Any], outcome: str = "ok", **facts: Any) -> None:
         """Complete an invocation. Without `mops` they are those of the invocation."""
