@@ -80,18 +80,20 @@ def described(probe: Probe, kind: int, name: str, key: str, *, broker: int = 1) 
 
 
 def await_value(probe: Probe, kind: int, name: str, key: str, value: str | None, *, broker: int = 1) -> None:
-    """Wait until a broker describes a configuration with this value (None: does not list it)."""
+    """Wait until a broker describes a configuration with this value (None: does not list it), and has applied it."""
     for _ in attempts(f"{key} of {name!r} as {value!r}"):
         found = described(probe, kind, name, key, broker=broker)
         if (None if found is None else found[0]) == value:
+            probe.await_applied(broker)
             return
 
 
 def await_source(probe: Probe, kind: int, name: str, key: str, source: int | None) -> None:
-    """Wait until the first broker describes a configuration with this source (None: does not list it)."""
+    """Wait until the first broker describes a configuration with this source (None: not listed), and has applied it."""
     for _ in attempts(f"{key} of {name!r} from source {source}"):
         found = described(probe, kind, name, key)
         if (None if found is None else found[1]) == source:
+            probe.await_applied()
             return
 
 

@@ -137,6 +137,7 @@ class Probe:
         self._connection: Connection | None = None
         self._others: list[Connection] = []
         self._correlation_id = 0
+        self._markers = 0
 
     @property
     def nodes(self) -> Nodes:
@@ -200,6 +201,26 @@ class Probe:
                 if self._leads(name, [each.partition_index for each in found.partitions if each.leader_id == 1]):
                     return metadata
             assert time.monotonic() < deadline, f"{name} has no leaders after {RESPONSE_SECONDS} s: {metadata}"
+
+    def await_applied(self, broker: int = 1) -> None:
+        """Wait until a broker has applied every change of metadata that it shows already.
+
+        A real broker shows a change before its logs and coordinators follow it, and takes changes one after another:
+        when it shows a topic that is created afterwards, it has applied all that it showed before.
+        """
+        self._markers += 1
+        name = f"applied-{self.name}-{self._markers}"
+        topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+        created = self.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
+        assert isinstance(created, CreateTopicsResponse), created
+        assert created.topics[0].error_code == 0, created
+        connection = None if broker == 1 else self.connect(broker)
+        for _ in attempts(f"broker {broker} to show topic {name!r}"):
+            request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+            metadata = self.quiet(request, 12, on=connection)
+            assert isinstance(metadata, MetadataResponse), metadata
+            if metadata.topics[0].error_code == 0:
+                return
 
     def _leads(self, name: str, partitions: list[int]) -> bool:
         """Return True if the broker has become the leader: its metadata may name it before its log is there."""

@@ -9,7 +9,7 @@ from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
 from tests.differential.cases.groups_admin import offset_delete
-from tests.differential.config_requests import DELETE, SET, incremental
+from tests.differential.config_requests import DELETE, GROUP, SET, await_value, incremental
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import (
@@ -28,13 +28,11 @@ from tests.differential.group_requests import (
     sync,
 )
 from tests.differential.modern_requests import AT_ONCE, Consumer, consumer_describe, consumer_heartbeat
-from tests.differential.probe import attempts
 from tests.differential.steady_ids import draw_member_id
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
-GROUP = 32
 ONLY_NEW = ("4.3.1",)
 
 
@@ -245,10 +243,7 @@ def configurations_of_groups(probe: Probe) -> None:
         probe.exchange(incremental((GROUP, group, [(name, SET, value)])), 1, note=f"{name}={value}")
     probe.exchange(incremental((GROUP, "", [("consumer.session.timeout.ms", SET, "50000")])), 1, note="an empty name")
     if probe.release == "4.3.1":
-        for _ in attempts("the configurations"):
-            found: Any = probe.quiet(describe((GROUP, group, ["consumer.heartbeat.interval.ms"])), 4)
-            if found.results[0].configs[0].value == "6000":
-                break
+        await_value(probe, GROUP, group, "consumer.heartbeat.interval.ms", "6000")
         probe.exchange(describe((GROUP, group), synonyms=True), 4)
         Consumer(probe, group, "m1", ["t"]).join(note="with its interval")
         probe.exchange(incremental((GROUP, group, [("consumer.heartbeat.interval.ms", DELETE, None)])), 1)

@@ -33,7 +33,7 @@ def of_this_case(probe: Probe) -> Callable[[Any], Any]:
         kept = [
             each
             for each in response["configResources"]
-            if probe.name in each["resourceName"] or each.get("resourceType") in {BROKER, BROKER_LOGGER}
+            if each["resourceName"].startswith(probe.name) or each.get("resourceType") in {BROKER, BROKER_LOGGER}
         ]
         kept.sort(key=lambda each: (each.get("resourceType", 0), each["resourceName"]))
         return response | {"configResources": kept}
