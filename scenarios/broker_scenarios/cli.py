@@ -114,6 +114,7 @@ def make_parser() -> argparse.ArgumentParser:
         records,
         serve_command,
         shrink,
+        sweep,
         topics,
         trace,
     )
@@ -139,7 +140,7 @@ def make_parser() -> argparse.ArgumentParser:
     proxy.add_arguments(proxying)
     proxying.set_defaults(run=proxy.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
-    _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
+    sweep.add_arguments(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
     shrink.add(commands)
     determinism.add(commands)
     for each in (topics, produce, consume, groups, records):
@@ -195,28 +196,6 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
-def _add_sweep(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
-    parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
-    parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
-    parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
-    parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
-    parser.add_argument(
-        "--shrink",
-        type=Path,
-        metavar="OUT",
-        help="shrink the first seed that fails, and write it to this file",
-    )
-    parser.add_argument(
-        "--coverage",
-        type=Path,
-        metavar="OUT",
-        help="report which rules, events, requests, errors and transitions the seeds reached; write it to this file",
-    )
-    result_options.add(parser)
-    parser.set_defaults(run=_sweep)
-
-
 def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.language.scenario import load_scenario
     from broker_scenarios.runs import RunOptions, run_scenarios
@@ -249,24 +228,6 @@ def _where(options: argparse.Namespace) -> Where:
     if options.kafka is not None:
         return Where.KAFKA
     return Where.VIRTUAL if options.attach is None else Where.ATTACHED
-
-
-def _sweep(options: argparse.Namespace) -> int:
-    from broker_scenarios.language.scenario import load_scenario
-    from broker_scenarios.sweep import sweep
-
-    scenario = load_scenario(options.scenario)
-    if options.records is not None:
-        scenario = scenario.with_records(options.records)
-    return sweep(
-        scenario,
-        seeds=options.seeds,
-        first_seed=options.first_seed,
-        processes=options.processes,
-        shrink_to=options.shrink,
-        coverage_to=options.coverage,
-        files=result_options.files_of(options),
-    )
 
 
 def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form

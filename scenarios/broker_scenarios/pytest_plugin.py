@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from broker_scenarios.ledger import Ledger
     from broker_scenarios.pytest_scenarios import ScenarioFile
     from broker_scenarios.strict_clients import StrictClients
-    from broker_scenarios.sweep import SeedResult
+    from broker_scenarios.sweeps.seed_run import SeedResult
     from broker_sim import ThreadedCluster
     from broker_sim.virtual_cluster import VirtualCluster
 

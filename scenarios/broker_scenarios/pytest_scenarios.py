@@ -8,7 +8,7 @@ import pytest
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.language.scenario import load_scenario
-from broker_scenarios.sweep import run_seed
+from broker_scenarios.sweeps.seed_run import run_seed
 from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
-    from broker_scenarios.sweep import SeedResult
+    from broker_scenarios.sweeps.seed_run import SeedResult
 
 __all__ = ["ScenarioFile", "SeedOfScenario", "failure_text", "of_marker", "seeds_of"]
 

@@ -52,6 +52,11 @@ class ResultFiles:
     markdown: Path | None = None
     """The summary is appended to it, as CI servers give each step one file for all of its commands."""
 
+    @property
+    def requested(self) -> bool:
+        """True if there is one."""
+        return any(path is not None for path in (self.json, self.junit, self.markdown))
+
     def write(self, results: Sequence[RunResult]) -> None:
         """Write the requested files.
 

@@ -6,159 +6,131 @@ which the file gives a range.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
-from os import cpu_count
-from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from twisted.python.runtime import seconds
 
-from broker_scenarios.coverage import Coverage, Reached
-from broker_scenarios.evidence import judged
-from broker_scenarios.reproduce import reproduce_command
-from broker_scenarios.result_files import ResultFiles, RunResult, run_result, stopped_result, write_text
-from broker_scenarios.shrinking.shrink import RUNS_MAX, shrink
+from broker_scenarios.coverage import Coverage
+from broker_scenarios.result_files import ResultFiles, RunResult, write_text
+from broker_scenarios.sweeps.failing_seeds import by_signature
 from broker_scenarios.table import load_progress
 from broker_scenarios.text_forms import plural
-from broker_scenarios.verdict import COUNT_NAMES, Counts
-from broker_scenarios.virtual_run import VirtualRun
-from broker_sim.errors import BrokerSimError
-from sim_runtime.errors import SimRuntimeError
+from broker_scenarios.verdict import COUNT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.sweeps.engine import SweepEngine
+    from broker_scenarios.sweeps.seed_run import SeedResult
 
-__all__ = ["SeedResult", "run_seed", "sweep", "sweep_seeds"]
+__all__ = ["sweep"]
 
 _MISSES_SHOWN_MAX: Final = 10
-_SEEDS_PER_PROCESS_MIN: Final = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedResult:
-    """The result of one seed; without misses it ended as the file expects."""
-
-    seed: int
-    counts: Counts
-    digest: str
-    result: RunResult
-    reached: tuple[tuple[str, str], ...] = ()
-    """What the run has reached, by kind and name, if its coverage was requested."""
-
-    @property
-    def misses(self) -> tuple[str, ...]:
-        """The expectations that the run did not meet."""
-        return self.result.misses
-
-
-def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False) -> SeedResult:
-    """Run and judge one seed; with `coverage` note what it reaches.
-
-    A run that never ends, or that the cluster cannot go on with, is stopped: that is its result.
-    """
-    reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
-    reached = None
-    try:
-        virtual = VirtualRun(scenario, seed)
-        reached = Reached(virtual.cluster) if coverage else None
-        run = judged(virtual.run(None), engine=None)
-    except (BrokerSimError, SimRuntimeError) as error:
-        stopped = stopped_result(scenario.name, seed, error, reproduce)
-        pairs = () if reached is None else reached.pairs
-        return SeedResult(seed=seed, counts=Counts(), digest="", result=stopped, reached=pairs)
-    run.reproduce = reproduce
-    return SeedResult(
-        seed=seed,
-        counts=run.verdict.counts,
-        digest=run.facts["digest"],
-        result=run_result(run),
-        reached=() if reached is None else reached.pairs,
-    )
-
-
-def _records_of(scenario: Scenario) -> int | None:
-    """Return the number of records that a run again must be given; None if the file or the seed has it."""
-    return scenario.records_given if scenario.draws is not None else scenario.records or None
-
-
-def sweep_seeds(
-    scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1, coverage: bool = False
-) -> Iterator[SeedResult]:
-    """Run the seeds in `processes` processes; the results come in the order of the seeds."""
-    numbers = range(first_seed, first_seed + seeds)
-    run = partial(run_seed, scenario, coverage=coverage)
-    if processes == 1:
-        yield from map(run, numbers)
-        return
-    # Ctrl-C ends the parent, which ends the workers; `spawn`, because a fork copies the locks of other threads.
-    with ProcessPoolExecutor(processes, get_context("spawn"), signal, (SIGINT, SIG_IGN)) as pool:
-        yield from pool.map(run, numbers)
+_GROUPS_MAX: Final = 10
+"""The groups of failing seeds that are shown, and shrunk."""
 
 
 def sweep(
     scenario: Scenario,
+    engine: SweepEngine,
+    seeds: range,
     *,
-    seeds: int,
-    first_seed: int = 0,
-    processes: int | None = None,
     shrink_to: Path | None = None,
     coverage_to: Path | None = None,
     files: ResultFiles | None = None,
 ) -> int:
     """Run the seeds and print the results; returns 0 if each seed ended as the file expects, else 1.
 
-    By default there is one process per core, and one for sweeps in which the start of processes would not pay off.
-    `files` receive the results of each seed, `shrink_to` the smallest scenario of the first seed that failed,
-    `coverage_to` what the seeds have reached.
+    `files` receive the results of each seed. The folder `shrink_to` receives the smallest scenario of the first seed
+    of each signature, and `coverage_to` what the seeds have reached, which the engine must note.
 
     Raises:
         ScenarioError: a file cannot be written.
     """
-    if processes is None:
-        processes = max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
-    started = seconds()
-    results: list[SeedResult] = []
+    files = files or ResultFiles()
+    tally = _Tally()
+    kept: list[RunResult] = []
     coverage = Coverage(rule.name for rule in scenario.rules)
-    with load_progress(f"{scenario.name}, seeds", seeds) as progress:
-        for result in sweep_seeds(
-            scenario, seeds=seeds, first_seed=first_seed, processes=processes, coverage=coverage_to is not None
-        ):
-            results.append(result)
+    started = seconds()
+    with load_progress(f"{scenario.name}, seeds", len(seeds)) as progress:
+        for result in engine.run(seeds, progress):
+            tally.add(result)
             coverage.add(result.seed, result.reached)
-            progress.update(len(results), f"seed {result.seed}")
+            if files.requested:
+                kept.append(result.result)
     took_s = max(seconds() - started, 1e-9)
     out = Console(highlight=False, soft_wrap=True)
-    missed = [result for result in results if result.misses]
-    out.print(f"{scenario.name}: {len(results) - len(missed)} of {len(results)} seeds ended as expected")
-    for name in COUNT_NAMES:
-        counts = [result.counts.as_dict()[name] for result in results]
-        most = results[counts.index(max(counts))].seed
-        some = sum(count > 0 for count in counts)
-        peak = f", most {max(counts):,} (seed {most})" if some else ""
-        out.print(f"  {name}: {sum(counts):,} in {plural(some, 'seed')}{peak}")
-    for result in missed[:_MISSES_SHOWN_MAX]:
-        again = result.result.reproduce
-        out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {again}", markup=False)
-    if len(missed) > _MISSES_SHOWN_MAX:
-        out.print(f"... and {plural(len(missed) - _MISSES_SHOWN_MAX, 'more seed')}")
+    for line in tally.lines(scenario.name):
+        out.print(line, markup=False)
+    groups = by_signature(tally.missed)
+    for line in _group_lines(groups):
+        out.print(line, markup=False)
     if coverage_to is not None:
         out.print(f"{scenario.name}, what was reached:")
         for line in coverage.lines():
             out.print(line, markup=False)
         write_text(coverage_to, coverage.to_json(), "--coverage")
-    out.print(f"{len(results) / took_s:.2f} seeds per second ({took_s:.1f} s)")
-    if shrink_to is not None and missed:
-        with load_progress(f"{scenario.name}, shrink", RUNS_MAX) as progress:
-            shrunk = shrink(scenario, missed[0].seed, progress=lambda runs: progress.update(runs, ""))
-        write_text(shrink_to, shrunk.text(), "--shrink")
-        out.print(f"seed {missed[0].seed}: {shrunk.summary}\n  shrunk: {shrink_to}", markup=False)
-    if files is not None:
-        files.write([each.result for each in results])
-    return 1 if missed else 0
+    out.print(f"{tally.seeds / took_s:.2f} seeds per second ({took_s:.1f} s)")
+    if shrink_to is not None and groups:
+        for line in _shrink(scenario, engine, [group[0] for group in groups.values()][:_GROUPS_MAX], shrink_to):
+            out.print(line, markup=False)
+    files.write(kept)
+    return 1 if tally.missed else 0
+
+
+class _Tally:
+    """The counts of a sweep; of the results it keeps those that failed."""
+
+    def __init__(self) -> None:
+        self.seeds = 0
+        self.missed: list[SeedResult] = []
+        self._sums = dict.fromkeys(COUNT_NAMES, 0)
+        self._some = dict.fromkeys(COUNT_NAMES, 0)
+        """In how many seeds the count is not zero."""
+        self._most = dict.fromkeys(COUNT_NAMES, (0, 0))
+        """The largest count, and the first seed that has it."""
+
+    def add(self, result: SeedResult) -> None:
+        self.seeds += 1
+        if result.misses:
+            self.missed.append(result)
+        counts = result.counts.as_dict()
+        for name in COUNT_NAMES:
+            self._sums[name] += counts[name]
+            self._some[name] += counts[name] > 0
+            if counts[name] > self._most[name][0]:
+                self._most[name] = counts[name], result.seed
+
+    def lines(self, name: str) -> Iterator[str]:
+        """The sums, and the first seeds that failed, each with the command that runs it again."""
+        yield f"{name}: {self.seeds - len(self.missed)} of {self.seeds} seeds ended as expected"
+        for count in COUNT_NAMES:
+            most, seed = self._most[count]
+            peak = f", most {most:,} (seed {seed})" if most else ""
+            yield f"  {count}: {self._sums[count]:,} in {plural(self._some[count], 'seed')}{peak}"
+        for result in self.missed[:_MISSES_SHOWN_MAX]:
+            yield f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {result.result.reproduce}"
+        if len(self.missed) > _MISSES_SHOWN_MAX:
+            yield f"... and {plural(len(self.missed) - _MISSES_SHOWN_MAX, 'more seed')}"
+
+
+def _group_lines(groups: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    for signature, group in [*groups.items()][:_GROUPS_MAX]:
+        yield f"{plural(len(group), 'seed')} from {group[0]} on: {signature}"
+    if len(groups) > _GROUPS_MAX:
+        yield f"... and {plural(len(groups) - _GROUPS_MAX, 'other failure')}"
+
+
+def _shrink(scenario: Scenario, engine: SweepEngine, seeds: Sequence[int], folder: Path) -> Iterator[str]:
+    """Write the smallest scenario of each seed to the folder, and yield a line about each."""
+    with load_progress(f"{scenario.name}, shrink", len(seeds)) as progress:
+        shrunk = [*engine.shrink(seeds, progress)]
+    for each in shrunk:
+        yield f"seed {each.seed}: {each.summary}"
+        if each.text is not None:
+            path = folder / f"{scenario.name}-seed-{each.seed}.yaml"
+            write_text(path, each.text, "--shrink")
+            yield f"  shrunk: {path}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from broker_scenarios.cli import main
 from broker_scenarios.coverage import ERROR, EVENT, REQUEST, RULE, TRANSITION, Coverage
 from broker_scenarios.language.scenario import load_scenario
-from broker_scenarios.sweep import run_seed
+from broker_scenarios.sweeps.seed_run import run_seed
 
 if TYPE_CHECKING:
     import pytest

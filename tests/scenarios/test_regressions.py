@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker_scenarios.language.scenario import load_scenario
-from broker_scenarios.sweep import run_seed
+from broker_scenarios.sweeps.seed_run import run_seed
 
 REGRESSIONS = sorted((Path(__file__).parents[2] / "scenarios" / "regressions").glob("*.yaml"))
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from broker_scenarios.cli import main
 from broker_scenarios.language.scenario import load_scenario
-from broker_scenarios.sweep import sweep_seeds
+from broker_scenarios.sweeps.engine import LocalSweep
+from broker_scenarios.sweeps.seed_run import run_seed
+from broker_scenarios.table import load_progress
 from broker_scenarios.virtual_run import VirtualRun
 from sim_runtime.virtual_reactor import CallLimitExceeded
 
@@ -22,20 +24,21 @@ RECORDS = 250
 
 def test_no_seed_loses_an_acknowledged_record_with_acks_all_whenever_the_leader_dies() -> None:
     scenario = load_scenario(CATALOG / "leader-crash-any-time-acks-all.yaml").with_records(RECORDS)
-    results = list(sweep_seeds(scenario, seeds=SEEDS))
+    results = [run_seed(scenario, seed) for seed in range(SEEDS)]
     assert [(result.seed, result.misses) for result in results if result.misses] == []
     assert len({result.digest for result in results}) == SEEDS
 
 
 def test_some_seed_loses_acknowledged_records_with_acks_1() -> None:
     scenario = load_scenario(CATALOG / "leader-crash-any-time-acks-1.yaml").with_records(RECORDS)
-    losses = (result.seed for result in sweep_seeds(scenario, seeds=SEEDS) if result.counts.lost)
+    losses = (seed for seed in range(SEEDS) if run_seed(scenario, seed).counts.lost)
     assert next(losses, None) is not None
 
 
 def test_processes_change_neither_the_results_nor_their_order() -> None:
     scenario = load_scenario(CATALOG / "leader-crash-any-time-acks-1.yaml").with_records(40)
-    alone, shared = (list(sweep_seeds(scenario, seeds=5, first_seed=3, processes=count)) for count in (1, 2))
+    with load_progress("seeds", 5) as progress:
+        alone, shared = ([*LocalSweep(scenario, processes=count).run(range(3, 8), progress)] for count in (1, 2))
     assert [result.seed for result in shared] == [3, 4, 5, 6, 7]
     assert shared == alone
 
@@ -67,6 +70,7 @@ def test_a_seed_whose_run_never_ends_is_a_result_and_the_sweep_goes_on(
     out = capsys.readouterr().out
     assert "2 of 3 seeds ended as expected" in out
     assert "seed 1: the run was stopped: 1000000 calls ran" in out
+    assert "1 seed from 1 on: the run was stopped: N calls ran" in out
     results = [json.loads(line) for line in written.read_text().splitlines()]
     assert [result["verdict"] for result in results] == ["valid", "unknown", "valid"]
     assert {frozenset(result) for result in results} == {frozenset(results[0])}

@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from broker_scenarios.findings import FindingKind
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["reasons", "wording"]
+__all__ = ["reasons", "without_numbers", "wording"]
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+
+
+def without_numbers(text: str) -> str:
+    """Return the text with an N in the place of each number."""
+    return _NUMBER.sub("N", text)
 
 
 def reasons(record: RunRecord, finding: FindingKind | None = None) -> tuple[str, ...]:
@@ -23,9 +28,9 @@ def reasons(record: RunRecord, finding: FindingKind | None = None) -> tuple[str,
     if finding is not None:
         return (finding.value,) if record.verdict.found(finding) else ()
     broken = tuple(judged.kind.value for judged in record.verdict.judged if judged.broken)
-    return broken or tuple(_NUMBER.sub("N", miss) for miss in record.judgement.misses)
+    return broken or tuple(without_numbers(miss) for miss in record.judgement.misses)
 
 
 def wording(record: RunRecord, reason: str) -> str:
     """Return a reason as the run words it: a missed expectation with its numbers."""
-    return next((miss for miss in record.judgement.misses if _NUMBER.sub("N", miss) == reason), reason)
+    return next((miss for miss in record.judgement.misses if without_numbers(miss) == reason), reason)

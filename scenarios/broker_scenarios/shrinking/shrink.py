@@ -14,6 +14,7 @@ from broker_scenarios.language.scenario import read_document
 from broker_scenarios.shrinking.concrete import concrete_document
 from broker_scenarios.shrinking.delta import Reducer
 from broker_scenarios.shrinking.failure import reasons, wording
+from broker_scenarios.sweeps.time_limit import time_limit
 from broker_scenarios.text_forms import plural
 from broker_scenarios.virtual_run import run_virtually
 from broker_sim.errors import BrokerSimError
@@ -84,17 +85,19 @@ def shrink(
     *,
     finding: FindingKind | None = None,
     runs_max: int = RUNS_MAX,
+    limit_s: float | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Shrunk:
     """Return the smallest scenario that was found in at most `runs_max` runs on virtual time.
 
     The first side of the file that misses an expectation is shrunk; if none does, the first with an anomaly that
-    nothing permits, or with `finding`. `progress` receives the number of runs.
+    nothing permits, or with `finding`. Each run has `limit_s` seconds of real time. `progress` receives the number of
+    runs.
 
     Raises:
-        ScenarioError: the seed does not fail.
+        ScenarioError: the seed does not fail, or its run takes longer than the limit.
     """
-    side, first = _failing_side(scenario, seed, finding)
+    side, first = _failing_side(scenario, seed, finding, limit_s)
     reason = reasons(first.record, finding)[0]
     # A scenario that takes longer is no smaller one, however few records it sends.
     deadline_s = min(side.deadline_s, 1 + first.record.verdict.end_us / 1e6)
@@ -107,7 +110,7 @@ def shrink(
         runs += 1
         progress(runs)
         try:
-            run = _run(replace(read_document(document, side.path, side.name), deadline_s=deadline_s), seed)
+            run = _run(replace(read_document(document, side.path, side.name), deadline_s=deadline_s), seed, limit_s)
         except (ScenarioError, BrokerSimError, SimRuntimeError):
             # It is no scenario, or the cluster refuses it: a smaller one, but not of this failure.
             return False
@@ -131,7 +134,7 @@ def shrink(
         )
     kept = _KEPT if finding is None else (*_KEPT, "expect")
     document = Reducer(fails, trials_max=runs_max, kept=kept, counts=_COUNTS).reduce(start)
-    smallest = _run(read_document(document, side.path, side.name), seed)
+    smallest = _run(read_document(document, side.path, side.name), seed, limit_s)
     return Shrunk(
         path=side.path,
         document=document,
@@ -157,8 +160,10 @@ class _Run:
     """How often all rules fired."""
 
 
-def _failing_side(scenario: Scenario, seed: int, finding: FindingKind | None) -> tuple[Scenario, _Run]:
-    runs = [(side, _run(side, seed)) for side in scenario.sides()]
+def _failing_side(
+    scenario: Scenario, seed: int, finding: FindingKind | None, limit_s: float | None
+) -> tuple[Scenario, _Run]:
+    runs = [(side, _run(side, seed, limit_s)) for side in scenario.sides()]
     failing = [(side, run) for side, run in runs if reasons(run.record, finding)]
     if not failing:
         raise ScenarioError(
@@ -170,9 +175,10 @@ def _failing_side(scenario: Scenario, seed: int, finding: FindingKind | None) ->
     return next(((side, run) for side, run in failing if run.record.judgement.misses), failing[0])
 
 
-def _run(scenario: Scenario, seed: int) -> _Run:
-    evidence = run_virtually(scenario, seed)
-    return _Run(judged(evidence, engine=None), sum(rule.fired for rule in evidence.rules))
+def _run(scenario: Scenario, seed: int, limit_s: float | None) -> _Run:
+    with time_limit(limit_s):
+        evidence = run_virtually(scenario, seed)
+        return _Run(judged(evidence, engine=None), sum(rule.fired for rule in evidence.rules))
 
 
 def _events(document: dict[str, Any]) -> int:

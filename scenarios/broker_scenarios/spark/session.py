@@ -1,4 +1,4 @@
-"""A quiet local Spark: no web UI, no progress bar, errors alone on stderr, this Python in its workers."""
+"""A quiet Spark, in this process or on a cluster: no web UI, no progress bar, errors alone on stderr."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import sys
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import SparkSession
 
+from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -17,42 +18,68 @@ if TYPE_CHECKING:
 
 __all__ = ["start_session"]
 
-_LOG4J = Path(__file__).with_name("log4j2.properties")
+_LOG4J: Final = Path(__file__).with_name("log4j2.properties")
+_OF_SPARK_SUBMIT: Final = "PYSPARK_GATEWAY_PORT"
+"""A variable that spark-submit sets: the JVM runs already, with its own master and settings."""
 
 
 def start_session(
-    app_name: str = "broker-sim", *, task_slots: int = 2, memory: str = "2g", jars: Sequence[Path] = ()
+    app_name: str = "broker-sim",
+    *,
+    task_slots: int = 2,
+    attempts: int = 1,
+    master: str | None = None,
+    memory: str = "2g",
+    jars: Sequence[Path] = (),
 ) -> SparkSession:
-    """Start Spark in this process with `task_slots` parallel tasks: a drive needs one per producer.
+    """Return the active session, or start one: by default in this process, with `task_slots` parallel tasks.
 
-    `jars` are further libraries, such as a connector.
-    Sets JAVA_HOME and PYSPARK_PYTHON of this process, which the JVM and its workers inherit. An active
-    session is returned unchanged.
+    A drive needs one task per producer. Spark tries a task `attempts` times: a drive would send its records again.
+    `master` is the URL of a cluster, or of a local Spark, in place of both numbers.
+    Under spark-submit the session has what that program was given. `jars` are further libraries, such as a connector.
+    Sets JAVA_HOME and PYSPARK_PYTHON of this process, which the JVM and its workers inherit; the workers of a cluster
+    have the PYSPARK_PYTHON that the environment states, if it states one.
 
     Raises:
-        ScenarioError: there is no Java 17.
+        ScenarioError: there is no Java 17, or Spark cannot start.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
-        "spark.driver.memory": memory,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(task_slots),
         # One task per producer: adaptive execution would merge small ones.
         "spark.sql.adaptive.enabled": "false",
-        "spark.sql.warehouse.dir": str(Path(gettempdir()) / "broker-sim-warehouse"),
     }
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None or _OF_SPARK_SUBMIT not in os.environ:
+        master = master or f"local[{task_slots},{attempts}]"
+        builder = builder.master(master)
+        settings |= _of_new_jvm(memory, is_local=master.startswith("local"))
     if jars:
         settings["spark.jars"] = ",".join(map(str, jars))
-    builder = SparkSession.builder.master(f"local[{task_slots}]").appName(app_name)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    with spark_errors("Spark cannot start" if master is None else f"Spark cannot start with the master {master}"):
+        return builder.getOrCreate()
+
+
+def _of_new_jvm(memory: str, *, is_local: bool) -> dict[str, str]:
+    """Prepare the environment of a JVM, and return its settings."""
+    os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if is_local:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {
+        "spark.driver.memory": memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(Path(gettempdir()) / "broker-sim-warehouse"),
+    }
+    if is_local:
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings

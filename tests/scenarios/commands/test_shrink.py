@@ -44,14 +44,17 @@ def test_what_cannot_be_shrunk_is_named(capsys: pytest.CaptureFixture[str]) -> N
     assert "--finding: invalid" in capsys.readouterr().err
 
 
-def test_a_sweep_shrinks_its_first_failing_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_shrinks_the_first_seed_of_each_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = CATALOG / "leader-crash-any-time-acks-1.yaml"
-    path, smallest = tmp_path / "strict.yaml", tmp_path / "smallest.yaml"
+    path, folder = tmp_path / "strict.yaml", tmp_path / "shrunk"
     path.write_text(f"base: {os.path.relpath(base, tmp_path)}\nexpect: {{lost: 0}}\n")
-    arguments = ["sweep", str(path), "--first-seed", "1", "--seeds", "2", "--records", "60", "--shrink", str(smallest)]
+    arguments = ["sweep", str(path), "--first-seed", "1", "--seeds", "2", "--records", "60", "--shrink", str(folder)]
     assert main(arguments) == 1
     printed = capsys.readouterr().out
+    smallest = folder / "strict-seed-2.yaml"
+    assert "1 seed from 2 on: lost N, expected exactly N" in printed
     assert "seed 2: 60 records, 4 events -> " in printed
     assert f"shrunk: {smallest}" in printed
     assert "runs: lost 1, expected exactly 0" in printed
+    assert [*folder.iterdir()] == [smallest]
     assert main(["run", str(smallest)]) == 1

@@ -8,7 +8,7 @@ import pytest
 from broker_scenarios.cli import main
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.language.yaml_source import ScenarioFileError
-from broker_scenarios.sweep import sweep_seeds
+from broker_scenarios.sweeps.seed_run import run_seed
 from broker_scenarios.virtual_run import VirtualRun
 from tests.scenarios.playing.runs import scenario_of
 
@@ -146,11 +146,10 @@ def test_the_result_of_a_run_replays_it_on_another_seed(tmp_path: Path, capsys: 
 def test_a_sweep_draws_for_each_seed(tmp_path: Path) -> None:
     text = FILE.replace("clients:", "load: {records: {uniform: [5, 30]}, producers: 1, rate_per_second: 500}\nclients:")
     scenario = scenario_of(tmp_path, text)
-    sent = [result.counts.sent for result in sweep_seeds(scenario, seeds=4)]
+    sent = [run_seed(scenario, seed).counts.sent for seed in range(4)]
     assert len(set(sent)) > 1
-    results = list(sweep_seeds(scenario.with_records(3), seeds=1))
-    assert "--records 3" in results[0].result.reproduce
-    assert "--records" not in next(sweep_seeds(scenario, seeds=1)).result.reproduce
+    assert "--records 3" in run_seed(scenario.with_records(3), 0).result.reproduce
+    assert "--records" not in run_seed(scenario, 0).result.reproduce
     made = scenario.with_records(3).drawn(0)
     assert made.records == 3
 

@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = start_session("tests", task_slots=3, memory="1g")
+    session = start_session("tests", task_slots=3, attempts=4, memory="1g")
     yield session
     session.stop()

@@ -1,0 +1,143 @@
+"""`broker-sim sweep`: one scenario on virtual time, seed after seed, in processes of this machine or on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from contextlib import contextmanager
+from os import cpu_count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.commands import result_options
+from broker_sim.argument_types import positive, seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.sweeps.engine import SweepEngine
+
+__all__ = ["add_arguments", "run"]
+
+_ATTEMPTS: Final = 4
+"""How often a local Spark tries a task, as a cluster does; without the number it would try once."""
+_LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)\])?")
+_MASTER: Final = re.compile(rf"{_LOCAL.pattern}|local\[(?:\d+|\*),\d+\]|local-cluster\[.*\]|spark://.+|yarn|k8s://.+")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
+    parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
+    parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
+    parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
+    parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
+    parser.add_argument(
+        "--seed-limit",
+        type=positive,
+        metavar="SECONDS",
+        help="stop a seed after this real time: it has failed (default 300)",
+    )
+    parser.add_argument(
+        "--shrink",
+        type=Path,
+        metavar="FOLDER",
+        help="shrink the first of the seeds that fail for the same reason, for each reason; write them to this folder",
+    )
+    parser.add_argument(
+        "--coverage",
+        type=Path,
+        metavar="OUT",
+        help="report which rules, events, requests, errors and transitions the seeds reached; write it to this file",
+    )
+    parser.add_argument("--spark", action="store_true", help="in tasks of Spark (needs Java 17)")
+    parser.add_argument(
+        "--master", type=_master, metavar="URL", help="with --spark: the cluster, such as spark://HOST:7077 (local[*])"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="with --spark: keep the results in this folder (Parquet); seeds whose results are there are not run again",
+    )
+    result_options.add(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the seeds and print the results. Raises ScenarioError."""
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.language.scenario import load_scenario
+    from broker_scenarios.sweep import sweep
+
+    for name in () if options.spark else ("master", "out"):
+        if getattr(options, name) is not None:
+            raise ScenarioError(
+                f"--{name} {getattr(options, name)} is for a sweep on Spark: expected --spark beside it"
+            )
+    if options.spark and options.processes is not None:
+        raise ScenarioError("--processes is for a sweep without --spark: expected --master local[N]")
+    scenario = load_scenario(options.scenario)
+    if options.records is not None:
+        scenario = scenario.with_records(options.records)
+    with (_on_spark if options.spark else _in_processes)(scenario, options) as engine:
+        return sweep(
+            scenario,
+            engine,
+            range(options.first_seed, options.first_seed + options.seeds),
+            shrink_to=options.shrink,
+            coverage_to=options.coverage,
+            files=result_options.files_of(options),
+        )
+
+
+@contextmanager
+def _in_processes(scenario: Scenario, options: argparse.Namespace) -> Iterator[SweepEngine]:
+    from broker_scenarios.sweeps.engine import LocalSweep
+
+    yield LocalSweep(
+        scenario,
+        processes=options.processes,
+        coverage=options.coverage is not None,
+        limit_s=_limit_s(options),
+    )
+
+
+@contextmanager
+def _on_spark(scenario: Scenario, options: argparse.Namespace) -> Iterator[SweepEngine]:
+    """Without `--out` the results are in a temporary folder of this machine, which only a local Spark can reach."""
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.spark.session import start_session
+    from broker_scenarios.spark.sweep import SparkSweep
+
+    spark = start_session("broker-sim sweep", task_slots=cpu_count() or 1, attempts=_ATTEMPTS, master=options.master)
+    with TemporaryDirectory(prefix="broker-sim-") as temporary:
+        if options.out is None and not spark.sparkContext.master.startswith("local"):
+            raise ScenarioError(
+                f"--out is missing: the workers of {spark.sparkContext.master} need a folder that all of them can reach"
+            )
+        yield SparkSweep(
+            spark,
+            scenario,
+            options.out or f"{temporary}/results",
+            coverage=options.coverage is not None,
+            limit_s=_limit_s(options),
+        )
+
+
+def _limit_s(options: argparse.Namespace) -> int:
+    from broker_scenarios.sweeps.seed_run import SEED_LIMIT_S
+
+    limit_s: int = options.seed_limit or SEED_LIMIT_S
+    return limit_s
+
+
+def _master(text: str) -> str:
+    """The URL of a Spark; a local one tries its tasks again, as a cluster does."""
+    if not _MASTER.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected local[N], spark://HOST:PORT, yarn or k8s://https://HOST:PORT"
+        )
+    local = _LOCAL.fullmatch(text)
+    return text if local is None else f"local[{local[1] or 1},{_ATTEMPTS}]"
