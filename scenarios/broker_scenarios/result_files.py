@@ -169,7 +169,7 @@ def run_result(run: RunRecord) -> RunResult:
     )
 
 
-def stopped_result(name: str, seed: int, error: Exception, reproduce: str) -> RunResult:
+def stopped_result(name: str, seed: int, error: Exception | str, reproduce: str) -> RunResult:
     """Return the result of a run that an error has stopped: its verdict is unknown, and the error its miss."""
     miss = f"the run was stopped: {error}"
     return RunResult(

@@ -67,6 +67,7 @@ def test_a_missing_package_is_reported_with_the_option_that_needs_it(
         (["protocol"], "broker-sim protocol: the following arguments are required: SUBCOMMAND"),
         (["protocol", "show", "Produce", "--kind", "reply"], "broker-sim protocol show: argument --kind"),
         (["sweep", "x.yaml", "--seeds", "none"], "broker-sim sweep: argument --seeds"),
+        (["sweep", "x.yaml", "--spark", "--master", "here"], "argument --master: 'here': expected local[N], spark://"),
         (["decode", "--version", "9", "--colour"], "--colour"),
         (["trace", "x.jsonl", "--list", "0"], "argument --list: '0': expected a whole number of at least 1"),
         (["trace", "x.yaml", "--seed", "-1"], "argument --seed: '-1': expected a whole number from 0 to 2^63 - 1"),
@@ -82,6 +83,24 @@ def test_a_bad_argument_is_one_line_and_exit_code_2(
     assert (ended.value.code, printed.out) == (2, "")
     assert named in printed.err
     assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "results"], "--out results is for a sweep on Spark: expected --spark beside it\n"),
+        (["--master", "yarn"], "--master yarn is for a sweep on Spark: expected --spark beside it\n"),
+        (
+            ["--spark", "--processes", "2"],
+            "--processes is for a sweep without --spark: expected --master local[N]\n",
+        ),
+    ],
+)
+def test_options_of_the_other_engine_are_refused(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", str(CATALOG / "lost-ack-duplicate.yaml"), *options]) == 2
+    assert capsys.readouterr() == ("", message)
 
 
 @pytest.mark.parametrize(

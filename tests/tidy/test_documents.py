@@ -83,6 +83,7 @@ FOLLOWED_BY = {
     "docs/how-to/use-the-command-line.md": "tests/scenarios/commands/test_how_to.py",
     "docs/how-to/test-an-asyncio-application.md": "tests/scenarios/virtual_clients/test_application.py",
     "docs/how-to/test-in-another-language.md": "tests/interop/test_control_clients.py",
+    "docs/how-to/sweep-on-spark.md": "tests/interop/test_spark_cluster.py",
 }
 # Scenarios on virtual time: this module runs each documented one, with RECORDS records if its command has no number;
 # tests/interop/test_demo.py sends more.

@@ -5,8 +5,8 @@ The results of a task are in the folder once the task has ended, so that they ou
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -17,7 +17,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
 from broker_scenarios.sweeps.identity import code_version, scenario_fingerprint
-from broker_scenarios.sweeps.seed_run import SeedResult, run_seed
+from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -41,6 +41,9 @@ _SEED_TYPE: Final = from_arrow_schema(SEED_SCHEMA)
 _SHRUNK_TYPE: Final = "seed long, summary string, text string"
 _TASK_COMMIT: Final = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 """Hadoop's committer moves the file of a task to its place when the task ends, not when the job ends."""
+
+
+R = TypeVar("R")
 
 
 class SparkSweep:
@@ -74,17 +77,23 @@ class SparkSweep:
         yield from self._read(seeds)
 
     def shrink(self, seeds: Sequence[int], progress: LoadProgress) -> Iterator[ShrunkSeed]:
-        """Yield the smallest scenario of each seed, in the order of the seeds: one task per seed."""
+        """Yield the smallest scenario of each seed, in the order of the seeds: one task per seed.
+
+        Raises:
+            ScenarioError: a task failed too often.
+        """
         scenario, limit_s = self._scenario, self._limit_s
+        ended = self._spark.sparkContext.accumulator(0)
 
         def shrunk(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for seed in _seeds_of(batches):
+            for seed in _seeds_of(batches, seeds):
                 each = shrink_seed(scenario, seed, limit_s=limit_s)
+                ended.add(1)
                 yield pa.RecordBatch.from_pylist([{"seed": seed, "summary": each.summary, "text": each.text}])
 
+        frame = self._places(seeds, len(seeds)).mapInArrow(shrunk, _SHRUNK_TYPE)
         with spark_errors("--shrink"):
-            rows = self._spread(seeds, len(seeds)).mapInArrow(shrunk, _SHRUNK_TYPE).collect()
-        progress.update(len(seeds))
+            rows = _while_running(frame.collect, lambda: progress.update(ended.value))
         found = {row.seed: ShrunkSeed(seed=row.seed, summary=row.summary, text=row.text) for row in rows}
         yield from map(found.__getitem__, seeds)
 
@@ -125,24 +134,25 @@ class SparkSweep:
         ended = self._spark.sparkContext.accumulator(0)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for seed in _seeds_of(batches):
-                result = run_seed(scenario, seed, coverage=identity.coverage, limit_s=limit_s)
+            for seed in _seeds_of(batches, seeds):
+                result = swept_seed(scenario, seed, coverage=identity.coverage, limit_s=limit_s)
                 ended.add(1)
                 yield seed_batch(result, identity)
 
         slots = self._spark.sparkContext.defaultParallelism
         per_task = min(max(len(seeds) // (slots * _TASKS_PER_SLOT), _SEEDS_PER_TASK_MIN), _SEEDS_PER_TASK_MAX)
-        results = self._spread(seeds, -(-len(seeds) // per_task)).mapInArrow(run, _SEED_TYPE)
+        results = self._places(seeds, -(-len(seeds) // per_task)).mapInArrow(run, _SEED_TYPE)
         writer = results.write.mode("append").options(**_TASK_COMMIT)
         _while_running(
             lambda: writer.parquet(self._folder),
             lambda: progress.update(done + ended.value, f"of them {done:,} were there" if done else ""),
         )
 
-    def _spread(self, seeds: Sequence[int], tasks: int) -> DataFrame:
-        """Return the seeds as a DataFrame with one partition per task."""
-        column = pa.table({"seed": pa.array(seeds, pa.int64())})
-        return self._spark.createDataFrame(column).repartition(tasks)
+    def _places(self, seeds: Sequence[int], tasks: int) -> DataFrame:
+        """Return the places in a sequence of seeds, one partition per task. A range needs no shuffle, whose blocks
+        would be lost with the worker that has them.
+        """
+        return self._spark.range(0, len(seeds), 1, tasks)
 
     def _read(self, seeds: range) -> Iterator[SeedResult]:
         """Yield the results in the order of the seeds. A task that was run again may have left a row twice."""
@@ -160,22 +170,16 @@ class SparkSweep:
             raise ScenarioError(f"{self._folder} (--out) has no result of seed {expected}")
 
 
-def _seeds_of(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+def _seeds_of(batches: Iterable[pa.RecordBatch], seeds: Sequence[int]) -> Iterator[int]:
     for batch in batches:
-        yield from batch.column("seed").to_pylist()
+        yield from map(seeds.__getitem__, batch.column("id").to_pylist())
 
 
-def _while_running(action: Callable[[], None], report: Callable[[], None]) -> None:
-    """Run the action in a thread, and report its progress until it ends."""
+def _while_running(action: Callable[[], R], report: Callable[[], None]) -> R:
+    """Run the action in a thread, report its progress until it ends, and return its result."""
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(action)
-        while True:
-            try:
-                running.result(timeout=_POLL_S)
-            except TimeoutError:
-                if running.done():
-                    raise
-                report()
-            else:
-                break
-    report()
+        while not running.done():
+            wait([running], timeout=_POLL_S)
+            report()
+        return running.result()

@@ -10,7 +10,7 @@ from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
-from broker_scenarios.sweeps.seed_run import SeedResult, run_seed
+from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ class LocalSweep:
         limit_s: float | None = None,
     ) -> None:
         self._processes = processes
-        self._run_seed = partial(run_seed, scenario, coverage=coverage, limit_s=limit_s)
+        self._run_seed = partial(swept_seed, scenario, coverage=coverage, limit_s=limit_s)
         self._shrink_seed = partial(shrink_seed, scenario, limit_s=limit_s)
 
     def run(self, seeds: range, progress: LoadProgress) -> Iterator[SeedResult]:

@@ -44,4 +44,6 @@ def shrink_seed(scenario: Scenario, seed: int, *, limit_s: float | None = None) 
         shrunk = shrink(scenario, seed, limit_s=limit_s)
     except (ScenarioError, BrokerSimError, SimRuntimeError) as error:
         return ShrunkSeed(seed=seed, summary=f"cannot be shrunk: {error}", text=None)
+    except Exception as error:  # noqa: BLE001 - an error of the simulator may be the failure of the seed
+        return ShrunkSeed(seed=seed, summary=f"cannot be shrunk: {type(error).__name__}: {error}", text=None)
     return ShrunkSeed(seed=seed, summary=shrunk.summary, text=shrunk.text())

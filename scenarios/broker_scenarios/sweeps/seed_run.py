@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.coverage import Reached
+from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
 from broker_scenarios.result_files import RunResult, run_result, stopped_result
@@ -19,7 +20,7 @@ from sim_runtime.errors import SimRuntimeError
 if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
 
-__all__ = ["SEED_LIMIT_S", "SeedResult", "run_seed"]
+__all__ = ["SEED_LIMIT_S", "SeedResult", "run_seed", "swept_seed"]
 
 SEED_LIMIT_S: Final = 300
 """The limit of real time for one seed of a sweep, if the command line names no other."""
@@ -50,7 +51,6 @@ def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False, limit_s: 
     A run that never ends, that takes longer than `limit_s` seconds of real time, or that the cluster cannot go on
     with, is stopped: that is its result. A limit works in the main thread of a process alone.
     """
-    reproduce = reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
     reached = None
     try:
         with time_limit(limit_s):
@@ -58,16 +58,8 @@ def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False, limit_s: 
             reached = Reached(virtual.cluster) if coverage else None
             run = judged(virtual.run(None), engine=None)
     except (BrokerSimError, SimRuntimeError, TimeLimitExceeded) as error:
-        stopped = stopped_result(scenario.name, seed, error, reproduce)
-        return SeedResult(
-            seed=seed,
-            counts=Counts(),
-            digest="",
-            result=stopped,
-            signature=without_numbers(stopped.misses[0]),
-            reached=() if reached is None else reached.pairs,
-        )
-    run.reproduce = reproduce
+        return _stopped(scenario, seed, error, reached)
+    run.reproduce = _reproduce(scenario, seed)
     return SeedResult(
         seed=seed,
         counts=run.verdict.counts,
@@ -76,6 +68,36 @@ def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False, limit_s: 
         signature="" if run.judgement.met else reasons(run)[0],
         reached=() if reached is None else reached.pairs,
     )
+
+
+def swept_seed(scenario: Scenario, seed: int, *, coverage: bool, limit_s: float | None) -> SeedResult:
+    """Run one of many seeds: an error of the simulator itself is the result of its seed, and does not end the sweep.
+
+    Raises:
+        ScenarioError: the scenario cannot run on virtual time.
+    """
+    try:
+        return run_seed(scenario, seed, coverage=coverage, limit_s=limit_s)
+    except ScenarioError:
+        raise
+    except Exception as error:  # noqa: BLE001 - any error of the simulator is a defect that the sweep has found
+        return _stopped(scenario, seed, f"{type(error).__name__}: {error}", None)
+
+
+def _stopped(scenario: Scenario, seed: int, error: Exception | str, reached: Reached | None) -> SeedResult:
+    stopped = stopped_result(scenario.name, seed, error, _reproduce(scenario, seed))
+    return SeedResult(
+        seed=seed,
+        counts=Counts(),
+        digest="",
+        result=stopped,
+        signature=without_numbers(stopped.misses[0]),
+        reached=() if reached is None else reached.pairs,
+    )
+
+
+def _reproduce(scenario: Scenario, seed: int) -> str:
+    return reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
 
 
 def _records_of(scenario: Scenario) -> int | None:

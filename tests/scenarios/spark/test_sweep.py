@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from dataclasses import fields
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_scenarios.cli import main
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.language.scenario import Scenario, load_scenario
 from broker_scenarios.spark.sweep import SparkSweep
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.sweeps.seed_run import SeedResult
 
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "sweep-on-spark.md"
 CATALOG = Path(__file__).parents[3] / "scenarios" / "catalog"
 LIMIT_S = 120
 EXPIRES, KILLS = 3, 5
@@ -71,6 +74,41 @@ def test_the_results_are_those_of_a_local_sweep_also_after_a_killed_worker_and_e
     assert {row.seed: row.digest for row in rows} == {each.seed: each.digest for each in local}
     assert [row.seed for row in rows if not row.as_expected] == [EXPIRES]
 
+    query = re.search(r"^```sql\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert query is not None
+    [group] = spark.sql(query[1].replace("`results`", f"`{folder}`")).collect()
+    assert tuple(group) == (results[EXPIRES].signature, 1, EXPIRES)
+
     other = SparkSweep(spark, hostile.with_records(21), str(folder), limit_s=LIMIT_S)
     with load_progress("seeds", 1) as progress, pytest.raises(ScenarioError, match="of another text of the scenario"):
         next(other.run(range(1), progress))
+
+
+def test_the_command_shrinks_one_seed_of_each_reason_in_tasks(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, shrunk = tmp_path / "strict.yaml", tmp_path / "shrunk"
+    path.write_text(
+        f"base: {os.path.relpath(CATALOG / 'lost-ack-duplicate.yaml', tmp_path)}\nexpect: {{duplicated: 0}}\n"
+    )
+    arguments = ["--seeds", "3", "--spark", "--shrink", str(shrunk)]
+    assert main(["sweep", str(path), *arguments]) == 1
+    printed = capsys.readouterr().out
+    assert "strict: 0 of 3 seeds ended as expected" in printed
+    assert "3 seeds from 0 on: duplicated N, expected exactly N" in printed
+    assert f"shrunk: {shrunk / 'strict-seed-0.yaml'}" in printed
+    assert main(["run", str(shrunk / "strict-seed-0.yaml")]) == 1
+
+
+def test_a_folder_that_cannot_be_used_is_one_line(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    (tmp_path / "folder").mkdir()
+    arguments = ["sweep", str(CATALOG / "lost-ack-duplicate.yaml"), "--seeds", "1", "--spark", "--out"]
+    for out, message in ((f"{file}/out", "file"), ("zz://x", 'zz://x (--out): No FileSystem for scheme "zz"')):
+        assert main([*arguments, out]) == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert message in last
+        assert out in last

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker_scenarios.language.scenario import load_scenario
+from broker_scenarios.language.scenario import load_scenario, read_document
 from broker_scenarios.sweeps.failing_seeds import shrink_seed
-from broker_scenarios.sweeps.seed_run import run_seed
+from broker_scenarios.sweeps.seed_run import run_seed, swept_seed
 from broker_scenarios.virtual_run import VirtualRun
 
 if TYPE_CHECKING:
@@ -34,8 +34,22 @@ def test_a_seed_that_hangs_in_one_step_is_a_result_and_cannot_be_shrunk(monkeypa
     )
 
 
-def test_the_signature_is_the_gravest_reason_without_numbers() -> None:
-    acks_1 = load_scenario(CATALOG / "lost-ack-duplicate.yaml")
-    met = run_seed(acks_1, 0)
+def test_an_error_of_the_simulator_is_the_result_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(run: VirtualRun, progress: object) -> None:
+        raise LookupError("offset 12 is behind 13")
+
+    monkeypatch.setattr(VirtualRun, "run", fail)
+    scenario = load_scenario(CATALOG / "lost-ack-duplicate.yaml")
+    broken = swept_seed(scenario, 7, coverage=False, limit_s=None)
+    assert broken.misses == ("the run was stopped: LookupError: offset 12 is behind 13",)
+    assert broken.signature == "the run was stopped: LookupError: offset N is behind N"
+    assert shrink_seed(scenario, 7).summary == "cannot be shrunk: LookupError: offset 12 is behind 13"
+
+
+def test_the_signature_of_a_missed_expectation_is_its_text_without_numbers() -> None:
+    scenario = load_scenario(CATALOG / "lost-ack-duplicate.yaml")
+    met = run_seed(scenario, 0)
     assert (met.misses, met.signature) == ((), "")
-    assert run_seed(acks_1, 1).digest != met.digest
+    more = read_document({**scenario.document, "expect": {"acked": 12}}, scenario.path, "more")
+    missed = run_seed(more, 0)
+    assert (missed.misses, missed.signature) == (("acked 3, expected exactly 12",), "acked N, expected exactly N")
