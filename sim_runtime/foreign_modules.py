@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import random
+import selectors
+import socket
 import threading
 import time
 import uuid
@@ -16,6 +18,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from sim_runtime.errors import SimRuntimeError
+from sim_runtime.numbered_ids import NumberedIds
 from sim_runtime.ordered_sets import FrozenOrderedSet, OrderedSet
 from sim_runtime.package_names import added_names, replaced_names
 from sim_runtime.virtual_datetime import virtual_datetime
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from sim_runtime.virtual_threads import VirtualThreads
     from sim_runtime.world import World
 
 __all__ = ["AnotherWorldRuns", "ForeignModules"]
@@ -41,16 +45,19 @@ class AnotherWorldRuns(SimRuntimeError):
 class ForeignModules:
     """Within `with`, the standard library's clocks and random numbers are the world's.
 
-    `packages` are those of the foreign code, imported before: in their modules `set(...)` and `frozenset(...)` make
-    ordered sets, and `datetime.now()` shows the world's time. Displays (`{a, b}`), comprehensions and the operators of
-    `dict.keys()` still make built-in sets.
+    `packages` are those of the foreign code, imported before. In their modules `set(...)` and `frozenset(...)` make
+    ordered sets, `id(...)` is a number in the order of the program, and `datetime.now()` shows the world's time.
+    Displays (`{a, b}`), comprehensions and the operators of `dict.keys()` still make built-in sets. With `threads` the
+    code may start threads, wait for locks and sleep, and its modules `socket` and `selectors` are virtual; without, a
+    thread or a sleep is refused.
     """
 
     _current: ClassVar[ForeignModules | None] = None
 
-    def __init__(self, world: World, *packages: str) -> None:
+    def __init__(self, world: World, *packages: str, threads: VirtualThreads | None = None) -> None:
         self._world = world
         self._packages = packages
+        self._threads = threads
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -61,9 +68,9 @@ class ForeignModules:
             undo.callback(setattr, ForeignModules, "_current", None)
             self._take_clocks(undo)
             self._take_chance(undo)
-            self._replace(undo, threading.Thread, "start", _here_alone(_no_thread, threading.Thread.start))
-            sets = {"set": OrderedSet, "frozenset": FrozenOrderedSet}
-            undo.enter_context(added_names(self._packages, sets))
+            self._take_threads(undo)
+            names = {"set": OrderedSet, "frozenset": FrozenOrderedSet, "id": NumberedIds()}
+            undo.enter_context(added_names(self._packages, names))
             undo.enter_context(replaced_names(self._packages, virtual_datetime(self._world.reactor.seconds)))
             self._stop_collector(undo)
             self._undo = undo.pop_all()
@@ -92,7 +99,7 @@ class ForeignModules:
         clocks: dict[str, Callable[..., object]] = {
             "time": core.seconds,
             "time_ns": now_ns,
-            "sleep": _here_alone(_no_sleep, time.sleep),  # noqa: TID251 - other threads sleep as before
+            "sleep": _here_alone(self._sleep, time.sleep),  # noqa: TID251 - other threads sleep as before
             "gmtime": _with_default(time.gmtime, core.seconds),
             "localtime": _with_default(time.localtime, core.seconds),
             "ctime": _with_default(time.ctime, core.seconds),
@@ -102,6 +109,46 @@ class ForeignModules:
         clocks |= dict.fromkeys(("monotonic_ns", "perf_counter_ns", "process_time_ns", "thread_time_ns"), monotonic_ns)
         for name, clock in clocks.items():
             self._replace(undo, time, name, clock)
+
+    def _take_threads(self, undo: ExitStack) -> None:
+        threads, real = self._threads, threading.Thread
+        if threads is None:
+            self._replace(undo, real, "start", _here_alone(_no_thread, real.start))
+            return
+        # Threads need greenlet, which is not installed everywhere.
+        from sim_runtime.virtual_sockets import selectors_module, socket_module
+        from sim_runtime.virtual_threads import VirtualLock, VirtualRLock
+
+        join, is_alive, current_thread = real.join, real.is_alive, threading.current_thread
+        self._replace(undo, real, "start", _here_alone(threads.start, real.start))
+        self._replace(undo, real, "is_alive", lambda thread: threads.is_alive(thread) or is_alive(thread))
+
+        def join_thread(thread: threading.Thread, timeout: float | None = None) -> None:
+            (threads.join if threads.has(thread) else join)(thread, timeout)
+
+        self._replace(undo, real, "join", join_thread)
+        here: dict[str, object] = {
+            "Lock": _of_programs(threads, VirtualLock, threading.Lock),
+            "_allocate_lock": _of_programs(threads, VirtualLock, threading.Lock),
+            "RLock": _of_programs(threads, VirtualRLock, threading.RLock),
+            "current_thread": lambda: threads.current_thread() or current_thread(),
+        }
+        stand_ins: dict[object, object] = {
+            getattr(threading, name): value for name, value in here.items() if name != "_allocate_lock"
+        }
+        for name, value in here.items():
+            self._replace(undo, threading, name, value)
+        stand_ins |= {
+            socket: socket_module(threads, self._world.network),
+            selectors: selectors_module(threads),
+        }
+        undo.enter_context(replaced_names(self._packages, stand_ins))
+
+    def _sleep(self, seconds: float) -> None:
+        threads = self._threads
+        if threads is None or threads.current_thread() is None:
+            raise NotOnVirtualTime(f"time.sleep({seconds}) would stop the whole world: await asyncio.sleep({seconds})")
+        threads.sleep(seconds)
 
     def _take_chance(self, undo: ExitStack) -> None:
         stream = self._world.streams.stream(STREAM)
@@ -139,8 +186,11 @@ def _here_alone(refused: Callable[..., object], real: Callable[..., object]) -> 
     return of_thread
 
 
-def _no_sleep(seconds: float) -> NoReturn:
-    raise NotOnVirtualTime(f"time.sleep({seconds}) would stop the whole world: await asyncio.sleep({seconds})")
+def _of_programs(
+    threads: VirtualThreads, virtual: Callable[[VirtualThreads], object], real: Callable[[], object]
+) -> Callable[[], object]:
+    """Make what a thread of a program gets, and leave the rest of the process what it has."""
+    return lambda: real() if threads.current_thread() is None else virtual(threads)
 
 
 def _no_thread(thread: threading.Thread) -> NoReturn:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sim_runtime.virtual_event_loop import VirtualEventLoop
     from sim_runtime.virtual_transport import VirtualTransport
 
-__all__ = ["VirtualServer", "connect", "listen"]
+__all__ = ["NO_TIMEOUT_S", "VirtualServer", "connect", "give_up", "listen", "system_error"]
 
 NO_TIMEOUT_S: Final = 1e6
 """The kernel gives up a connection attempt before."""
@@ -355,26 +355,28 @@ async def connect(
     try:
         await attempt.done
     except (ConnectError, ConnectionClosed) as error:
-        raise _system_error(error, (host, port)) from None
+        raise system_error(error, (host, port)) from None
     except BaseException:
         if attempt.connection is not None:
             attempt.connection.abort()
         else:
-            _give_up(connector)
+            give_up(connector)
         raise
     connection = attempt.connection
     assert connection is not None, "the attempt has ended"
     return connection, connection.get_protocol()
 
 
-def _give_up(connector: IConnector) -> None:
+def give_up(connector: IConnector) -> None:
+    """End a connection or the attempt to make it."""
     try:
         connector.stopConnecting()
     except NotConnectingError:
         connector.disconnect()
 
 
-def _system_error(error: ConnectError | ConnectionClosed, address: tuple[str, int]) -> OSError:
+def system_error(error: ConnectError | ConnectionClosed, address: tuple[str, int]) -> OSError:
+    """The error of the system for a failed attempt to connect."""
     text = f"Connect call failed {address}"
     if isinstance(error, TwistedConnectionRefusedError):
         return ConnectionRefusedError(errno.ECONNREFUSED, text)

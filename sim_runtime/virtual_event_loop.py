@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import socket
 import sys
 import threading
 from asyncio import events
@@ -26,6 +25,7 @@ from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.errors import SimRuntimeError
 from sim_runtime.ordered_sets import OrderedWeakSet
 from sim_runtime.virtual_asyncio_transport import connect, listen
+from sim_runtime.virtual_names import ANY_ADDRESS, LOOPBACK, address_of, look_up
 from sim_runtime.virtual_reactor import CallLimitExceeded
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ DEADLINE_MS: Final = 86_400_000.0
 """How much virtual time `run_forever` may take: a program that waits for nothing that comes ends with an error."""
 DISCARD_ITERATIONS_MAX: Final = 1_000
 """How many iterations the tasks of a killed program may take to end."""
-_LOCALHOST: Final = ("localhost", "127.0.0.1")
 _PROGRAM: Final = "the end of an asyncio program"
-_ANY_ADDRESS: Final = "0.0.0.0"
 
 
 class NotOnVirtualTime(SimRuntimeError, NotImplementedError):
@@ -329,25 +327,11 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
     ) -> list[Any]:
         """The one address of a host of the network. Raises socket.gaierror for another name."""
         del type
-        address = (self._address_of(host, family), _number(port))
-        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)]
+        return look_up(self._network, host, port, family)
 
     async def getnameinfo(self, sockaddr: Any, flags: int = 0) -> tuple[str, str]:  # noqa: ARG002 - no service has a name
         """The address itself."""
         return str(sockaddr[0]), str(sockaddr[1])
-
-    def _address_of(self, host: bytes | str | None, family: int) -> str:
-        name = host.decode() if isinstance(host, bytes) else host
-        if family not in {0, socket.AF_INET}:
-            raise socket.gaierror(socket.EAI_FAMILY, f"{name}: this network has IPv4 alone")
-        if not name or name == _ANY_ADDRESS:
-            return _ANY_ADDRESS
-        if name in _LOCALHOST:
-            return _LOCALHOST[1]
-        found = self._network.find_host(name)
-        if found is None:
-            raise socket.gaierror(socket.EAI_NONAME, f"{name}: no host of this network has that name or ip")
-        return found.ip
 
     # Connections
 
@@ -367,9 +351,9 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
         _refuse_real(ssl=ssl, sock=sock)
         if host is None or port is None:
             raise ValueError("host and port was not specified and no sock specified")
-        address = self._address_of(host, family)
-        address = _LOCALHOST[1] if address == _ANY_ADDRESS else address
-        return await connect(self, protocol_factory, address, _number(port), local_addr)
+        address = address_of(self._network, host, family)
+        address = LOOPBACK if address == ANY_ADDRESS else address
+        return await connect(self, protocol_factory, address, int(port), local_addr)
 
     async def create_server(  # type: ignore[override]
         self,
@@ -430,10 +414,6 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
 def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> _NumberedTask:
     assert isinstance(loop, VirtualEventLoop), "it is the factory of this loop"
     return _NumberedTask(coroutine, loop=loop, **options)
-
-
-def _number(port: bytes | str | int | None) -> int:
-    return int(port or 0)
 
 
 def _refuse_real(*, ssl: object, sock: object) -> None:

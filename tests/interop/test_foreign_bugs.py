@@ -14,8 +14,9 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import judged
 from broker_scenarios.language.scenario import load_scenario
 from broker_scenarios.table import load_progress
+from broker_scenarios.targets.started_kafka import KafkaClusters, KafkaRelease
 from broker_scenarios.targets.upstream import attached_to
-from broker_scenarios.tcp_run import run_attached, run_locally
+from broker_scenarios.tcp_run import run_attached, run_locally, run_on_kafka
 from tests.interop.kafka_release import ToolMissingError, classpath
 from tests.interop.real_kafka import real_kafka
 
@@ -38,6 +39,11 @@ def kafka() -> Iterator[RealKafka]:
         yield running
 
 
+def brokers_of(name: str) -> int:
+    """How many brokers a pair has."""
+    return load_scenario(FOLDER / f"{name}.yaml").brokers
+
+
 def sides_of(name: str) -> tuple[Scenario, ...]:
     """Both sides of a pair, with the versions of their clients installed."""
     sides = load_scenario(FOLDER / f"{name}.yaml").sides()
@@ -58,13 +64,22 @@ def test_one_version_shows_the_bug_and_the_fixed_one_does_not(name: str) -> None
         assert run.judgement.misses == (), side.name
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", [name for name in PAIRS if brokers_of(name) == 1])
 def test_the_same_on_a_real_broker(kafka: RealKafka, name: str) -> None:
     host, _, port = kafka.bootstrap_servers.partition(",")[0].rpartition(":")
     for side in sides_of(name):
         with load_progress(side.name, side.records) as progress:
             run = judged(run_attached(side, side.seed, progress, attached_to((host, int(port)), None)), engine=None)
         assert run.judgement.misses == (), side.name
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRS if brokers_of(name) > 1])
+def test_the_same_on_real_brokers_that_crash(name: str) -> None:
+    with KafkaClusters(KafkaRelease(Path(classpath("4.3.1")).parent)) as clusters:
+        for side in sides_of(name):
+            with load_progress(side.name, side.records) as progress:
+                run = judged(run_on_kafka(side, side.seed, progress, clusters), engine=None)
+            assert run.judgement.misses == (), side.name
 
 
 FRANZ_GO = """

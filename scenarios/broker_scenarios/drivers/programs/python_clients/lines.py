@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 FLUSH_S = 600.0
 """How long a call of a client may take where it needs a limit, in seconds: the run has its own, shorter one."""
@@ -143,13 +143,24 @@ def underscored(config: dict[str, str]) -> dict[str, Any]:
 
 
 def serve(version: str, make: Callable[[Run, dict[str, Any]], Any]) -> None:
-    """Make a client and have it carry out the invocations, one after another, until the run ends.
+    """Make a client and have it carry out the invocations of the run, until that ends."""
+    run = Run(int(sys.argv[-1]))
+    client = play_in_turn(run, run.invocations(), version, make)
+    if hasattr(client, "stop"):
+        client.stop()
+    # The run is over or has killed this client: nothing is to be sent any more.
+    os._exit(0)
+
+
+def play_in_turn(
+    run: Any, invocations: Iterable[dict[str, Any]], version: str, make: Callable[[Any, dict[str, Any]], Any]
+) -> Any:
+    """Make a client and have it carry out the invocations, one after another; returns it at the end.
 
     A client has a method for each `f`; a method completes its invocation, at once or later.
     """
-    run = Run(int(sys.argv[-1]))
     client: Any = None
-    for invocation in run.invocations():
+    for invocation in invocations:
         if invocation["f"] == "exit":
             sys.exit(0)
         try:
@@ -160,10 +171,7 @@ def serve(version: str, make: Callable[[Run, dict[str, Any]], Any]) -> None:
                 getattr(client, f"do_{invocation['f']}")(invocation)
         except Exception as error:  # noqa: BLE001 - each exception of a client is an outcome
             run.failed(invocation, f"{type(error).__name__}: {error}", certain=invocation["f"] == "start")
-    if hasattr(client, "stop"):
-        client.stop()
-    # The run is over or has killed this client: nothing is to be sent any more.
-    os._exit(0)
+    return client
 
 
 def serve_on_a_loop(version: str, client_class: Callable[[Completions], Any]) -> None:
