@@ -474,7 +474,7 @@ class Cluster:
         """Restart brokers one at a time, each when the one before is in sync again; fires at the end."""
         return Deferred.fromCoroutine(rolling_restart(self, broker_ids, catch_up_ms_max=catch_up_ms_max))
 
-    def attach_to_network(self, network: VirtualNetwork) -> None:
+    def attach_to_network(self, network: VirtualNetwork, link_type: type[Link] | None = None) -> None:
         """Route the messages between nodes over a simulated network, between the brokers' hosts; before `start`.
 
         The latency, loss, bandwidth and cuts of the network's links then apply to them. A separate controller is on
@@ -486,7 +486,7 @@ class Cluster:
         from broker_sim.cluster_wire import hosts_of
 
         host = hosts_of(self.brokers.values())
-        self.links.attach_to_network(lambda source, target: network.link(host(source), host(target)))
+        self.links.attach_to_network(lambda source, target: network.link(host(source), host(target)), link_type)
 
     @cached_property
     def wire(self) -> ClusterWire:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sim_runtime.virtual_reactor import VirtualCall
     from sim_runtime.virtual_transport import VirtualTransport
 
-__all__ = ["Flow", "SegmentKind"]
+__all__ = ["Flow", "Segment", "SegmentKind"]
 
 
 class SegmentKind(IntEnum):
@@ -35,7 +35,9 @@ _ACK: Final = SegmentKind.ACK
 _RST: Final = SegmentKind.RST
 
 
-class _Segment:
+class Segment:
+    """Bytes that arrive at once, or a signal."""
+
     __slots__ = ("call", "data", "due_us", "kind", "parts", "sent_us", "size")
 
     def __init__(self, kind: SegmentKind, data: bytes, sent_us: int, due_us: int) -> None:
@@ -74,7 +76,7 @@ class Flow:
         self.receiver = receiver
         self._network = network
         self._reactor = network.reactor
-        self._in_flight: deque[_Segment] = deque()
+        self._in_flight: deque[Segment] = deque()
         self._acknowledging = False
         self._last_due_us = 0
         self._lost_us: int | None = None
@@ -111,7 +113,7 @@ class Flow:
             self._send_blocked(kind, data, now_us)
             return
         self._last_due_us = due_us = max(link.arrival_us(now_us, len(data)), self._last_due_us)
-        segment = _Segment(kind, data, now_us, due_us)
+        segment = Segment(kind, data, now_us, due_us)
         segment.call = self._reactor.call_at_us(due_us, self._arrive)
         if not self._in_flight:
             link.add(self)
@@ -132,6 +134,10 @@ class Flow:
         now_us = self._reactor.now_us
         unsent = [item for item in self._in_flight if item.kind is _DATA and item.sent_us == now_us]
         self._forget(unsent)
+
+    def clear(self) -> None:
+        """Lose everything in flight."""
+        self._forget(list(self._in_flight))
 
     def stall(self) -> None:
         """The link is blocked: nothing arrives until `resume`, and everything is lost if it is cut."""
@@ -170,7 +176,7 @@ class Flow:
         if lost and self._lost_us is None:
             self._lost_us = now_us
         due_us = now_us if lost else self.link.arrival_us(now_us, len(data))
-        self._in_flight.append(_Segment(kind, data, now_us, due_us))
+        self._in_flight.append(Segment(kind, data, now_us, due_us))
         self.link.add(self)
         self._arm_give_up()
 
@@ -186,7 +192,7 @@ class Flow:
             self.link.discard(self)
         self.receiver.receive(kind, data)
 
-    def _forget(self, segments: list[_Segment]) -> None:
+    def _forget(self, segments: list[Segment]) -> None:
         for segment in segments:
             if segment.call is not None:
                 segment.call.cancel()

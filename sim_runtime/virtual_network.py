@@ -111,9 +111,12 @@ class VirtualNetwork:
         client = VirtualTransport(source, here, there, self.window_bytes)
         server = VirtualTransport(target, there, here, self.window_bytes)
         client.other, server.other = server, client
-        client.flow = Flow(self, self.link(source.name, target.name), client, server)
-        server.flow = Flow(self, self.link(target.name, source.name), server, client)
+        client.flow = self._make_flow(self.link(source.name, target.name), client, server)
+        server.flow = self._make_flow(self.link(target.name, source.name), server, client)
         return client
+
+    def _make_flow(self, link: Link, sender: VirtualTransport, receiver: VirtualTransport) -> Flow:
+        return Flow(self, link, sender, receiver)
 
     def _apply_isolation(self) -> None:
         for link in self.links():

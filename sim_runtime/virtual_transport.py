@@ -243,6 +243,12 @@ class VirtualTransport(TransportBase):
         if self.connected:
             self._close(LOST)
 
+    def break_off(self) -> None:
+        """The connection is gone, as after a reset by the network: this end is not notified by the other one."""
+        if self.connected:
+            self._peer_reset = True
+            self._close(LOST)
+
     def crash(self) -> None:
         """The process of this end is killed: its kernel resets the connection."""
         if self.disconnected:

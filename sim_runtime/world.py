@@ -34,10 +34,16 @@ class World:
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.streams = RandomStreams(seed)
-        self.reactor = VirtualReactor()
-        self.network = VirtualNetwork(self.reactor, self.streams)
+        self.reactor = self._make_reactor()
+        self.network = self._make_network()
         self.digest = EventDigest()
         self._unhandled = UnhandledErrors()
+
+    def _make_reactor(self) -> VirtualReactor:
+        return VirtualReactor()
+
+    def _make_network(self) -> VirtualNetwork:
+        return VirtualNetwork(self.reactor, self.streams)
 
     def run_for(self, *, ms: float) -> None:
         """Let `ms` of virtual time pass."""

@@ -69,9 +69,14 @@ class NodeLinks:
         self._lost_calls: dict[LinkCall, None] = {}
         self._next_id = 0
         self._network_link: Callable[[int, int], NetworkLink] | None = None
+        self._link_type: type[Link] = Link
 
-    def attach_to_network(self, network_link: Callable[[int, int], NetworkLink]) -> None:
+    def attach_to_network(
+        self, network_link: Callable[[int, int], NetworkLink], link_type: type[Link] | None = None
+    ) -> None:
         """Send messages through the simulated network: `network_link(source, target)` is its link between two hosts.
+
+        `link_type` is the type of the links between nodes, by default Link.
 
         Raises:
             BrokerSimError: A link was used already.
@@ -79,6 +84,7 @@ class NodeLinks:
         if self._links:
             raise BrokerSimError("links that were used already cannot be attached to a network")
         self._network_link = network_link
+        self._link_type = link_type or Link
 
     def attach(self, node_id: int, node: LinkNode) -> None:
         """Make `node` reachable under this id."""
@@ -105,7 +111,7 @@ class NodeLinks:
         found = self._links.get((source, target))
         if found is None:
             network_link = None if self._network_link is None else self._network_link(source, target)
-            found = Link(self._reactor, source, target, self.delay_ms, self._link_changed, network_link)
+            found = self._link_type(self._reactor, source, target, self.delay_ms, self._link_changed, network_link)
             self._links[source, target] = found
         return found
 

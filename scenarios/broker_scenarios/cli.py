@@ -108,6 +108,7 @@ def make_parser() -> argparse.ArgumentParser:
         determinism,
         drivers,
         encode,
+        explore,
         groups,
         produce,
         protocol,
@@ -141,6 +142,7 @@ def make_parser() -> argparse.ArgumentParser:
     proxying.set_defaults(run=proxy.run)
     _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
     sweep.add_arguments(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
+    explore.add(commands)
     shrink.add(commands)
     determinism.add(commands)
     for each in (topics, produce, consume, groups, records):

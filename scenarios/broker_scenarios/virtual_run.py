@@ -55,7 +55,7 @@ class VirtualRun:
     ) -> None:
         self.scenario = scenario = scenario.drawn(seed)
         self.seed = seed
-        self.world = World(seed)
+        self.world = self._make_world(seed)
         self._drivers = VirtualDrivers(scenario, self.world)
         self.cluster = Cluster(
             reactor=self.world.reactor,
@@ -75,11 +75,11 @@ class VirtualRun:
             data_dir="/data" if scenario.on_disk else None,
             disk=VirtualDisk() if scenario.on_disk else None,
         )
-        self.cluster.attach_to_network(self.world.network)
+        self._attach_to_network()
         self.cluster.start()
         self._stage = Stage(
             scenario=scenario,
-            target=SimulatedTarget(self.cluster),
+            target=self._make_target(),
             reactor=self.world.reactor,
             reactor_of=self.world.network.host,
             streams=self.world.streams,
@@ -89,6 +89,15 @@ class VirtualRun:
             trace=trace,
             start_driver=self._drivers.start,
         )
+
+    def _make_world(self, seed: int) -> World:
+        return World(seed)
+
+    def _attach_to_network(self) -> None:
+        self.cluster.attach_to_network(self.world.network)
+
+    def _make_target(self) -> SimulatedTarget:
+        return SimulatedTarget(self.cluster)
 
     def run(self, progress: LoadProgress | None) -> Evidence:
         """Play the scenario to its end."""
