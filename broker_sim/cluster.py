@@ -68,8 +68,8 @@ class Cluster:
     logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
 
     `defects` are documented bugs that the brokers have, by their names in `broker_sim.defects.DEFECTS`; `2:NAME` is one
-    of broker 2 alone. They are for scenarios and tests: no command turns one on. `features` are the levels of features
-    that differ from those of a new cluster of the release, such as `{"transaction.version": 1}`.
+    of broker 2 alone. They are for scenarios and tests. `features` are the levels of features that differ from those of
+    a new cluster of the release, such as `{"transaction.version": 1}`.
 
     The one controller never fails. Of several `controllers`, nodes 3000, 3001, ..., one is active as long as a majority
     of them can reach it.

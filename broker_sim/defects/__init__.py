@@ -1,7 +1,7 @@
 """Documented bugs of brokers, one per file, for scenarios that show their effect; `DEFECTS` finds them by name.
 
 `Cluster(defects=["dedup-returns-45"])` has one on all brokers, `defects=["2:dedup-returns-45"]` on broker 2 alone.
-Without it nothing of this package is imported. No command of `broker-sim` turns a defect on.
+In a scenario, `cluster.defects` or the option `--defect` names it. Without one nothing of this package is imported.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ INTRODUCTION: Final = """\
 # Broker defects
 
 `make docs` writes this page from the code. A defect is a documented bug of a broker that a cluster can have:
-`Cluster(defects=["dedup-returns-45"])` has it on all brokers, `defects=["2:dedup-returns-45"]` on broker 2 alone. No
-command turns one on. A scenario shows the effect with the defect, and that it is gone without. [Add a
+`Cluster(defects=["dedup-returns-45"])` has it on all brokers, `defects=["2:dedup-returns-45"]` on broker 2 alone.
+`broker-sim run`, `sweep` and `shrink` plant one with `--defect NAME`; [the swarms find many of
+them](planted-defects.md). A scenario shows the effect with the defect, and that it is gone without. [Add a
 defect](../design/add-a-defect.md) explains how to write one.
 """
 OTHERWISE: Final = """

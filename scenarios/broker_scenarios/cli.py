@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from broker_scenarios.commands import real_cluster, result_options
+from broker_scenarios.commands import defect_option, real_cluster, result_options
 from broker_sim.argument_types import positive, seed
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     real_cluster.add_control(parser)
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
+    defect_option.add(parser)
     parser.add_argument(
         "--decisions", type=Path, metavar="FILE", help="replay the draws in this JSON file, in place of the seed's"
     )
@@ -203,7 +204,7 @@ def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.runs import RunOptions, run_scenarios
 
     return run_scenarios(
-        [load_scenario(path) for path in options.scenarios],
+        [load_scenario(path, defect=options.defect) for path in options.scenarios],
         RunOptions(
             where=_where(options),
             attach=options.attach,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.shrinking.failure import wording_of_stop
 from broker_scenarios.table import run_notes
 from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES, Counts, Validity
@@ -171,7 +172,7 @@ def run_result(run: RunRecord) -> RunResult:
 
 def stopped_result(name: str, seed: int, error: Exception | str, reproduce: str) -> RunResult:
     """Return the result of a run that an error has stopped: its verdict is unknown, and the error its miss."""
-    miss = f"the run was stopped: {error}"
+    miss = wording_of_stop(error)
     return RunResult(
         name=f"{name} seed {seed}",
         seconds=0,

@@ -109,7 +109,7 @@ def _clusters(kafka: Path | None) -> AbstractContextManager[KafkaClusters | None
 def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None) -> RunRecord:
     seed = scenario.seed if options.seed is None else options.seed
     reproduce = reproduce_command(
-        scenario.path, where=options.target, seed=seed, records=options.records, decisions=options.decisions
+        scenario, where=options.target, seed=seed, records=options.records, decisions=options.decisions
     )
     if options.records is not None:
         scenario = scenario.with_records(options.records)

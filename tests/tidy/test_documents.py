@@ -29,6 +29,9 @@ RUN_BY = {
     "broker-sim run scenarios/catalog/lost-ack-duplicate.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim check history.jsonl --promises promises.yaml --logs logs.json": "tests/tidy/test_scenario_pages.py",
     "broker-sim sweep scenarios/swarms/replication.yaml --seeds 10": "tests/scenarios/test_swarms.py",
+    "broker-sim sweep scenarios/swarms/idempotence.yaml --seeds 10 --defect dedup-none --shrink smallest": (
+        "tests/scenarios/language/test_planting.py"
+    ),
     "broker-sim shrink scenarios/catalog/acks1-leader-crash-loss.yaml --finding lost-write": (
         "tests/scenarios/commands/test_shrink.py"
     ),

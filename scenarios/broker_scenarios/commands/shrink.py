@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands import defect_option
 from broker_scenarios.findings import FindingKind
 from broker_sim.argument_types import positive, seed
 
@@ -34,6 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="begin with this many records instead of the file's")
+    defect_option.add(parser)
     parser.add_argument(
         "--finding",
         type=FindingKind,
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     from broker_scenarios.shrinking.shrink import RUNS_MAX, shrink
     from broker_scenarios.table import load_progress
 
-    scenario = load_scenario(options.scenario)
+    scenario = load_scenario(options.scenario, defect=options.defect)
     if options.records is not None:
         scenario = scenario.with_records(options.records)
     runs = options.runs or RUNS_MAX

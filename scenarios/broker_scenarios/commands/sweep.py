@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.commands import result_options
+from broker_scenarios.commands import defect_option, result_options
 from broker_sim.argument_types import positive, seed
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
     parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
     parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
+    defect_option.add(parser)
     parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
     parser.add_argument(
         "--seed-limit",
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             )
     if options.spark and options.processes is not None:
         raise ScenarioError("--processes is for a sweep without --spark: expected --master local[N]")
-    scenario = load_scenario(options.scenario)
+    scenario = load_scenario(options.scenario, defect=options.defect)
     if options.records is not None:
         scenario = scenario.with_records(options.records)
     with (_on_spark if options.spark else _in_processes)(scenario, options) as engine:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import yaml
 
 from broker_client.consumer_options import consumer_options
-from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS
-from broker_client.core.producer.producer_parts import PRODUCER_PARTS
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.checks.wire_check import WIRE_CHECKS
@@ -25,6 +23,7 @@ from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.draws import Draws, is_draw, rules_by_chance
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.kinds import places_of_draws
+from broker_scenarios.language.planting import parts_of_group, planted
 from broker_scenarios.language.schema import FLIP, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
@@ -111,6 +110,8 @@ class Scenario:
     """The second run, which differs in what the file's `flip` states."""
     why: str = ""
     """In a flip: why the finding is gone."""
+    planted: str | None = None
+    """The defect that the command line has added to those of the file."""
 
     @property
     def wire_checks(self) -> tuple[str, ...]:
@@ -164,19 +165,23 @@ class Scenario:
         drawn = _read(source, self.path, self.name)
         if self.records_given is not None:
             drawn = drawn.with_records(self.records_given)
-        return replace(drawn, decisions=decisions, rule_decisions=rules, why=self.why)
+        return replace(drawn, decisions=decisions, rule_decisions=rules, why=self.why, planted=self.planted)
 
     def sides(self) -> tuple[Scenario, ...]:
         """The scenario, and its flip if it has one."""
         return (self,) if self.flip is None else (self, self.flip)
 
 
-def load_scenario(path: Path) -> Scenario:
-    """Read and check a scenario file. Raises ScenarioError; with mistakes in the file, ScenarioFileError names each."""
+def load_scenario(path: Path, *, defect: str | None = None) -> Scenario:
+    """Read and check a scenario file. `defect` is planted in its brokers or clients, on both sides of a flip.
+
+    Raises:
+        ScenarioError: with mistakes in the file, ScenarioFileError names each; or the file cannot have the defect.
+    """
     source = read_source(path)
     name = path.name.removesuffix(".yaml").removesuffix(".yml")
     flip_given = source.value.get("flip")
-    main = _checked(source if not isinstance(flip_given, dict) else source.without("flip"), path, name)
+    main = _checked(source if not isinstance(flip_given, dict) else source.without("flip"), path, name, defect)
     if not isinstance(flip_given, dict):
         return main
     mistakes = [
@@ -193,7 +198,7 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioFileError(sorted(mistakes, key=_place))
     why = flip_given["why"]
     overlaid = source.overlaid("flip", whole=("expect",), is_value=is_draw).without("why")
-    other = _checked(overlaid, path, f"{name} (flip)")
+    other = _checked(overlaid, path, f"{name} (flip)", defect)
     return replace(main, flip=replace(other, why=str(why)))
 
 
@@ -202,15 +207,17 @@ def read_document(document: Mapping[str, Any], path: Path, name: str) -> Scenari
     return _checked(Source(str(path), document), path, name)
 
 
-def _checked(source: Source, path: Path, name: str) -> Scenario:
+def _checked(source: Source, path: Path, name: str, defect: str | None = None) -> Scenario:
     mistakes: list[Mistake] = []
     SCENARIO.check(source.value, (), lambda at, problem: mistakes.append(source.mistake(at, problem)))
     if mistakes:
         raise ScenarioFileError(sorted(mistakes, key=_place))
+    if defect is not None:
+        source = planted(source, defect)
     places = tuple(places_of_draws(SCENARIO, source.value))
     rules = rules_by_chance(source.value)
     if not places and not rules:
-        return _read(source, path, name)
+        return replace(_read(source, path, name), planted=defect)
     draws = Draws(source=source, places=places, rules=rules)
     first, last = draws.ends()
     scenario = _read(first, path, name)
@@ -223,7 +230,7 @@ def _checked(source: Source, path: Path, name: str) -> Scenario:
     if mistakes:
         raise ScenarioFileError(mistakes)
     _read(last, path, name)
-    return replace(scenario, draws=draws)
+    return replace(scenario, draws=draws, planted=defect)
 
 
 def _read(source: Source, path: Path, name: str) -> Scenario:
@@ -400,8 +407,7 @@ class _Reader:
             self.complain((*path, "final_polls"), "are made by a consumer: expected `consumer` beside it")
         if not {"load", "script"} & spec.keys() and not spec.get("final_polls"):
             self.complain(path, "expected a `script`, a `load` or `final_polls`")
-        halves = [PRODUCER_PARTS] * (producer is not None) + [CONSUMER_PARTS] * (consumer is not None)
-        for place, problem in problems_of(spec.get("defects", ()), halves):
+        for place, problem in problems_of(spec.get("defects", ()), parts_of_group(spec)):
             self.complain((*path, "defects", place), problem)
         count = spec.get("count", 1)
         group = ClientGroup(

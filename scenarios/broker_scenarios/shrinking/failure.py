@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from broker_scenarios.findings import FindingKind
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["reasons", "without_numbers", "wording"]
+__all__ = ["reasons", "without_numbers", "wording", "wording_of_stop"]
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -34,3 +34,8 @@ def reasons(record: RunRecord, finding: FindingKind | None = None) -> tuple[str,
 def wording(record: RunRecord, reason: str) -> str:
     """Return a reason as the run words it: a missed expectation with its numbers."""
     return next((miss for miss in record.judgement.misses if without_numbers(miss) == reason), reason)
+
+
+def wording_of_stop(error: Exception | str) -> str:
+    """Return the reason for which a run fails that an error has stopped."""
+    return f"the run was stopped: {error}"

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.evidence import judged
 from broker_scenarios.findings import FindingKind
+from broker_scenarios.language.planting import unplanted
 from broker_scenarios.language.scenario import read_document
 from broker_scenarios.shrinking.concrete import concrete_document
 from broker_scenarios.shrinking.delta import Reducer
-from broker_scenarios.shrinking.failure import reasons, wording
-from broker_scenarios.sweeps.time_limit import time_limit
+from broker_scenarios.shrinking.trial import Trial, run_trial
 from broker_scenarios.text_forms import plural
-from broker_scenarios.virtual_run import run_virtually
-from broker_sim.errors import BrokerSimError
-from sim_runtime.errors import SimRuntimeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from broker_scenarios.language.scenario import Scenario
-    from broker_scenarios.run_record import RunRecord
 
 __all__ = ["RUNS_MAX", "Shrunk", "shrink"]
 
@@ -91,58 +87,92 @@ def shrink(
     """Return the smallest scenario that was found in at most `runs_max` runs on virtual time.
 
     The first side of the file that misses an expectation is shrunk; if none does, the first with an anomaly that
-    nothing permits, or with `finding`. Each run has `limit_s` seconds of real time. `progress` receives the number of
-    runs.
+    nothing permits, or with `finding`. A scenario with a planted defect stays one that ends as it expects without the
+    defect. Each run has `limit_s` seconds of real time. `progress` receives the number of runs.
 
     Raises:
-        ScenarioError: the seed does not fail, or its run takes longer than the limit.
+        ScenarioError: the seed does not fail, it fails without the planted defect too, or its run takes longer than the
+            limit.
     """
     side, first = _failing_side(scenario, seed, finding, limit_s)
-    reason = reasons(first.record, finding)[0]
-    # A scenario that takes longer is no smaller one, however few records it sends.
-    deadline_s = min(side.deadline_s, 1 + first.record.verdict.end_us / 1e6)
-    runs, fired = 0, first.fired
-
-    def fails(document: dict[str, Any]) -> bool:
-        nonlocal runs, fired
-        if is_late and _never_ends(document, start):
-            return False
-        runs += 1
-        progress(runs)
-        try:
-            run = _run(replace(read_document(document, side.path, side.name), deadline_s=deadline_s), seed, limit_s)
-        except (ScenarioError, BrokerSimError, SimRuntimeError):
-            # It is no scenario, or the cluster refuses it: a smaller one, but not of this failure.
-            return False
-        # A rule with fewer conditions that fires on every retry does not make the failure simpler.
-        found = reason in reasons(run.record, finding) and run.fired <= fired
-        if found:
-            fired = run.fired
-        return found
-
-    # What came too late, or never, comes never in a smaller scenario whose faults never end: another failure.
-    is_late = reason not in _KINDS or reason == FindingKind.LIVENESS.value
-    drawn = side.drawn(seed)
-    start = concrete_document(drawn, seed, first.record.decisions)
+    start = concrete_document(side.drawn(seed), seed, first.decisions)
     for key in _ABOUT_THE_FILE:
         start.pop(key, None)
     if finding is not None:
         start["expect"] = {finding.value: ">= 1"}
-    if not fails(start):
+    search = _Search(
+        side=side, seed=seed, finding=finding, first=first, start=start, limit_s=limit_s, progress=progress
+    )
+    if not search.fails(start):
         raise ScenarioError(
-            f"{side.path}: seed {seed} fails ({wording(first.record, reason)}), but not with its draws written down"
+            f"{side.path}: seed {seed} fails ({first.wording(search.reason)}), but not with its draws written down"
+            + ("" if side.planted is None else f", or it fails without the defect {side.planted} too")
         )
     kept = _KEPT if finding is None else (*_KEPT, "expect")
-    document = Reducer(fails, trials_max=runs_max, kept=kept, counts=_COUNTS).reduce(start)
-    smallest = _run(read_document(document, side.path, side.name), seed, limit_s)
+    document = Reducer(search.fails, trials_max=runs_max, kept=kept, counts=_COUNTS).reduce(start)
+    smallest = run_trial(read_document(document, side.path, side.name), seed, finding, limit_s=limit_s)
     return Shrunk(
         path=side.path,
         document=document,
-        reason=wording(smallest.record, reason),
-        runs=runs,
+        reason=smallest.wording(search.reason),
+        runs=search.runs,
         events=(_events(start), _events(document)),
-        records=(first.record.verdict.counts.sent, smallest.record.verdict.counts.sent),
+        records=(first.sent, smallest.sent),
     )
+
+
+class _Search:
+    """Decides whether a smaller scenario fails as the first run did."""
+
+    def __init__(
+        self,
+        *,
+        side: Scenario,
+        seed: int,
+        finding: FindingKind | None,
+        first: Trial,
+        start: dict[str, Any],
+        limit_s: float | None,
+        progress: Callable[[int], None],
+    ) -> None:
+        self.runs = 0
+        self.reason = first.reasons[0]
+        self._side = side
+        self._start = start
+        # A scenario that takes longer is no smaller one, however few records it sends.
+        self._deadline_s = min(side.deadline_s, 1 + first.end_s)
+        self._fired = first.fired
+        # What came too late, or never, comes never in a smaller scenario whose faults never end: another failure.
+        self._is_late = self.reason not in _KINDS or self.reason == FindingKind.LIVENESS.value
+        self._run_trial = partial(
+            run_trial, seed=seed, finding=finding, is_stopped_early=first.record is None, limit_s=limit_s
+        )
+        self._progress = progress
+
+    def fails(self, document: dict[str, Any]) -> bool:
+        """Return True if it fails for the reason; with a planted defect, because of the defect."""
+        if self._is_late and _never_ends(document, self._start):
+            return False
+        run = self._run(document)
+        # A rule with fewer conditions that fires on every retry does not make the failure simpler.
+        if run is None or self.reason not in run.reasons or run.fired > self._fired:
+            return False
+        if self._side.planted is not None:
+            clean = self._run(unplanted(document, self._side.planted))
+            if clean is None or clean.reasons:
+                return False
+        self._fired = run.fired
+        return True
+
+    def _run(self, document: dict[str, Any]) -> Trial | None:
+        """Run a document; None if it is no scenario, or takes too long."""
+        self.runs += 1
+        self._progress(self.runs)
+        try:
+            smaller = read_document(document, self._side.path, self._side.name)
+            return self._run_trial(replace(smaller, deadline_s=self._deadline_s))
+        except ScenarioError:
+            return None
 
 
 def _never_ends(document: dict[str, Any], start: dict[str, Any]) -> bool:
@@ -153,18 +183,11 @@ def _never_ends(document: dict[str, Any], start: dict[str, Any]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    record: RunRecord
-    fired: int
-    """How often all rules fired."""
-
-
 def _failing_side(
     scenario: Scenario, seed: int, finding: FindingKind | None, limit_s: float | None
-) -> tuple[Scenario, _Run]:
-    runs = [(side, _run(side, seed, limit_s)) for side in scenario.sides()]
-    failing = [(side, run) for side, run in runs if reasons(run.record, finding)]
+) -> tuple[Scenario, Trial]:
+    runs = [(side, run_trial(side, seed, finding, limit_s=limit_s)) for side in scenario.sides()]
+    failing = [(side, run) for side, run in runs if run.reasons]
     if not failing:
         raise ScenarioError(
             f"{scenario.path}: seed {seed} ends as the file expects and breaks nothing: there is nothing to shrink"
@@ -172,17 +195,16 @@ def _failing_side(
             if finding is None
             else f"{scenario.path}: seed {seed} has no {finding.value}"
         )
-    return next(((side, run) for side, run in failing if run.record.judgement.misses), failing[0])
-
-
-def _run(scenario: Scenario, seed: int, limit_s: float | None) -> _Run:
-    with time_limit(limit_s):
-        evidence = run_virtually(scenario, seed)
-        return _Run(judged(evidence, engine=None), sum(rule.fired for rule in evidence.rules))
+    return next(((side, run) for side, run in failing if run.record is None or run.record.judgement.misses), failing[0])
 
 
 def _events(document: dict[str, Any]) -> int:
-    """Count what happens in a run by the file's will: rules, loads and steps of scripts."""
+    """Count what happens in a run by the file's will: rules, loads and steps of scripts, those of a `repeat` each."""
     clients = document.get("clients", {}).values()
     loads = sum("load" in holder for holder in (document, *clients))
-    return len(document.get("rules", {})) + loads + sum(len(client.get("script", ())) for client in clients)
+    return len(document.get("rules", {})) + loads + sum(_steps(client.get("script", ())) for client in clients)
+
+
+def _steps(script: Sequence[Any]) -> int:
+    repeated = [step["repeat"]["steps"] for step in script if isinstance(step, dict) and "repeat" in step]
+    return len(script) - len(repeated) + sum(map(_steps, repeated))

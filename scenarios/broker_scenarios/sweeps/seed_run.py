@@ -97,7 +97,7 @@ def _stopped(scenario: Scenario, seed: int, error: Exception | str, reached: Rea
 
 
 def _reproduce(scenario: Scenario, seed: int) -> str:
-    return reproduce_command(scenario.path, where="--virtual", seed=seed, records=_records_of(scenario))
+    return reproduce_command(scenario, where="--virtual", seed=seed, records=_records_of(scenario))
 
 
 def _records_of(scenario: Scenario) -> int | None:

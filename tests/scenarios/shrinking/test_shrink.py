@@ -1,14 +1,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.evidence import judged
 from broker_scenarios.findings import FindingKind
-from broker_scenarios.language.scenario import load_scenario
+from broker_scenarios.language.planting import unplanted
+from broker_scenarios.language.scenario import load_scenario, read_document
+from broker_scenarios.shrinking.failure import reasons
 from broker_scenarios.shrinking.shrink import shrink
-from broker_scenarios.virtual_run import run_virtually
+from broker_scenarios.virtual_run import VirtualRun, run_virtually
+from sim_runtime.virtual_reactor import CallLimitExceeded
+
+if TYPE_CHECKING:
+    from broker_scenarios.evidence import Evidence
 
 CATALOG = Path(__file__).parents[3] / "scenarios" / "catalog"
 WITH_A_DEFECT = """
@@ -24,6 +32,16 @@ rules:
   lossy: {act: disconnect, phase: before_response, select: {api: Produce, share: 0.2}}
   slow: {act: {delay_ms: [1, 9]}, phase: before_response, select: {api: Fetch, share: 0.5}, optional: true}
 expect: {verdict: valid, lost: 0}
+"""
+SMALL = """
+title: a response is lost
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients: {app: {producer: {}, script: [{send: 2}, flush, close]}}
+rules:
+  lost: {act: disconnect, phase: before_response, select: {api: Produce}, times: 1}
+  slow: {act: {delay_ms: 5}, select: {api: Metadata}, optional: true}
+expect: {verdict: valid, acked: ">= 2"}
 """
 
 
@@ -64,3 +82,34 @@ def test_a_search_ends_with_its_runs() -> None:
     shrunk = shrink(scenario, 0, finding=FindingKind.LOST_WRITE, runs_max=3)
     assert shrunk.runs == 4  # the first one checks the written draws
     assert shrunk.events == (4, 4)
+
+
+def test_a_file_shrunk_with_a_planted_defect_ends_as_expected_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    shrunk = shrink(load_scenario(path, defect="dedup-none"), 0, runs_max=12)
+    assert (shrunk.reason, shrunk.records) == ("duplicate", (2, 2))
+    clean = read_document(unplanted(shrunk.document, "dedup-none"), path, "clean")
+    assert reasons(judged(run_virtually(clean, 0), engine=None)) == ()
+
+    path.write_text(SMALL.replace(">= 2", ">= 3"))
+    with pytest.raises(ScenarioError, match="or it fails without the defect dedup-none too"):
+        shrink(load_scenario(path, defect="dedup-none"), 0)
+
+
+def test_a_run_that_never_ends_is_shrunk_by_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = VirtualRun.run
+
+    def spin(self: VirtualRun, progress: None) -> Evidence:
+        if "slow" in self.scenario.document.get("rules", {}):
+            limit = self.world.reactor.calls_per_instant_limit
+            raise CallLimitExceeded(limit, "calls_per_instant_limit", "_Call.due")
+        return run(self, progress)
+
+    monkeypatch.setattr(VirtualRun, "run", spin)
+    path = tmp_path / "spin.yaml"
+    path.write_text(SMALL)
+    shrunk = shrink(load_scenario(path), 0)
+    assert shrunk.reason.startswith("the run was stopped: 1000000 calls ran, which is the limit calls_per_instant")
+    assert [*shrunk.document["rules"]] == ["slow"]
+    assert shrunk.records == (0, 0)

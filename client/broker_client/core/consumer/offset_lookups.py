@@ -205,10 +205,11 @@ class OffsetLookups(RecordCalls):
         return await self._calls.settle(list(positions), call)
 
     def _take_end(self, key: TopicPartition, state: PartitionState, end: EpochEndOffset) -> None:
-        """Mirrors SubscriptionState.maybeCompleteValidation."""
+        """Mirrors SubscriptionState.maybeCompleteValidation: a position that is being reset needs no validation."""
         position = state.position
         epoch = self._core.metadata.cluster.leader_epoch_for(key)
-        assert position is not None, "it was validated"
+        if position is None:
+            return
         if UNDEFINED in (end.end_offset, end.leader_epoch):
             if self.default_reset is None:
                 raise LogTruncated(key, position.offset, None)

@@ -13,10 +13,13 @@ from broker_client.core.admin.admin_core import AdminCore
 from broker_client.core.admin.records import OffsetSpec
 from broker_client.core.admin.replicas import ElectionType
 from broker_client.core.consumer.consumer_core import ConsumerCore, FetchOptions
+from broker_client.core.consumer.offset_lookups import OffsetLookups
+from broker_client.core.consumer.subscription_state import FetchPosition, SubscriptionState
 from broker_client.core.network.client_core import ClientCore, ClientOptions
 from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import ConfigError, InvalidTopic, ProducerClosed, ProducerError, ProducerTimeout
+from broker_client.isolation_levels import IsolationLevel
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from broker_sim.cluster import Cluster, TopicSpec
@@ -284,6 +287,23 @@ def test_the_epoch_given_with_a_seek_is_checked(world: World, room: Room) -> Non
     consumer = room.consumer(auto_offset_reset="none")
     consumer.seek(KEY, 1, leader_epoch=0)
     assert room.drain(consumer) == [2]
+
+
+def test_the_validation_of_a_position_that_is_reset_meanwhile_has_no_effect(world: World, room: Room) -> None:
+    room.produce(1, 2)
+    subscriptions = SubscriptionState()
+    subscriptions.assign([KEY])
+    subscriptions.seek(KEY, FetchPosition(offset=1, offset_epoch=0))
+    lookups = OffsetLookups(
+        room.client(), subscriptions, isolation_level=IsolationLevel.READ_UNCOMMITTED, default_reset=OffsetSpec.LATEST
+    )
+    state = subscriptions.states[KEY]
+    validation = Deferred.fromCoroutine(lookups.validate({KEY: state}))
+    state.position, state.reset = None, OffsetSpec.EARLIEST  # as after OFFSET_OUT_OF_RANGE
+    world.run_until(validation)
+    assert (state.position, state.reset, state.busy) == (None, OffsetSpec.EARLIEST, False)
+    world.run_until(Deferred.fromCoroutine(lookups.reset(lookups.to_reset())))
+    assert (state.position is not None and state.position.offset, state.reset) == (0, None)
 
 
 def test_what_cannot_be_is_refused_by_name(world: World, room: Room) -> None:
