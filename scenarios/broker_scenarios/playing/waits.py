@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from twisted.internet.defer import Deferred
 
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from twisted.internet.interfaces import IDelayedCall
 
     from broker_scenarios.language.steps import Wait
     from broker_scenarios.playing.stage import Stage
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["wait_for"]
 
 _LOOK_EVERY_MS: Final = 5
+_Condition: TypeAlias = tuple[str, Callable[[], bool]]
+"""A text for reports, and the condition."""
 
 
 async def wait_for(stage: Stage, reactor: IReactor, wait: Wait) -> str | None:
@@ -27,21 +32,40 @@ async def wait_for(stage: Stage, reactor: IReactor, wait: Wait) -> str | None:
         await sleep(reactor, wait.ms)
     events = None if wait.event is None else _Events(stage.target.journal, wait.event)
     try:
-        missing = [*_conditions(stage, wait, events)]
-        deadline_s = reactor.seconds() + wait.timeout_ms / 1000
-        while missing := [condition for condition in missing if not condition[1]()]:
-            if reactor.seconds() >= deadline_s:
-                return f"waited {wait.timeout_ms:g} ms for {' and '.join(text for text, _ in missing)} (timeout_ms)"
-            await sleep(reactor, _LOOK_EVERY_MS)
+        missing = await _until_met(_conditions(stage, wait, events), reactor, wait.timeout_ms)
     finally:
         if events is not None:
             events.unsubscribe()
-    return None
+    if not missing:
+        return None
+    return f"waited {wait.timeout_ms:g} ms for {' and '.join(text for text, _ in missing)} (timeout_ms)"
 
 
-def _conditions(stage: Stage, wait: Wait, events: _Events | None) -> list[tuple[str, Callable[[], bool]]]:
+def _until_met(conditions: list[_Condition], reactor: IReactor, timeout_ms: float) -> Deferred[list[_Condition]]:
+    """Fire once each condition was true, with those that were not after `timeout_ms`. Cancelling it removes the timer.
+
+    A run evaluates its conditions thousands of times: a timer that starts again costs less than a coroutine.
+    """
+    deadline_s = reactor.seconds() + timeout_ms / 1000
+    missing = conditions
+    timer: IDelayedCall
+    met: Deferred[list[_Condition]] = Deferred(lambda _: timer.cancel())
+
+    def evaluate() -> None:
+        nonlocal missing, timer
+        missing = [condition for condition in missing if not condition[1]()]
+        if missing and reactor.seconds() < deadline_s:
+            timer = reactor.callLater(_LOOK_EVERY_MS / 1000, evaluate)
+        else:
+            met.callback(missing)
+
+    evaluate()
+    return met
+
+
+def _conditions(stage: Stage, wait: Wait, events: _Events | None) -> list[_Condition]:
     progress = stage.target.faults.progress
-    conditions: list[tuple[str, Callable[[], bool]]] = []
+    conditions: list[_Condition] = []
     rule, acked, client = wait.rule, wait.acked, wait.client
     if rule is not None:
         text = f"rule {rule!r} to fire {wait.fired} times"

@@ -16,6 +16,7 @@ from broker_scenarios.arrow.seed_table import SEED_SCHEMA, SweepIdentity, seed_b
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
+from broker_scenarios.sweeps.garbage import rare_collections
 from broker_scenarios.sweeps.identity import code_version, scenario_fingerprint
 from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 
@@ -134,10 +135,11 @@ class SparkSweep:
         ended = self._spark.sparkContext.accumulator(0)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for seed in _seeds_of(batches, seeds):
-                result = swept_seed(scenario, seed, coverage=identity.coverage, limit_s=limit_s)
-                ended.add(1)
-                yield seed_batch(result, identity)
+            with rare_collections():
+                for seed in _seeds_of(batches, seeds):
+                    result = swept_seed(scenario, seed, coverage=identity.coverage, limit_s=limit_s)
+                    ended.add(1)
+                    yield seed_batch(result, identity)
 
         slots = self._spark.sparkContext.defaultParallelism
         per_task = min(max(len(seeds) // (slots * _TASKS_PER_SLOT), _SEEDS_PER_TASK_MIN), _SEEDS_PER_TASK_MAX)

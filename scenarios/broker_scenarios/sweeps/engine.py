@@ -10,6 +10,7 @@ from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
+from broker_scenarios.sweeps.garbage import collect_rarely, rare_collections
 from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 
 if TYPE_CHECKING:
@@ -72,8 +73,15 @@ class LocalSweep:
 
 def _results(run: Callable[[int], R], seeds: Sequence[int], processes: int) -> Iterator[R]:
     if processes == 1:
-        yield from map(run, seeds)
+        with rare_collections():
+            yield from map(run, seeds)
         return
-    # Ctrl-C ends the parent, which ends the workers; `spawn`, because a fork copies the locks of other threads.
-    with ProcessPoolExecutor(processes, get_context("spawn"), signal, (SIGINT, SIG_IGN)) as pool:
+    # `spawn`, because a fork copies the locks of other threads.
+    with ProcessPoolExecutor(processes, get_context("spawn"), _begin_worker) as pool:
         yield from pool.map(run, seeds)
+
+
+def _begin_worker() -> None:
+    """Prepare a process of the pool. Ctrl-C ends the parent, which ends it."""
+    signal(SIGINT, SIG_IGN)
+    collect_rarely()

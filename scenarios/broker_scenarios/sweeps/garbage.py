@@ -1,0 +1,36 @@
+"""The garbage collector of processes that run many seeds: a run creates many objects, and few cycles die early."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["collect_rarely", "rare_collections"]
+
+_NEW_OBJECTS: Final = 50_000
+"""The new objects after which the youngest are collected. A seed of a swarm takes a tenth less time than with 700, the
+default of Python 3.11, and a process 20 MB more memory.
+"""
+
+
+def collect_rarely() -> None:
+    """Collect rarely from now on, and never visit the objects that are there: modules, codecs, the scenario."""
+    _, *older = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *older)
+    gc.collect()
+    gc.freeze()
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Collect rarely while the body runs."""
+    before = gc.get_threshold()
+    collect_rarely()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
