@@ -32,6 +32,7 @@ from tests.differential.exploration_values import Drawer
 from tests.differential.extra_listeners import bound_by, probe_servers
 from tests.differential.probe import SILENT
 from tests.differential.record import SETTINGS
+from tests.differential.share_requests import SHARE
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
@@ -225,12 +226,14 @@ def main() -> int:
     on_controller = arguments.listener == LISTENERS[1]
     brokers = arguments.brokers
     name = arguments.name or f"x{arguments.seed}"
+    # A real broker alone cannot have a topic with three replicas, and does not respond until it can.
+    settings = SETTINGS if arguments.release == RELEASES[0] else SETTINGS | dict(SHARE)
     with ExitStack() as running:
         bootstrap = arguments.real
         if bootstrap is None:
-            kafka = real_kafka(arguments.release, brokers=brokers, settings=SETTINGS)
+            kafka = real_kafka(arguments.release, brokers=brokers, settings=settings)
             bootstrap = running.enter_context(kafka).probe_servers
-        cluster = running.enter_context(ThreadedCluster(brokers=brokers, release=arguments.release, config=SETTINGS))
+        cluster = running.enter_context(ThreadedCluster(brokers=brokers, release=arguments.release, config=settings))
         own = probe_servers(cluster.bootstrap_servers, bound_by(cluster))
         sides = [Side(each, arguments.release, name, on_controller=on_controller) for each in (bootstrap, own)]
         for side in sides:
