@@ -351,5 +351,5 @@ class Consumer(ThreadedConsumer[ConsumerCore]):
         self._direct(seek)
 
     def _offsets(self, partitions: Iterable[TopicPartition], spec: int) -> dict[TopicPartition, int]:
-        keys = [TopicPartition(*key) for key in partitions]
+        keys = [TopicPartition.of(key) for key in partitions]
         return self._call(self._consumer.offsets, keys, spec)

@@ -32,6 +32,13 @@ class TopicPartition(NamedTuple):
     topic: str
     partition: int
 
+    @classmethod
+    def of(cls, given: object) -> TopicPartition:
+        """Return the partition of a (topic, partition) pair. Raises TypeError for anything else."""
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], int):
+            return cls(*given)
+        raise TypeError(f"expected a TopicPartition or a pair (topic, partition), not {given!r}")
+
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.logger import globalLogPublisher
 
-from broker_client import AsyncProducer, Producer, async_producer
+from broker_client import AsyncProducer, Consumer, Producer, TopicPartition, async_producer
 from broker_client.errors import (
     IllegalState,
     InvalidTopic,
@@ -560,3 +560,22 @@ def test_the_child_of_a_fork_must_create_its_own_producer(cluster: ThreadedClust
     assert [line.partition(":")[0] for line in lines] == ["cannot send", "cannot flush", "cannot close"]
     assert all(f"the producer was made in process {process.pid}, this is process" in line for line in lines)
     assert all("make a producer after the fork" in line for line in lines)
+
+
+@pytest.mark.parametrize("call", ["pause", "resume", "seek_to_beginning", "seek_to_end"])
+def test_a_list_in_place_of_partitions_is_named(cluster: ThreadedCluster, call: str) -> None:
+    one = TopicPartition("orders", 0)
+    with Consumer(bootstrap_servers=cluster.bootstrap_servers) as consumer:
+        consumer.assign([one])
+        with pytest.raises(TypeError, match=r"expected a TopicPartition or a pair \(topic, partition\), not \[Topic"):
+            getattr(consumer, call)([one])
+        with pytest.raises(TypeError, match=r"not 'orders-0'"):
+            getattr(consumer, call)("orders-0")
+
+
+def test_a_topic_in_place_of_partitions_is_named(cluster: ThreadedCluster) -> None:
+    with Consumer(bootstrap_servers=cluster.bootstrap_servers) as consumer:
+        with pytest.raises(TypeError, match=r"a pair \(topic, partition\), not 'orders'"):
+            consumer.assign(["orders"])
+        consumer.assign([("orders", 0)])
+        assert consumer.assignment() == (TopicPartition("orders", 0),)

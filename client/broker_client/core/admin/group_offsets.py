@@ -82,7 +82,7 @@ class GroupOffsetCalls:
 
     async def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commit offsets of a group without active members; raises ItemsFailed by partition."""
-        wanted = {TopicPartition(*key): one for key, one in offsets.items()}
+        wanted = {TopicPartition.of(key): one for key, one in offsets.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> OffsetCommitRequest:
             del version, timeout_ms
@@ -130,7 +130,7 @@ class GroupOffsetCalls:
                     take_code(outcomes, key, group_id, one.error_code, None, None)
 
         call = ItemCall(kind=OffsetDeleteRequest, route=of_group(group_id), build=build, take=take)
-        await self._calls.settle([TopicPartition(*key) for key in partitions], call)
+        await self._calls.settle([TopicPartition.of(key) for key in partitions], call)
 
 
 def _committed(group_id: str, topics: Sequence[Any]) -> Committed:

@@ -41,7 +41,7 @@ class LogReadCalls:
 
     async def read_logs(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, LogRead]:
         """Read each partition from the batch on that has its offset; raises ItemsFailed by partition."""
-        wanted = {TopicPartition(*key): offset for key, offset in offsets.items()}
+        wanted = {TopicPartition.of(key): offset for key, offset in offsets.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> FetchRequest:
             del version, timeout_ms

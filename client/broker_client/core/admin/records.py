@@ -84,7 +84,7 @@ class RecordCalls:
         isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[TopicPartition, ListedOffset]:
         """The offset that each partition's spec names; raises ItemsFailed by partition."""
-        specs = {TopicPartition(*key): int(spec) for key, spec in partitions.items()}
+        specs = {TopicPartition.of(key): int(spec) for key, spec in partitions.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> ListOffsetsRequest:
             for key in keys:
@@ -104,7 +104,7 @@ class RecordCalls:
 
     async def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Delete the records before these offsets and return the low watermarks. Raises ItemsFailed by partition."""
-        offsets = {TopicPartition(*key): offset for key, offset in before.items()}
+        offsets = {TopicPartition.of(key): offset for key, offset in before.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> DeleteRecordsRequest:
             del version

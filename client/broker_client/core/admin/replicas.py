@@ -64,7 +64,7 @@ class ReplicaCalls:
 
         Raises ItemsFailed by partition: ELECTION_NOT_NEEDED for one that has the leader already.
         """
-        requested = None if partitions is None else [TopicPartition(*key) for key in partitions]
+        requested = None if partitions is None else [TopicPartition.of(key) for key in partitions]
         topics = (
             None
             if requested is None
@@ -92,7 +92,7 @@ class ReplicaCalls:
 
     async def alter_partition_reassignments(self, reassignments: Mapping[TopicPartition, Sequence[int] | None]) -> None:
         """Give partitions other replicas, None: stop doing so. Raises ItemsFailed by partition."""
-        wanted = {TopicPartition(*key): replicas for key, replicas in reassignments.items()}
+        wanted = {TopicPartition.of(key): replicas for key, replicas in reassignments.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> AlterPartitionReassignmentsRequest:
             del version
@@ -125,7 +125,7 @@ class ReplicaCalls:
         """The partitions that are on their way, of all or of these."""
         topics = None
         if partitions is not None:
-            named = by_topic([TopicPartition(*key) for key in partitions])
+            named = by_topic([TopicPartition.of(key) for key in partitions])
             topics = [
                 ListPartitionReassignmentsTopics(name=name, partition_indexes=numbers)
                 for name, numbers in named.items()

@@ -95,7 +95,7 @@ class ShareGroupOffsetCalls:
 
     async def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Set start offsets of a share group without members; raises ItemsFailed by partition."""
-        wanted = {TopicPartition(*key): offset for key, offset in offsets.items()}
+        wanted = {TopicPartition.of(key): offset for key, offset in offsets.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> AlterShareGroupOffsetsRequest:
             del version, timeout_ms

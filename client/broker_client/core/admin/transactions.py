@@ -249,11 +249,11 @@ class TransactionCalls:
                     outcomes.take(key, one.error_code, one.error_message, states, retried=retried, topic=topic.name)
 
         call = ItemCall(kind=DescribeProducersRequest, route=route, build=build, take=take)
-        return await self._calls.settle([TopicPartition(*key) for key in partitions], call)
+        return await self._calls.settle([TopicPartition.of(key) for key in partitions], call)
 
     async def abort_transaction(self, spec: AbortTransactionSpec) -> None:
         """Write an abort marker to the partition's leader, past the coordinator; raises ItemsFailed by partition."""
-        key = TopicPartition(*spec.topic_partition)
+        key = TopicPartition.of(spec.topic_partition)
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> WriteTxnMarkersRequest:
             del version, keys, timeout_ms

@@ -240,7 +240,7 @@ class ConsumerCore(MeasuredConsumer):
         if isinstance(offset, OffsetAndMetadata):
             leader_epoch, offset = offset.leader_epoch, offset.offset
         if offset < 0:
-            raise ProducerError(f"cannot seek {TopicPartition(*key)} to offset {offset}: offsets begin at 0")
+            raise ProducerError(f"cannot seek {TopicPartition.of(key)} to offset {offset}: offsets begin at 0")
         epoch = NO_EPOCH if leader_epoch is None else leader_epoch
         self._subscriptions.seek(key, FetchPosition(offset=offset, offset_epoch=epoch))
 
@@ -261,12 +261,12 @@ class ConsumerCore(MeasuredConsumer):
 
     def position(self, key: TopicPartition) -> int | None:
         """The next offset to be read, None before it is known."""
-        state = self._subscriptions.states.get(TopicPartition(*key))
+        state = self._subscriptions.states.get(TopicPartition.of(key))
         return None if state is None or state.position is None else state.position.offset
 
     def fetched_ends(self, key: TopicPartition) -> tuple[int, int] | None:
         """The last stable offset and the high watermark that the latest response had, None before both are known."""
-        state = self._subscriptions.states.get(TopicPartition(*key))
+        state = self._subscriptions.states.get(TopicPartition.of(key))
         if state is None or state.last_stable_offset is None or state.high_watermark is None:
             return None
         return state.last_stable_offset, state.high_watermark
@@ -287,7 +287,7 @@ class ConsumerCore(MeasuredConsumer):
 
     async def offsets(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
         """ListOffsets for EARLIEST, LATEST or a time in milliseconds; -1 where no record is that young."""
-        found = await self.offsets_for_times(dict.fromkeys((TopicPartition(*key) for key in partitions), timestamp))
+        found = await self.offsets_for_times(dict.fromkeys((TopicPartition.of(key) for key in partitions), timestamp))
         return {key: one.offset for key, one in found.items()}
 
     async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset]:
@@ -300,8 +300,8 @@ class ConsumerCore(MeasuredConsumer):
         read_committed = self._isolation_level is IsolationLevel.READ_COMMITTED
         lag = state.lag(read_committed=read_committed)
         is_end_unknown = state.end_of_log(read_committed=read_committed) is None and not state.end_requested
-        if is_end_unknown and self._core.metadata.cluster.leader_for(TopicPartition(*key)) is not None:
-            Deferred.fromCoroutine(self._lookups.request_end(TopicPartition(*key), state)).addErrback(_log_lookup)
+        if is_end_unknown and self._core.metadata.cluster.leader_for(TopicPartition.of(key)) is not None:
+            Deferred.fromCoroutine(self._lookups.request_end(TopicPartition.of(key), state)).addErrback(_log_lookup)
         return lag
 
     # Topics
@@ -371,7 +371,7 @@ class ConsumerCore(MeasuredConsumer):
         """
         group = self._need_group("committed")
         timer = self._timer(timeout_ms)
-        wanted = [TopicPartition(*key) for key in partitions]
+        wanted = [TopicPartition.of(key) for key in partitions]
         began_s = self._core.reactor.seconds()
         try:
             found = await group.fetch_committed(wanted, timer)
@@ -570,8 +570,8 @@ def _log_lookup(failure: Failure) -> None:
 def _named(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
     for key, one in offsets.items():
         if one.offset < 0:
-            raise IllegalState(f"cannot commit offset {one.offset} of {TopicPartition(*key)}: offsets begin at 0")
-    return {TopicPartition(*key): one for key, one in offsets.items()}
+            raise IllegalState(f"cannot commit offset {one.offset} of {TopicPartition.of(key)}: offsets begin at 0")
+    return {TopicPartition.of(key): one for key, one in offsets.items()}
 
 
 def table_of(batches: Sequence[FetchedBatch]) -> Any:

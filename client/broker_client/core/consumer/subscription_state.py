@@ -209,9 +209,9 @@ class SubscriptionState:
 
     def of(self, key: TopicPartition) -> PartitionState:
         """The state of an assigned partition; raises ProducerError for another."""
-        state = self.states.get(TopicPartition(*key))
+        state = self.states.get(TopicPartition.of(key))
         if state is None:
-            raise ProducerError(f"{TopicPartition(*key)} is not assigned: assign it before seeking")
+            raise ProducerError(f"{TopicPartition.of(key)} is not assigned: assign it before seeking")
         return state
 
     def seek(self, key: TopicPartition, position: FetchPosition) -> None:
@@ -260,7 +260,7 @@ class SubscriptionState:
         renewed.awaits_callback = state.awaits_callback
         renewed.high_watermark, renewed.last_stable_offset = state.high_watermark, state.last_stable_offset
         renewed.log_start_offset = state.log_start_offset
-        self.states[TopicPartition(*key)] = renewed
+        self.states[TopicPartition.of(key)] = renewed
 
     def _set_type(self, wanted: SubscriptionType) -> None:
         if self.type not in (SubscriptionType.NONE, wanted):
@@ -277,5 +277,5 @@ class SubscriptionState:
         return True
 
     def _replace(self, partitions: Iterable[TopicPartition]) -> None:
-        keys = [TopicPartition(*key) for key in partitions]
+        keys = [TopicPartition.of(key) for key in partitions]
         self.states = {key: self.states.get(key) or PartitionState() for key in keys}
