@@ -53,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="report which rules, events, requests, errors and transitions the seeds reached; write it to this file",
     )
+    parser.add_argument(
+        "--mutate",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the draws of seeds that reach something new in this folder, and vary them in later seeds",
+    )
     parser.add_argument("--spark", action="store_true", help="in tasks of Spark (needs Java 17)")
     parser.add_argument(
         "--master", type=_master, metavar="URL", help="with --spark: the cluster, such as spark://HOST:7077 (local[*])"
@@ -79,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
             )
     if options.spark and options.processes is not None:
         raise ScenarioError("--processes is for a sweep without --spark: expected --master local[N]")
+    if options.spark and options.mutate is not None:
+        raise ScenarioError("--mutate is for a sweep without --spark")
     scenario = load_scenario(options.scenario, defect=options.defect)
     if options.records is not None:
         scenario = scenario.with_records(options.records)
@@ -96,7 +104,11 @@ def run(options: argparse.Namespace) -> int:
 @contextmanager
 def _in_processes(scenario: Scenario, options: argparse.Namespace) -> Iterator[SweepEngine]:
     from broker_scenarios.sweeps.engine import LocalSweep
+    from broker_scenarios.sweeps.mutation import MutatingSweep
 
+    if options.mutate is not None:
+        yield MutatingSweep(scenario, options.mutate, processes=options.processes, limit_s=_limit_s(options))
+        return
     yield LocalSweep(
         scenario,
         processes=options.processes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from os import cpu_count
@@ -14,16 +15,23 @@ from broker_scenarios.sweeps.garbage import collect_rarely, rare_collections
 from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
 
-__all__ = ["LocalSweep", "SweepEngine"]
+__all__ = ["LocalSweep", "SweepEngine", "processes_for", "workers"]
 
 _SEEDS_PER_PROCESS_MIN: Final = 20
 
+A = TypeVar("A")
 R = TypeVar("R")
+
+
+class Results(Protocol):
+    """Applies a function to each argument, and yields the results in their order."""
+
+    def __call__(self, run: Callable[[A], R], arguments: Iterable[A], /) -> Iterator[R]: ...
 
 
 class SweepEngine(Protocol):
@@ -58,27 +66,36 @@ class LocalSweep:
 
     def run(self, seeds: range, progress: LoadProgress) -> Iterator[SeedResult]:
         """Yield the result of each seed, in the order of the seeds."""
-        processes = self._processes or max(1, min(cpu_count() or 1, len(seeds) // _SEEDS_PER_PROCESS_MIN))
-        for done, result in enumerate(_results(self._run_seed, seeds, processes), 1):
-            progress.update(done, f"seed {result.seed}")
-            yield result
+        processes = self._processes or processes_for(len(seeds))
+        with workers(processes) as results:
+            for done, result in enumerate(results(self._run_seed, seeds), 1):
+                progress.update(done, f"seed {result.seed}")
+                yield result
 
     def shrink(self, seeds: Sequence[int], progress: LoadProgress) -> Iterator[ShrunkSeed]:
         """Yield the smallest scenario of each seed, in the order of the seeds."""
         processes = min(self._processes or cpu_count() or 1, len(seeds))
-        for done, shrunk in enumerate(_results(self._shrink_seed, seeds, processes), 1):
-            progress.update(done, f"seed {shrunk.seed}")
-            yield shrunk
+        with workers(processes) as results:
+            for done, shrunk in enumerate(results(self._shrink_seed, seeds), 1):
+                progress.update(done, f"seed {shrunk.seed}")
+                yield shrunk
 
 
-def _results(run: Callable[[int], R], seeds: Sequence[int], processes: int) -> Iterator[R]:
+def processes_for(seeds: int) -> int:
+    """Return one process per core, or one where the start of processes would not pay off."""
+    return max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
+
+
+@contextmanager
+def workers(processes: int) -> Iterator[Results]:
+    """Yield a `map` whose calls run in so many processes; with one, in this one."""
     if processes == 1:
         with rare_collections():
-            yield from map(run, seeds)
+            yield map
         return
     # `spawn`, because a fork copies the locks of other threads.
     with ProcessPoolExecutor(processes, get_context("spawn"), _begin_worker) as pool:
-        yield from pool.map(run, seeds)
+        yield pool.map
 
 
 def _begin_worker() -> None:

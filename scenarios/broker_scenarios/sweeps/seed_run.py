@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.coverage import Reached
 from broker_scenarios.errors import ScenarioError
@@ -18,9 +18,12 @@ from broker_sim.errors import BrokerSimError
 from sim_runtime.errors import SimRuntimeError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from broker_scenarios.language.scenario import Scenario
 
-__all__ = ["SEED_LIMIT_S", "SeedResult", "run_seed", "swept_seed"]
+__all__ = ["SEED_LIMIT_S", "Replayed", "SeedResult", "run_seed", "swept_seed"]
 
 SEED_LIMIT_S: Final = 300
 """The limit of real time for one seed of a sweep, if the command line names no other."""
@@ -45,7 +48,23 @@ class SeedResult:
         return self.result.misses
 
 
-def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False, limit_s: float | None = None) -> SeedResult:
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Draws of another run that a seed replays; it draws the others itself."""
+
+    decisions: Mapping[str, Any]
+    file: Path
+    """The file that has them, for the command that runs the seed again."""
+
+
+def run_seed(
+    scenario: Scenario,
+    seed: int,
+    *,
+    coverage: bool = False,
+    limit_s: float | None = None,
+    replayed: Replayed | None = None,
+) -> SeedResult:
     """Run and judge one seed; with `coverage` note what it reaches.
 
     A run that never ends, that takes longer than `limit_s` seconds of real time, or that the cluster cannot go on
@@ -54,12 +73,13 @@ def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False, limit_s: 
     reached = None
     try:
         with time_limit(limit_s):
-            virtual = VirtualRun(scenario, seed)
+            drawn = scenario if replayed is None else scenario.drawn(seed, replayed.decisions)
+            virtual = VirtualRun(drawn, seed)
             reached = Reached(virtual.cluster) if coverage else None
             run = judged(virtual.run(None), engine=None)
     except (BrokerSimError, SimRuntimeError, TimeLimitExceeded) as error:
-        return _stopped(scenario, seed, error, reached)
-    run.reproduce = _reproduce(scenario, seed)
+        return _stopped(scenario, seed, error, reached, replayed)
+    run.reproduce = _reproduce(scenario, seed, replayed)
     return SeedResult(
         seed=seed,
         counts=run.verdict.counts,
@@ -70,22 +90,26 @@ def run_seed(scenario: Scenario, seed: int, *, coverage: bool = False, limit_s: 
     )
 
 
-def swept_seed(scenario: Scenario, seed: int, *, coverage: bool, limit_s: float | None) -> SeedResult:
+def swept_seed(
+    scenario: Scenario, seed: int, *, coverage: bool, limit_s: float | None, replayed: Replayed | None = None
+) -> SeedResult:
     """Run one of many seeds: an error of the simulator itself is the result of its seed, and does not end the sweep.
 
     Raises:
         ScenarioError: the scenario cannot run on virtual time.
     """
     try:
-        return run_seed(scenario, seed, coverage=coverage, limit_s=limit_s)
+        return run_seed(scenario, seed, coverage=coverage, limit_s=limit_s, replayed=replayed)
     except ScenarioError:
         raise
     except Exception as error:  # noqa: BLE001 - any error of the simulator is a defect that the sweep has found
-        return _stopped(scenario, seed, f"{type(error).__name__}: {error}", None)
+        return _stopped(scenario, seed, f"{type(error).__name__}: {error}", None, replayed)
 
 
-def _stopped(scenario: Scenario, seed: int, error: Exception | str, reached: Reached | None) -> SeedResult:
-    stopped = stopped_result(scenario.name, seed, error, _reproduce(scenario, seed))
+def _stopped(
+    scenario: Scenario, seed: int, error: Exception | str, reached: Reached | None, replayed: Replayed | None
+) -> SeedResult:
+    stopped = stopped_result(scenario.name, seed, error, _reproduce(scenario, seed, replayed))
     return SeedResult(
         seed=seed,
         counts=Counts(),
@@ -96,8 +120,9 @@ def _stopped(scenario: Scenario, seed: int, error: Exception | str, reached: Rea
     )
 
 
-def _reproduce(scenario: Scenario, seed: int) -> str:
-    return reproduce_command(scenario, where="--virtual", seed=seed, records=_records_of(scenario))
+def _reproduce(scenario: Scenario, seed: int, replayed: Replayed | None) -> str:
+    decisions = None if replayed is None else replayed.file
+    return reproduce_command(scenario, where="--virtual", seed=seed, records=_records_of(scenario), decisions=decisions)
 
 
 def _records_of(scenario: Scenario) -> int | None:
