@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["spark_errors"]
 
-_JVM_STACK: Final = re.compile(r"\n\s+at |\n\s*JVM stacktrace|\n\s*Driver stacktrace")
+_JVM_STACK: Final = re.compile(r"\n\s+at |\n\s*JVM stacktrace|\n\s*Driver stacktrace|\s+This stopped SparkContext")
 _PYTHON_STACK: Final = re.compile(r"An exception was thrown from the Python worker:\nTraceback.*\n", re.DOTALL)
 _CALL: Final = re.compile(r"An error occurred while calling \S+\n: ")
 _JAVA_CLASS: Final = re.compile(r"\b(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error): ")
