@@ -42,6 +42,7 @@ SEARCHED: Final[Mapping[str, str]] = {
     "dedup-returns-offset-0": "idempotence",
     "offset-before-append": "replication",
     "high-watermark-ignores-newcomers": "replication",
+    "high-watermark-stalls-after-reassignment": "controllers",
     "old-epochs-write": "transactions",
     "sequences-outlive-aborts": "transactions",
     "read-above-high-watermark": "readers",
