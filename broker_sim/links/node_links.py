@@ -115,6 +115,10 @@ class NodeLinks:
             self._links[source, target] = found
         return found
 
+    def unusual_links(self) -> list[Link]:
+        """Return the links that have messages in flight, or are held or cut, by source and target."""
+        return [link for _, link in sorted(self._links.items()) if link.in_flight or not link.is_open]
+
     def links_of(self, node_id: int) -> list[Link]:
         """Return both directions between a node and every other node, also one that is down."""
         others = [other for other in self._known if other != node_id]

@@ -35,6 +35,10 @@ RUN_BY = {
     "broker-sim shrink scenarios/catalog/acks1-leader-crash-loss.yaml --finding lost-write": (
         "tests/scenarios/commands/test_shrink.py"
     ),
+    "broker-sim explore scenarios/explore/acks-1.yaml --depth 2 --schedule loss.yaml": (
+        "tests/scenarios/commands/test_explore.py"
+    ),
+    "broker-sim explore scenarios/explore/acks-1.yaml --replay loss.yaml": "tests/scenarios/commands/test_explore.py",
     "broker-sim run smallest.yaml": "tests/tidy/test_scenario_pages.py",
     "broker-sim run smallest.yaml --local": "tests/tidy/test_scenario_pages.py",
     "broker-sim run foreign.yaml --local": "tests/tidy/test_scenario_pages.py",

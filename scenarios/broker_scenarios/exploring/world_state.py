@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.exploring.object_graph import ObjectGraph
+from broker_sim.apis.api_handler import HandlerTable
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.journal import Journal
+from broker_sim.rpc.journal_stage import JournalStage
 from sim_runtime.digest import EventDigest
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.stepped_reactor import SteppedReactor
@@ -25,6 +27,7 @@ __all__ = ["WorldState"]
 _MODULES_LEFT_OUT: Final = (
     "broker_client.core.metrics",
     "broker_client.metrics",
+    "broker_client.producer_config",
     "broker_scenarios.exploring",
     "broker_sim.config",
     "broker_sim.metrics",
@@ -39,12 +42,11 @@ _MODULES_LEFT_OUT: Final = (
     "twisted.logger",
     "zope",
 )
-_LEFT_OUT: Final = (BrokerConfig, EventDigest, Journal, RandomStreams, SteppedReactor)
+_LEFT_OUT: Final = (BrokerConfig, EventDigest, HandlerTable, Journal, JournalStage, RandomStreams, SteppedReactor)
 _FIELDS_LEFT_OUT: Final = {
     "Flow": ("number",),
-    "HandlerTable": ("loaded",),  # modules that were imported so far
     "LinkCall": ("id", "number"),
-    "NodeLinks": ("_next_id", "_calls"),  # a call is with its message, its handler, or its timer
+    "NodeLinks": ("_next_id", "_calls", "_links"),  # a call is with its message, its handler, or its timer
     "VirtualCall": ("sequence", "_queued", "_reactor"),
     "VirtualNetwork": ("checksum", "_flows"),
 }
@@ -52,6 +54,7 @@ _FIELDS_LEFT_OUT: Final = {
 
 _FIELDS_IN_ANY_ORDER: Final = {
     "MetadataFetches": ("_waiting",),
+    "VirtualNetwork": ("_links",),
 }
 """Mappings by node: their order is that of arrivals, and decides no more than the order of sending to several nodes."""
 
@@ -66,7 +69,8 @@ class WorldState:
 
     def digest(self, run: ExploredRun, *more: str) -> str:
         """Return the digest of a run's state, with the faults that are still possible and `more` texts."""
-        return self._graph.digest((*more, run.budget, run.cluster, *_timers(run.reactor)))
+        links = run.cluster.links.unusual_links()
+        return self._graph.digest((*more, run.budget, run.cluster, links, *_timers(run.reactor)))
 
 
 def _is_left_out(cls: type) -> bool:

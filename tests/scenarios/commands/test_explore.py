@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_scenarios.cli import main
 from tests.scenarios.exploring.scopes import small_scope
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_finding_is_printed_and_written_as_a_schedule_that_is_replayed(
@@ -41,3 +42,15 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "the schedule is one of 'other', not of 'small'" in capsys.readouterr().err
     assert main(["explore", path, "--replay", str(schedule), "--depth", "3"]) == 2
     assert "--depth: --replay runs one schedule" in capsys.readouterr().err
+
+
+def test_the_page_shows_what_the_commands_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario, schedule = str(ROOT / "scenarios" / "explore" / "acks-1.yaml"), str(tmp_path / "loss.yaml")
+    page = (ROOT / "docs" / "how-to" / "explore-a-small-scope.md").read_text()
+    for options, written in (
+        (["--depth", "2", "--schedule", schedule], "--depth 2 --schedule loss.yaml"),
+        (["--replay", schedule], "--replay loss.yaml"),
+    ):
+        assert main(["explore", scenario, *options]) == 1
+        printed = capsys.readouterr().out
+        assert f"$ broker-sim explore scenarios/explore/acks-1.yaml {written}\n{printed}```" in page

@@ -74,6 +74,19 @@ def test_a_schedule_that_cannot_be_followed_is_refused(tmp_path: Path) -> None:
         replay(scenario, scenario.seed, ["nowhere"])
 
 
+def test_a_defect_that_needs_an_order_of_events_is_found(tmp_path: Path) -> None:
+    """The second batch must be appended before a follower has the first one."""
+    scenario = small_scope(
+        tmp_path, "all", rules="{}", cluster="defects: [offset-before-append]", app="count: 2", expect="verdict: valid"
+    )
+    search = Search(scenario, scenario.seed)
+    endings = [*search.endings(runs_max=RUNS)]
+    assert search.is_whole
+    found = [ending.misses[0] for ending in endings if ending.misses]
+    assert 0 < len(found) < len(endings)
+    assert all("inconsistent-offsets: 1 of 1 break a promise" in miss for miss in found)
+
+
 def test_rules_on_processes_at_a_drawn_time_fire_at_any_step(tmp_path: Path) -> None:
     rules = """
   any time: {when: {at_ms: [0, 20]}, act: {stop: 1}}
