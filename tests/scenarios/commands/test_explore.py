@@ -54,3 +54,8 @@ def test_the_page_shows_what_the_commands_print(tmp_path: Path, capsys: pytest.C
         assert main(["explore", scenario, *options]) == 1
         printed = capsys.readouterr().out
         assert f"$ broker-sim explore scenarios/explore/acks-1.yaml {written}\n{printed}```" in page
+
+
+def test_the_shipped_scope_with_acks_all_begins_without_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", str(ROOT / "scenarios" / "explore" / "acks-all.yaml"), "--depth", "2"]) == 0
+    assert "nothing found: each schedule ended as the file expects" in capsys.readouterr().out
