@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 json.dumps({each: results[each] for each in SEARCHED if each in results}, indent=1) + "\n"
             )
         print(name, results[name])
-    PAGE.write_text(page(results))
+    PAGE.write_text(page({name: results[name] for name in SEARCHED}))
     missing = [name for name in SEARCHED if "seed" not in results[name]]
     for name in missing:
         print(f"not found: {name} in {results[name]['searched']} seeds of {SEARCHED[name]}")
