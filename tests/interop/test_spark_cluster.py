@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "sweep-on-spark.md"
 SPARK = Path(pyspark.__file__).parent
-SEEDS = 20
+SEEDS = 6
 START_SECONDS_MAX = 60
 PAGE_SECONDS_MAX = 560
 
