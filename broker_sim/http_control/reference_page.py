@@ -90,6 +90,9 @@ def _form(schema: Mapping[str, Any]) -> str:
 
 
 def _code(value: object) -> str:
+    # msgspec's schemas have the defaults of empty lists and objects since its version 0.23.
+    if value in ([], {}):
+        return ""
     return f"`{value}`" if isinstance(value, str) else f"`{str(value).lower()}`" if value is not None else ""
 
 

@@ -53,7 +53,6 @@ def test_this_process_gives_the_same_run_twice(client: str, fingerprints: list[s
     assert [fingerprint(1), fingerprint(1)] == [fingerprints[0]] * 2
 
 
-@pytest.mark.parametrize("name", ["ordinary-faults", "ordinary-faults-kafka-python"])
-def test_producers_groups_and_transactions_under_faults_are_the_same_run(name: str) -> None:
-    compared = compare_runs(scenario_command(FOLDER / f"{name}.yaml", 3, None))
+def test_producers_groups_and_transactions_under_faults_are_the_same_run() -> None:
+    compared = compare_runs(scenario_command(FOLDER / "ordinary-faults.yaml", 3, None))
     assert compared.equal, compared.text()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_scenarios.evidence import Evidence
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
-SEEDS = 60
+SEEDS = 30
 RECORDS = 250
 
 

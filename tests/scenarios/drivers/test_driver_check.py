@@ -119,8 +119,8 @@ def test_defects_are_those_of_this_projects_client(tmp_path: Path) -> None:
 
 
 def test_virtual_time_refuses_a_driver_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(case(tmp_path, driver="kafka-python"))]) == 2
-    assert "driver kafka-python needs real sockets, not virtual time: run with --local" in capsys.readouterr().err
+    assert main(["run", str(case(tmp_path, driver="confluent-kafka"))]) == 2
+    assert "driver confluent-kafka needs real sockets, not virtual time: run with --local" in capsys.readouterr().err
 
 
 def test_a_version_that_is_not_installed_is_named_with_the_command_that_installs_it(
