@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_groups import DescribeGroupsRequest
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.heartbeat import HeartbeatRequest
@@ -210,13 +211,20 @@ def describe_groups(*groups: str, include_authorized_operations: bool = False) -
 def list_own_groups(
     probe: Probe, version: int, *, states: Sequence[str] = (), types: Sequence[str] = (), note: str = ""
 ) -> Any:
-    """Exchange a ListGroups, of which the case's own groups are recorded."""
+    """Exchange a ListGroups, of which the case's own groups are recorded.
+
+    It concerns every coordinator of the broker: after a start some may not be loaded yet.
+    """
 
     def own(response: Any) -> Any:
         groups = [each for each in response["groups"] if each["groupId"].startswith(probe.name)]
         return response | {"groups": sorted(groups, key=lambda each: each["groupId"])}
 
     request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+    for _ in attempts("every coordinator to be loaded"):
+        listed: Any = probe.quiet(request, version)
+        if isinstance(listed, str) or listed.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            break
     return probe.exchange(request, version, only=own, note=note)
 
 

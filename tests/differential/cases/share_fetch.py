@@ -216,7 +216,8 @@ def limits_of_records(probe: Probe) -> None:
 
 @case(settings=SHORT_LOCKS, releases=ONLY_NEW)
 def locks_that_expire(probe: Probe) -> None:
-    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(3,))
+    # One record is left in the end: two locks that expire in one millisecond have no order.
+    topic_id, (member, other) = joined(probe, "m1", "m2", batches=(2,))
     member.fetch({topic_id: {0: []}}, note="first delivery")
     other.fetch({topic_id: {0: []}}, max_wait_ms=5_000, note="waits for the lock: second delivery")
     member.acknowledge({topic_id: {0: [(0, 0, [ACCEPT])]}}, note="too late")
