@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_scenarios.evidence import Evidence
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
-SEEDS = 30
+SEEDS = 60
 RECORDS = 250
 
 
