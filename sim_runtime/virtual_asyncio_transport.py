@@ -13,6 +13,7 @@ import asyncio
 import errno
 import socket
 from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Protocol as TypingProtocol
 
 from twisted.internet.error import (
     CannotListenError,
@@ -38,18 +39,40 @@ if TYPE_CHECKING:
     from sim_runtime.virtual_event_loop import VirtualEventLoop
     from sim_runtime.virtual_transport import VirtualTransport
 
-__all__ = ["NO_TIMEOUT_S", "VirtualServer", "connect", "give_up", "listen", "system_error"]
+__all__ = ["NO_TIMEOUT_S", "ConnectionEvents", "VirtualServer", "connect", "give_up", "listen", "system_error"]
 
 NO_TIMEOUT_S: Final = 1e6
 """The kernel gives up a connection attempt before."""
 HIGH_WATER_BYTES: Final = 64 * 1024
 
 
-@implementer(IHalfCloseableProtocol, IPushProducer)
-class _Events(Protocol):
-    """The Twisted protocol of a connection."""
+class EventOwner(TypingProtocol):
+    """Receives the events of a connection."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def begin(self, below: VirtualTransport) -> None:
+        """The connection is open."""
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have arrived."""
+
+    def receive_end(self) -> None:
+        """The peer sends no more."""
+
+    def lost(self, reason: Failure) -> None:
+        """The connection is closed."""
+
+    def pause_writing(self) -> None:
+        """The buffer is full."""
+
+    def resume_writing(self) -> None:
+        """The buffer is empty again."""
+
+
+@implementer(IHalfCloseableProtocol, IPushProducer)
+class ConnectionEvents(Protocol):
+    """The Twisted protocol of a connection: it passes the events on to their owner."""
+
+    def __init__(self, connection: EventOwner) -> None:
         self._connection = connection
 
     def connectionMade(self) -> None:
@@ -88,7 +111,7 @@ class _Connection(asyncio.Transport):
 
     def __init__(self, loop: VirtualEventLoop, protocol: asyncio.BaseProtocol) -> None:
         super().__init__()
-        self.events = _Events(self)
+        self.events = ConnectionEvents(self)
         self._loop = loop
         self._protocol = protocol
         self._below: VirtualTransport
@@ -325,7 +348,7 @@ class _Attempt(ClientFactory[Any]):
         self._loop = loop
         self._protocol_factory = protocol_factory
 
-    def buildProtocol(self, addr: IAddress | None) -> _Events | None:  # noqa: ARG002 - Twisted's signature
+    def buildProtocol(self, addr: IAddress | None) -> ConnectionEvents | None:  # noqa: ARG002 - Twisted's signature
         """The handshake is complete."""
         if self.done.done():
             return None
@@ -480,7 +503,7 @@ class VirtualServer(asyncio.AbstractServer):
         for connection in list(self._connections):
             connection.abort()
 
-    def accept(self) -> _Events:
+    def accept(self) -> ConnectionEvents:
         """Make the protocol of a connection."""
         connection = _Accepted(self._loop, self._protocol_factory(), self)
         self._connections[connection] = None
@@ -518,7 +541,7 @@ class _Accepting(ServerFactory):
     def __init__(self, server: VirtualServer) -> None:
         self._server = server
 
-    def buildProtocol(self, addr: IAddress | None) -> _Events:  # noqa: ARG002 - Twisted's signature
+    def buildProtocol(self, addr: IAddress | None) -> ConnectionEvents:  # noqa: ARG002 - Twisted's signature
         """A client has connected."""
         return self._server.accept()
 

@@ -18,11 +18,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, cast
 
 from twisted.internet.error import ConnectError, ConnectionAborted, ConnectionClosed, ConnectionDone
-from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
-from twisted.internet.protocol import ClientFactory, Protocol
-from zope.interface import implementer
+from twisted.internet.protocol import ClientFactory
 
-from sim_runtime.virtual_asyncio_transport import NO_TIMEOUT_S, give_up, system_error
+from sim_runtime.virtual_asyncio_transport import NO_TIMEOUT_S, ConnectionEvents, give_up, system_error
 from sim_runtime.virtual_event_loop import NotOnVirtualTime
 from sim_runtime.virtual_names import ANY_ADDRESS, LOOPBACK, address_of, look_up
 from sim_runtime.virtual_threads import POLL_S
@@ -146,52 +144,15 @@ class _PairedSocket(_Stream):
         self.peer.changed()
 
 
-@implementer(IHalfCloseableProtocol, IPushProducer)
-class _Events(Protocol):
-    """The Twisted protocol of a socket."""
-
-    def __init__(self, owner: _TcpSocket) -> None:
-        self._owner = owner
-
-    def connectionMade(self) -> None:
-        """The handshake is complete."""
-        self._owner.connected(cast("VirtualTransport", self.transport), self)
-
-    def dataReceived(self, data: bytes) -> None:
-        """Bytes have arrived."""
-        self._owner.arrived(data)
-
-    def readConnectionLost(self) -> None:
-        """The peer sends no more."""
-        self._owner.finished()
-
-    def writeConnectionLost(self) -> None:
-        """This end sends no more: the program knows."""
-
-    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """The connection is closed."""
-        self._owner.lost(reason)
-
-    def pauseProducing(self) -> None:
-        """The buffer is full: `send` finds that out."""
-
-    def resumeProducing(self) -> None:
-        """The buffer is empty."""
-        self._owner.changed()
-
-    def stopProducing(self) -> None:
-        """The connection is closed, which is reported by itself."""
-
-
 class _Attempt(ClientFactory[Any]):
     noisy = False
 
     def __init__(self, owner: _TcpSocket) -> None:
         self._owner = owner
 
-    def buildProtocol(self, addr: IAddress | None) -> _Events:  # noqa: ARG002 - Twisted's signature
+    def buildProtocol(self, addr: IAddress | None) -> ConnectionEvents:  # noqa: ARG002 - Twisted's signature
         """The handshake is complete."""
-        return _Events(self._owner)
+        return self._owner.events
 
     def clientConnectionFailed(self, connector: IConnector, reason: Failure) -> None:  # noqa: ARG002 - Twisted's signature
         """The attempt failed."""
@@ -207,6 +168,7 @@ class _TcpSocket(_Stream):
 
     def __init__(self, threads: VirtualThreads, network: VirtualNetwork, number: int) -> None:
         super().__init__(number)
+        self.events = ConnectionEvents(self)
         self._threads = threads
         self._network = network
         self._connector: IConnector | None = None
@@ -216,14 +178,14 @@ class _TcpSocket(_Stream):
 
     # Events of the network
 
-    def connected(self, below: VirtualTransport, events: _Events) -> None:
+    def begin(self, below: VirtualTransport) -> None:
         """The handshake is complete."""
         if self.is_closed:
             below.abortConnection()
             return
         self._below = below
         below.bufferSize = BUFFER_BYTES
-        below.registerProducer(events, True)
+        below.registerProducer(self.events, True)
         self.changed()
 
     def refused(self, reason: Failure) -> None:
@@ -232,14 +194,14 @@ class _TcpSocket(_Stream):
         self.error = error.errno or errno.ECONNABORTED
         self.changed()
 
-    def arrived(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         """Bytes have arrived."""
         self.received += data
         if self._below is not None and len(self.received) >= BUFFER_BYTES:
             self._below.pauseProducing()
         self.changed()
 
-    def finished(self) -> None:
+    def receive_end(self) -> None:
         """The peer sends no more."""
         self.is_finished = True
         self.changed()
@@ -251,6 +213,13 @@ class _TcpSocket(_Stream):
         if reason.check(ConnectionDone, ConnectionAborted) is None:
             self.error = errno.ECONNRESET
         self.is_finished = True
+        self.changed()
+
+    def pause_writing(self) -> None:
+        """The buffer is full: `send` finds that out."""
+
+    def resume_writing(self) -> None:
+        """The buffer is empty."""
         self.changed()
 
     # Of a socket
