@@ -421,7 +421,12 @@ def test_ctrl_c_ends_a_wait_of_a_coroutine_and_sends_queued_records(cluster: Thr
         f"""if True:
             import asyncio, sys
             from broker_client import AsyncProducer
+            # asyncio.run sets no wakeup descriptor: a signal just before epoll_wait is handled when that call ends.
+            async def turn_the_loop():
+                while True:
+                    await asyncio.sleep(0.1)
             async def main():
+                turning = asyncio.create_task(turn_the_loop())
                 async with AsyncProducer(bootstrap_servers=sys.argv[1], linger_ms=60000) as producer:
                     future = await producer.send(sys.argv[2], b"queued")
                     print("waits", flush=True)
