@@ -127,6 +127,7 @@ class Broker:
         self._unflushed: UnflushedTails | None = None
         self._pause: SocketPause | None = None
         self.socket_server: SocketServer | None = None
+        self._last_request_id = 0
         self._boot_parts()
 
     def random(self, part: str) -> Random:
@@ -317,7 +318,11 @@ class Broker:
         """Open the listeners. For port 0 the system chooses a port, which the broker keeps for all its incarnations."""
         if self._listens:
             self.socket_server = SocketServer(
-                self, reactor=self.reactor, listeners=self.listeners, connection_faults=self._faults.connections
+                self,
+                reactor=self.reactor,
+                listeners=self.listeners,
+                connection_faults=self._faults.connections,
+                last_request_id=self._last_request_id,
             )
             apply_ip_rates(self.socket_server.connection_quotas, self.metadata_cache.image.client_quotas)
             self.socket_server.start()
@@ -471,6 +476,7 @@ class Broker:
                 server.abort()
             else:
                 server.stop()
+            self._last_request_id = server.last_request_id
         self.links.detach(self.id)
         self.rpc.stop()
         self._running = None

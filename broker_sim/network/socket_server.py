@@ -41,7 +41,8 @@ __all__ = ["SocketServer"]
 class SocketServer:
     """Serves one node's clients: `start` binds, `stop` closes in order, `abort` resets all connections like a crash.
 
-    A new incarnation of the node has a new SocketServer with the same listeners.
+    A new incarnation of the node has a new SocketServer with the same listeners, which numbers its requests on from
+    `last_request_id`: the journal identifies a request by its broker and its number.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class SocketServer:
         reactor: IReactor,
         listeners: BrokerListeners,
         connection_faults: ConnectionFaults | None = None,
+        last_request_id: int = 0,
     ) -> None:
         config = node.config
         self.connection_faults = connection_faults
@@ -60,7 +62,7 @@ class SocketServer:
         self.listeners = listeners
         self.iteration_us = 0
         """The start of the current iteration."""
-        self.last_request_id = 0
+        self.last_request_id = last_request_id
         self._now_us = node.journal.now_us
         self.started_us = node.journal.now_us()
         self._ready: deque[KafkaChannel] = deque()

@@ -83,6 +83,10 @@ class RunFacts:
             ):
                 yield event
 
+    def request_ids(self, select: Mapping[str, Any]) -> set[tuple[int, int]]:
+        """The broker and the number of each of them: each broker numbers its own."""
+        return {(event.broker_id, event.request_id) for event in self.requests(select)}
+
     @cached_property
     def sends(self) -> list[SentValue]:
         """Every send, in the order of the invocations."""

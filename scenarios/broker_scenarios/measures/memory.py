@@ -34,12 +34,12 @@ def _open_bytes(facts: RunFacts, select: Mapping[str, Any]) -> float:
 
 
 def _held_bytes(facts: RunFacts, select: Mapping[str, Any]) -> float:
-    received = {event.request_id: event for event in facts.requests(select)}
+    received = {(event.broker_id, event.request_id): event for event in facts.requests(select)}
     changes = [(event.time_us, event.size) for event in received.values()]
     changes += [
-        (event.time_us, -received[event.request_id].size)
+        (event.time_us, -received[event.broker_id, event.request_id].size)
         for event in facts.journal
-        if type(event) is ResponseSent and event.request_id in received
+        if type(event) is ResponseSent and (event.broker_id, event.request_id) in received
     ]
     return _peak(changes)
 

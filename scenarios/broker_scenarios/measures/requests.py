@@ -33,19 +33,19 @@ def _shortest_gap_ms(facts: RunFacts, select: Mapping[str, Any]) -> float:
 
 
 def _largest_response(facts: RunFacts, select: Mapping[str, Any]) -> float:
-    fitting = {event.request_id for event in facts.requests(select)}
-    return max(
-        (event.size for event in facts.journal if type(event) is ResponseSent and event.request_id in fitting),
-        default=0,
-    )
+    fitting = facts.request_ids(select)
+    responses = (event for event in facts.journal if type(event) is ResponseSent)
+    return max((event.size for event in responses if (event.broker_id, event.request_id) in fitting), default=0)
 
 
 def _refused(facts: RunFacts, select: Mapping[str, Any]) -> float:
-    fitting = {event.request_id for event in facts.requests({**select, "api": "Produce"})}
+    fitting = facts.request_ids({**select, "api": "Produce"})
     return sum(
         1
         for event in facts.journal
-        if type(event) is ProduceCompleted and event.error_code != ErrorCode.NONE and event.request_id in fitting
+        if type(event) is ProduceCompleted
+        and event.error_code != ErrorCode.NONE
+        and (event.broker_id, event.request_id) in fitting
     )
 
 

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from broker_scenarios.language.yaml_source import ScenarioFileError
 from broker_scenarios.measures import MEASURES
-from broker_scenarios.measures.broker_metrics import MetricSample
-from broker_scenarios.measures.liveness import not_live
-from broker_scenarios.measures.measure import RunFacts, most_in_a_second
-from broker_sim.control.events import BatchAppended, GroupRequestRefused
+from broker_scenarios.measures.measure import RunFacts
 from tests.scenarios.playing.runs import play, scenario_of
 
 if TYPE_CHECKING:
@@ -79,54 +74,6 @@ def test_a_measure_is_a_number_of_the_run(
     assert low <= MEASURES[measure].of(facts_of(tmp_path), select) <= high
 
 
-@pytest.mark.parametrize(
-    ("select", "lag_ms"),
-    [({}, 900), ({"client": "f*"}, 20), ({"topic": "a-b"}, 300), ({"topic": "orders", "partition": 1}, 0)],
-)
-def test_the_lag_of_reads_is_selected_by_client_and_partition(
-    tmp_path: Path, select: dict[str, Any], lag_ms: float
-) -> None:
-    lags = [("fast", "orders-0", 20_000), ("late", "orders-0", 900_000), ("late", "a-b-0", 300_000)]
-    facts = replace(facts_of(tmp_path), read_lags=lambda: lags)
-    assert MEASURES["longest_read_lag_ms"].of(facts, select) == lag_ms
-
-
-def appended(*, producer_id: int, producer_epoch: int, topic: str = "orders", partition: int = 0) -> BatchAppended:
-    return BatchAppended(
-        time_us=0,
-        broker_id=1,
-        topic=topic,
-        partition=partition,
-        base_offset=0,
-        last_offset=0,
-        leader_epoch=0,
-        records=1,
-        size=70,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-    )
-
-
-@pytest.mark.parametrize(
-    ("select", "count"), [({}, 2), ({"topic": "orders"}, 1), ({"partition": 1}, 1), ({"topic": "other"}, 0)]
-)
-def test_an_old_epoch_is_older_than_another_of_its_producer_in_the_partition(
-    tmp_path: Path, select: dict[str, Any], count: int
-) -> None:
-    journal = [
-        appended(producer_id=7, producer_epoch=2),
-        appended(producer_id=7, producer_epoch=1),
-        appended(producer_id=7, producer_epoch=2),
-        appended(producer_id=8, producer_epoch=0),
-        appended(producer_id=-1, producer_epoch=-1),
-        appended(producer_id=7, producer_epoch=0, topic="a", partition=1),
-        appended(producer_id=8, producer_epoch=1, topic="a", partition=1),
-        appended(producer_id=8, producer_epoch=0, topic="a", partition=1),
-    ]
-    facts = replace(facts_of(tmp_path), journal=journal)
-    assert MEASURES["old_epoch_appends"].of(facts, select) == count
-
-
 def test_a_measure_that_is_not_as_expected_is_a_miss_with_its_value(tmp_path: Path) -> None:
     expect = "{measures: {the responses: {measure: requests, api: Produce, is: '<= 2'}}}"
     assert play(tmp_path, RUN.replace("EXPECT", expect)).run.judgement.misses == (
@@ -151,38 +98,12 @@ def test_a_wrong_measure_is_named(tmp_path: Path, measure: str, problem: str) ->
     assert problem in str(raised.value)
 
 
-def test_the_most_moments_in_a_second_are_of_any_second() -> None:
-    assert most_in_a_second([0, 600_000, 1_100_000, 1_200_000, 1_599_999, 5_000_000]) == 4
-
-
-@pytest.mark.parametrize(
-    ("select", "value"), [({}, 7), ({"broker": 1}, 5), ({"broker": 1, "from_ms": 1_500}, 4), ({"broker": 3}, 0)]
-)
-def test_a_metric_of_brokers_has_its_highest_value(tmp_path: Path, select: dict[str, Any], value: float) -> None:
-    facts = facts_of(tmp_path)
-    samples = [
-        MetricSample(time_us=facts.begin_us + ms * 1_000, metric=metric, broker=broker, value=read)
-        for ms, metric, broker, read in ((0, "a", 1, 5), (1_000, "a", 2, 7), (2_000, "a", 1, 4), (2_000, "b", 1, 9))
-    ]
-    assert MEASURES["highest_metric"].of(replace(facts, metrics=samples), {"metric": "a", **select}) == value
-
-
 def test_a_metric_is_read_while_the_clients_play(tmp_path: Path) -> None:
     expect = "{measures: {ids: {measure: highest_metric, metric: ProducerIdCount, broker: 1, is: 2}}}"
     text = RUN.replace("EXPECT", expect).replace("enable.idempotence: false", "enable.idempotence: true")
     played = play(tmp_path, text)
     assert played.run.judgement.misses == ()
     assert {sample.value for sample in played.evidence.metrics} == {0, 1, 2}
-
-
-def test_refusals_of_members_are_counted_by_api_and_error(tmp_path: Path) -> None:
-    def refused(api: str, error: str) -> GroupRequestRefused:
-        return GroupRequestRefused(time_us=1, broker_id=1, group_id="g", member_id="m", api=api, error=error)
-
-    journal = [refused("Heartbeat", "UNKNOWN_MEMBER_ID"), refused("OffsetCommit", "UNKNOWN_MEMBER_ID")]
-    facts = replace(facts_of(tmp_path), journal=[*journal, refused("Heartbeat", "ILLEGAL_GENERATION")])
-    selects: list[dict[str, str]] = [{}, {"api": "Heartbeat"}, {"error": "ILLEGAL_GENERATION"}]
-    assert [MEASURES["refused_members"].of(facts, select) for select in selects] == [3, 2, 1]
 
 
 LIVE = """
@@ -204,20 +125,6 @@ def test_a_partition_must_serve_again_in_time(tmp_path: Path) -> None:
     assert play(tmp_path, LIVE.replace("RETRY", "3000")).run.judgement.misses == (
         "orders-0 acknowledged nothing within 1000 ms after the last fault (live_within_ms)",
     )
-
-
-def test_sends_without_a_partition_wait_for_any_of_their_topic() -> None:
-    def live(*sends: tuple[int, int, bool]) -> list[tuple[str, int]]:
-        made = [
-            SimpleNamespace(topic="orders", partition=partition, completed_us=at_us, is_ok=ok)
-            for partition, at_us, ok in sends
-        ]
-        facts: Any = SimpleNamespace(journal=(), history_end_us=9_000, begin_us=0, sends=made)
-        return list(not_live(facts, within_ms=1))
-
-    assert live((-1, 500, False)) == [("orders", -1)]
-    assert live((-1, 500, False), (2, 900, True)) == []
-    assert live((-1, 500, False), (2, 2_000, True)) == [("orders", -1), ("orders", 2)]
 
 
 def test_connections_that_are_accepted_and_closed_are_connections(tmp_path: Path) -> None:
