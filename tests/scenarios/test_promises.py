@@ -2,7 +2,7 @@ import pytest
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.findings import Cause, Finding, FindingKind
-from broker_scenarios.promises import Promises
+from broker_scenarios.promises import ClientPromises, Promises
 
 
 def finding(kind, cause=Cause.UNEXPLAINED):
@@ -109,3 +109,78 @@ def test_a_conflicting_setting_turns_idempotence_off_silently(config):
 def test_a_value_that_cannot_be_is_refused_by_name(config, message):
     with pytest.raises(ScenarioError, match=message):
         Promises.from_configs(config, replication_factor=1)
+
+
+def test_only_a_flush_after_each_record_keeps_what_was_acknowledged_through_a_power_loss():
+    kind, cause = FindingKind.LOST_WRITE, Cause.POWER_LOST
+    assert not allows(safe(flush_messages=1), kind, cause)
+    for messages, when in ((2, "every 2 records"), (2**63 - 1, "never force a flush")):
+        allowance = safe(flush_messages=messages).allowance_for(finding(kind, cause))
+        assert when in allowance.reason
+
+
+@pytest.mark.parametrize("kind", [FindingKind.G1A, FindingKind.PRECOMMITTED_READ, FindingKind.GHOST_READ])
+def test_only_read_uncommitted_permits_records_of_open_and_aborted_transactions(kind):
+    assert not allows(safe(), kind, Cause.UNCOMMITTED)
+    assert allows(safe(read_committed=False), kind, Cause.UNCOMMITTED)
+    assert not allows(safe(read_committed=False), kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "claim"), [(FindingKind.CONSUME_COUNTS, "exactly_once"), (FindingKind.KEY_ORDER, "key_order")]
+)
+def test_what_is_not_claimed_is_permitted(kind, claim):
+    assert allows(safe(), kind)
+    assert not allows(safe(**{claim: True}), kind)
+
+
+def test_the_settings_have_kafkas_names_and_values():
+    assert safe(acks=1, retries=3).settings() == {
+        "acks": "1",
+        "min.insync.replicas": "2",
+        "replication factor": "3",
+        "unclean.leader.election.enable": "false",
+        "enable.idempotence": "true",
+        "max.in.flight.requests.per.connection": "5",
+        "retries": "3",
+    }
+    assert safe().settings()["retries"] == "2147483647"
+
+
+WEAK, STRONG, OTHER = safe(acks=1, replication_factor=5), safe(), safe(acks=0)
+CLIENTS = ClientPromises(by_process={1: {"t": WEAK}, 2: {"t": STRONG, "u": STRONG}}, otherwise=OTHER)
+
+
+@pytest.mark.parametrize(
+    ("process", "topic", "promises"),
+    [
+        (1, "t", (WEAK,)),
+        (2, "t", (STRONG,)),
+        (-1, "t", (WEAK, STRONG)),
+        (1, "u", (STRONG,)),
+        (1, "v", (OTHER,)),
+        (3, "v", (OTHER,)),
+    ],
+)
+def test_a_finding_is_judged_by_its_process_or_by_all_that_wrote_to_its_topic(process, topic, promises):
+    assert CLIENTS.of(process, topic) == promises
+    lost = Finding(
+        kind=FindingKind.LOST_WRITE, topic=topic, partition=0, value_id=1, detail="", process=process,
+        cause=Cause.TRUNCATED,
+    )  # fmt: skip
+    assert CLIENTS.acks_of(lost) == promises[0].acks
+    permitted = [each.allowance_for(lost) for each in promises]
+    assert CLIENTS.allowance_for(lost) == next((each for each in permitted if each is not None), None)
+
+
+def test_what_a_later_client_permits_is_permitted():
+    clients = ClientPromises(by_process={1: {"t": STRONG}, 2: {"t": WEAK}})
+    assert clients.allowance_for(finding(FindingKind.LOST_WRITE, Cause.TRUNCATED)).reason.startswith("acks=1")
+    assert clients.allowance_for(finding(FindingKind.LOST_WRITE)) is None
+
+
+def test_the_settings_of_several_clients_are_joined():
+    assert CLIENTS.settings()["acks"] == "1, all"
+    assert CLIENTS.settings()["min.insync.replicas"] == "2"
+    assert CLIENTS.replication_factor == 5
+    assert ClientPromises(by_process={}, otherwise=OTHER).settings() == OTHER.settings()

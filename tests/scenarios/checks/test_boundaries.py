@@ -25,6 +25,14 @@ def sent(process: int = 0, **fields: Any) -> Send:
     return Send(**{"process": process, "index": 0, "value_id": 1, "invoke_us": 1, **fields})
 
 
+# Per process
+
+
+def test_sends_out_of_order_name_each_operation_once() -> None:
+    assert ops_of(Book().send(0, (X, 1, 5)).send(0, (X, 2, 0)), "nonmonotonic-send") == [(1, 3)]
+    assert ops_of(Book().txn(0, (X, 1, 5), (X, 2, 0)), "int-nonmonotonic-send") == [(1,)]
+
+
 # Over time
 
 

@@ -44,12 +44,15 @@ def cases() -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def parameters(test: Any) -> list[Mapping[str, Any]]:
-    marks = [mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
-    if not marks:
-        return [{}]
-    names, rows = marks[0].args[:2]
-    names = names.split(",") if isinstance(names, str) else names
-    return [dict(zip((name.strip() for name in names), row if len(names) > 1 else (row,), strict=True)) for row in rows]
+    """The parameters of each case of a test; several marks are combined."""
+    found: list[Mapping[str, Any]] = [{}]
+    for mark in getattr(test, "pytestmark", ()):
+        if mark.name == "parametrize":
+            names, rows = mark.args[:2]
+            names = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+            given = [dict(zip(names, row if len(names) > 1 else (row,), strict=True)) for row in rows]
+            found = [{**one, **other} for one in found for other in given]
+    return found
 
 
 def failing() -> list[str]:
