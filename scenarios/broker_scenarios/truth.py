@@ -1,7 +1,7 @@
 """The truth of a run: the records in the brokers' logs at its end, and the records that replicas have cut off.
 
-Stored records are those in the log of each partition's leader. Records above its high watermark, which no consumer could
-read yet, are a caveat.
+Stored records are those in the log of each partition's leader. Records above its high watermark, which no consumer
+could read yet, are a caveat.
 Truncated records come from the journal's LogTruncated and TailLost events, which hold their batches by reference.
 """
 

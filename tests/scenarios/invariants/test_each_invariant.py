@@ -53,7 +53,7 @@ class Watched:
 
     @property
     def details(self) -> list[str]:
-        """What was found, without the place in the journal."""
+        """The details of the findings, without the place in the journal."""
         return [finding.detail.partition(" (event ")[0] for finding in self.findings]
 
 

@@ -1,6 +1,6 @@
 """The code that judges a run or a history, and the cases that must notice each mutant of it.
 
-`python -m tests.scenarios.mutants.jury [MODULE ...]` prints the mutants that no case notices.
+`python -m tests.scenarios.checks.jury [MODULE ...]` prints the mutants that no case notices.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from broker_scenarios import checks, invariants, measures
+from tests.scenarios.checks.equivalent_mutants import EQUIVALENT
+from tests.scenarios.checks.mutants import Mutant, applied, mutants_of, short_name
 from tests.scenarios.checks.test_mutated_checks import cases, parameters
 from tests.scenarios.conftest import Story, values_found_by
-from tests.scenarios.mutants.equivalent import EQUIVALENT
-from tests.scenarios.mutants.operators import Mutant, applied, mutants_of, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.scenarios.mutants.equivalent import EQUIVALENT
-from tests.scenarios.mutants.jury import Jury, modules
-from tests.scenarios.mutants.operators import mutants_of, short_name
+from tests.scenarios.checks.equivalent_mutants import EQUIVALENT
+from tests.scenarios.checks.jury import Jury, modules
+from tests.scenarios.checks.mutants import mutants_of, short_name
 
 if TYPE_CHECKING:
     from types import ModuleType
