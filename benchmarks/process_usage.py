@@ -17,3 +17,18 @@ def peak_memory_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process has started, and those that they have started."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        for children in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
+            try:
+                started = [int(child) for child in children.read_text().split()]
+            except OSError:
+                continue  # The process has ended.
+            found += started
+            waiting += started
+    return found

@@ -88,8 +88,8 @@ def test_a_bad_argument_is_one_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "results"], "--out results is for a sweep on Spark: expected --spark beside it\n"),
-        (["--master", "yarn"], "--master yarn is for a sweep on Spark: expected --spark beside it\n"),
+        (["--out", "results"], "--out results is for Spark: expected --spark beside it\n"),
+        (["--master", "yarn"], "--master yarn is for Spark: expected --spark beside it\n"),
         (
             ["--spark", "--processes", "2"],
             "--processes is for a sweep without --spark: expected --master local[N]\n",

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import feather
+from pyarrow import dataset
 
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.history import HistoryEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["HISTORY_SCHEMA", "events_of", "history_batch", "read_history", "write_history"]
+__all__ = [
+    "HISTORY_SCHEMA",
+    "events_of",
+    "history_batch",
+    "parquet_files",
+    "read_history",
+    "read_table",
+    "write_history",
+]
 
 HISTORY_SCHEMA: Final = pa.schema(
     [
@@ -68,19 +77,60 @@ def read_history(path: Path) -> list[HistoryEvent]:
     Raises:
         HistoryError: the path does not exist, is no such file, or its table lacks a column or has other types.
     """
+    return events_of(read_table(path, "history", HISTORY_SCHEMA, HISTORY_SCHEMA.names))
+
+
+def read_table(path: Path, what: str, schema: pa.Schema, columns: list[str]) -> pa.Table:
+    """Read some columns of a table that has all of a schema, file after file in the order of their names.
+
+    Raises:
+        HistoryError: the path does not exist, is no such file, or its table lacks a column or has other types.
+    """
+    with _readable(path, what):
+        table = _files(path, what, schema).to_table(columns)
+    return _cast(table, path, what, schema)
+
+
+def parquet_files(path: Path, what: str, schema: pa.Schema) -> list[tuple[Path, int]]:
+    """Return the files of a table that has all of a schema, in the order of their names, and the rows of each.
+
+    Raises:
+        HistoryError: the path does not exist, is no Parquet, or its table lacks a column or has other types.
+    """
+    if path.suffix in _ARROW_FILES:
+        raise HistoryError(f"{what} {path} cannot be read by Spark: expected Parquet")
+    with _readable(path, what):
+        files = _files(path, what, schema)
+        counted = [(Path(each.path), each.count_rows()) for each in files.get_fragments()]
+    _cast(files.schema.empty_table(), path, what, schema)
+    return counted
+
+
+def _files(path: Path, what: str, schema: pa.Schema) -> dataset.Dataset:
     if not path.exists():
-        raise HistoryError(f"history {path} does not exist")
-    try:
-        table = feather.read_table(path) if path.suffix in _ARROW_FILES else pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise HistoryError(f"history {path} cannot be read: {_one_line(error)}") from None
-    missing = [name for name in HISTORY_SCHEMA.names if name not in table.column_names]
+        raise HistoryError(f"{what} {path} does not exist")
+    files = dataset.dataset(path, format="feather" if path.suffix in _ARROW_FILES else "parquet")
+    missing = [name for name in schema.names if name not in files.schema.names]
     if missing:
-        raise HistoryError(f"history {path} has no column {', '.join(missing)}")
+        raise HistoryError(f"{what} {path} has no column {', '.join(missing)}")
+    return files
+
+
+@contextmanager
+def _readable(path: Path, what: str) -> Iterator[None]:
     try:
-        return events_of(table.select(HISTORY_SCHEMA.names).cast(HISTORY_SCHEMA))
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise HistoryError(f"{what} {path} cannot be read: {_one_line(error)}") from None
+
+
+def _cast(table: pa.Table, path: Path, what: str, schema: pa.Schema) -> pa.Table:
+    wanted = pa.schema([schema.field(name) for name in table.column_names if name in schema.names])
+    try:
+        return table.select(wanted.names).cast(wanted)
     except (pa.ArrowException, ValueError) as error:
-        raise HistoryError(f"history {path} has other types than the schema of histories: {_one_line(error)}") from None
+        wrong = _one_line(error)
+        raise HistoryError(f"{what} {path} has other types than the schema of histories: {wrong}") from None
 
 
 def _one_line(error: Exception) -> str:

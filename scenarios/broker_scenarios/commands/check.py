@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands import spark_options
+
 if TYPE_CHECKING:
     import argparse
+
+    from broker_scenarios.histories.history_verdict import HistoryVerdict
 
 EXIT_CODES: Final = """exit status:
   0  valid: nothing was found that the promises do not permit
@@ -41,7 +45,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="topics, configurations, claims and faults (JSON or YAML)",
     )
-    parser.add_argument("--logs", type=Path, metavar="FILE", help="what the partitions hold at the end (JSON)")
+    parser.add_argument(
+        "--logs",
+        type=Path,
+        metavar="FILE",
+        help="what the partitions hold at the end (JSON; Parquet, Arrow for a table of sends)",
+    )
+    spark_options.add(parser, "a table of sends in tasks of Spark (Parquet; needs Java 17)")
     parser.add_argument("--json", action="store_true", help="JSON for machines")
     parser.set_defaults(run=run)
 
@@ -51,10 +61,34 @@ def run(options: argparse.Namespace) -> int:
     import json
 
     from broker_scenarios.commands.result_lines import print_lines
-    from broker_scenarios.histories.judge import check_history
     from broker_scenarios.histories.verdict_text import verdict_lines
     from broker_scenarios.verdict import Validity
 
-    verdict = check_history(options.history, options.promises, options.logs)
+    spark_options.refuse_without_spark(options)
+    judge = _judge_on_spark if options.spark else _judge
+    verdict = judge(options)
     print_lines([json.dumps(verdict.as_json(), indent=1)] if options.json else verdict_lines(verdict, options.history))
     return {Validity.VALID: 0, Validity.BROKEN: 1, Validity.UNKNOWN: 3}[verdict.validity]
+
+
+def _judge(options: argparse.Namespace) -> HistoryVerdict:
+    from broker_scenarios.histories.judge import check_history
+
+    return check_history(options.history, options.promises, options.logs)
+
+
+def _judge_on_spark(options: argparse.Namespace) -> HistoryVerdict:
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.histories.circumstances import read_circumstances
+    from broker_scenarios.histories.judge import is_table
+
+    for name, path in (("the history", options.history), ("--logs", options.logs)):
+        if path is not None and not is_table(path):
+            raise ScenarioError(f"{path} ({name}) is no table: Spark judges tables of sends, expected Parquet")
+    circumstances = read_circumstances(options.promises)
+    # A file that cannot be used is reported without a Spark.
+    from broker_scenarios.spark.judge import judge_on_spark
+    from broker_scenarios.spark.session import start_session
+
+    spark = start_session("broker-sim check", **spark_options.settings_of(options))
+    return judge_on_spark(spark, options.history, circumstances, options.logs)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import re
 from contextlib import contextmanager
-from os import cpu_count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from broker_scenarios.commands import defect_option, result_options
+from broker_scenarios.commands import defect_option, result_options, spark_options
 from broker_sim.argument_types import positive, seed
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.sweeps.engine import SweepEngine
 
 __all__ = ["add_arguments", "run"]
-
-_ATTEMPTS: Final = 4
-"""How often a local Spark tries a task, as a cluster does; without the number it would try once."""
-_LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)\])?")
-_MASTER: Final = re.compile(rf"{_LOCAL.pattern}|local\[(?:\d+|\*),\d+\]|local-cluster\[.*\]|spark://.+|yarn|k8s://.+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,10 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="keep the draws of seeds that reach something new in this folder, and vary them in later seeds",
     )
-    parser.add_argument("--spark", action="store_true", help="in tasks of Spark (needs Java 17)")
-    parser.add_argument(
-        "--master", type=_master, metavar="URL", help="with --spark: the cluster, such as spark://HOST:7077 (local[*])"
-    )
+    spark_options.add(parser, "in tasks of Spark (needs Java 17)")
     parser.add_argument(
         "--out",
         metavar="FOLDER",
@@ -78,11 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from broker_scenarios.language.scenario import load_scenario
     from broker_scenarios.sweep import sweep
 
-    for name in () if options.spark else ("master", "out"):
-        if getattr(options, name) is not None:
-            raise ScenarioError(
-                f"--{name} {getattr(options, name)} is for a sweep on Spark: expected --spark beside it"
-            )
+    spark_options.refuse_without_spark(options, "out")
     if options.spark and options.processes is not None:
         raise ScenarioError("--processes is for a sweep without --spark: expected --master local[N]")
     if options.spark and options.mutate is not None:
@@ -124,7 +110,7 @@ def _on_spark(scenario: Scenario, options: argparse.Namespace) -> Iterator[Sweep
     from broker_scenarios.spark.session import start_session
     from broker_scenarios.spark.sweep import SparkSweep
 
-    spark = start_session("broker-sim sweep", task_slots=cpu_count() or 1, attempts=_ATTEMPTS, master=options.master)
+    spark = start_session("broker-sim sweep", **spark_options.settings_of(options))
     with TemporaryDirectory(prefix="broker-sim-") as temporary:
         if options.out is None and not spark.sparkContext.master.startswith("local"):
             raise ScenarioError(
@@ -144,13 +130,3 @@ def _limit_s(options: argparse.Namespace) -> int:
 
     limit_s: int = options.seed_limit or SEED_LIMIT_S
     return limit_s
-
-
-def _master(text: str) -> str:
-    """The URL of a Spark; a local one tries its tasks again, as a cluster does."""
-    if not _MASTER.fullmatch(text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: expected local[N], spark://HOST:PORT, yarn or k8s://https://HOST:PORT"
-        )
-    local = _LOCAL.fullmatch(text)
-    return text if local is None else f"local[{local[1] or 1},{_ATTEMPTS}]"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+from broker_scenarios.verdict import Validity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_scenarios.operations import Value
-    from broker_scenarios.verdict import Validity
 
 __all__ = ["HistoryVerdict", "JudgedFinding"]
 
@@ -25,6 +28,11 @@ class JudgedFinding:
     ops: tuple[int, ...]
     """The operations that it is about, by their `i`."""
     detail: str
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the finding of a JSON object of `as_json`."""
+        return cls(**{**data, "values": tuple(data["values"]), "ops": tuple(data["ops"])})
 
     def as_json(self) -> dict[str, Any]:
         """The finding as `broker-sim check --json` prints it."""
@@ -49,6 +57,16 @@ class HistoryVerdict:
     """What could not be judged."""
     calls: int = 0
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the verdict of a JSON object of `as_json`."""
+        return cls(
+            validity=Validity(data["verdict"]),
+            findings=tuple(map(JudgedFinding.from_json, data["findings"])),
+            unknown=tuple(data["unknown"]),
+            calls=data["operations"],
+        )
+
     def found(self, name: str) -> list[JudgedFinding]:
         """The findings of a name."""
         return [finding for finding in self.findings if finding.name == name]
@@ -61,6 +79,7 @@ class HistoryVerdict:
         """The verdict as `broker-sim check --json` prints it."""
         return {
             "verdict": self.validity.value,
+            "operations": self.calls,
             "findings": [finding.as_json() for finding in self.findings],
             "unknown": list(self.unknown),
         }

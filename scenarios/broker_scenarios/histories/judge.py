@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.operations import Op
 
-__all__ = ["BrokerEvidence", "check_history", "judge_history", "numbered", "read_logs"]
+__all__ = [
+    "BrokerEvidence",
+    "add_log",
+    "check_history",
+    "is_table",
+    "judge_history",
+    "read_logs",
+    "sorted_findings",
+    "without_collections",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +60,7 @@ class BrokerEvidence:
 
 
 _TABLES: Final = (".parquet", ".arrow", ".feather")
-"""The endings of histories in the Arrow schema."""
+"""The endings of histories and logs in the Arrow schema; a folder of Parquet files is one too."""
 _STATES = ("aborted", "open")
 _CONTROLS = ("commit", "abort")
 
@@ -65,17 +74,27 @@ def check_history(
     """Judge a history of the neutral form.
 
     Args:
-        history: a file with one operation per line, or the operations in their order.
+        history: a file with one operation per line, a table of sends, or the operations in their order.
         promises: a JSON or YAML file, or its mapping: `topics`, Kafka's configurations, claims, faults.
         logs: what each partition holds at the end, a JSON file or its mapping `topic-partition` -> list of
-            [offset, value] or [offset, value, attributes]; null for a partition that is not known.
+            [offset, value] or [offset, value, attributes]; null for a partition that is not known. For a table of
+            sends also a table, which has the records of all partitions.
         brokers: what the brokers' journal shows beside their logs, if they are simulated.
 
     Raises:
         ScenarioError: an input is malformed (HistoryError for the history); the message names file, line and key.
     """
     circumstances = read_circumstances(promises) if isinstance(promises, Path) else circumstances_of(promises)
-    with _without_collections():
+    if isinstance(history, Path) and is_table(history):
+        if brokers is not None:
+            raise ScenarioError(f"{history}: the evidence of brokers is for a history of operations, not for a table")
+        # Imported for a table alone: it needs this module.
+        from broker_scenarios.histories.table_judgement import judge_table
+
+        return judge_table(history, circumstances, logs)
+    if isinstance(logs, Path) and is_table(logs):
+        raise ScenarioError(f"{logs}: a table of logs belongs to a history that is a table: expected JSON")
+    with without_collections():
         whole = _whole_history(history, circumstances, logs)
         if brokers is None:
             return judge_history(whole, circumstances)
@@ -99,17 +118,26 @@ def judge_history(
         explainer.explain(finding)
         allowance = circumstances.promises.allowance_for(finding)
         judged.append(_judged(finding, None if allowance is None else allowance.reason))
-    order = [kind.value for kind in FindingKind]
-    judged.sort(key=lambda each: (each.allowed is not None, order.index(each.name), each.key))
     unknown = [f"check {crash.kind} crashed: {crash.detail}" for crash in result.crashes]
     unknown += [*_not_judged(history), *(brokers.caveats if brokers is not None else ())]
     broken = any(finding.allowed is None for finding in judged)
     return HistoryVerdict(
         validity=Validity.BROKEN if broken else Validity.UNKNOWN if unknown else Validity.VALID,
-        findings=tuple(judged),
+        findings=tuple(sorted_findings(judged)),
         unknown=tuple(unknown),
         calls=len(history.calls),
     )
+
+
+def sorted_findings(findings: Iterable[JudgedFinding]) -> list[JudgedFinding]:
+    """Return findings in the order of a verdict: what breaks a promise first, then by name and partition."""
+    order = {kind.value: number for number, kind in enumerate(FindingKind)}
+    return sorted(findings, key=lambda each: (each.allowed is not None, order[each.name], each.key))
+
+
+def is_table(path: Path) -> bool:
+    """True if a path is that of a table: a history of sends, or their logs."""
+    return path.is_dir() or path.suffix in _TABLES
 
 
 def read_logs(path: Path) -> Mapping[str, Any]:
@@ -127,27 +155,18 @@ def _whole_history(
     history: Path | Iterable[Op], circumstances: Circumstances, logs: Path | Mapping[str, Any] | None
 ) -> WholeHistory:
     fold = NeutralFold(circumstances.partitions)
-    for where, op in numbered(history):
+    for where, op in numbered_operations(history):
         fold.add(op, where)
     if isinstance(history, Path) and not fold.calls:
         raise HistoryError(f"{history}: the history has no operations")
     held = read_logs(logs) if isinstance(logs, Path) else logs or {}
     for key, records in held.items():
-        _add_log(fold, key, records, str(logs) if isinstance(logs, Path) else "logs")
+        add_log(fold, key, records, str(logs) if isinstance(logs, Path) else "logs")
     return fold.whole(circumstances)
 
 
-def numbered(history: Path | Iterable[Op]) -> Iterator[tuple[str, Op]]:
-    """Return each operation with its place for messages. Raises HistoryError for a file that cannot be used."""
-    if isinstance(history, Path) and (history.is_dir() or history.suffix in _TABLES):
-        # Imported for a table alone: pyarrow is not installed everywhere.
-        from broker_scenarios.histories.table_operations import table_operations
-
-        return ((f"{history}: event {op.index}", op) for op in table_operations(history))
-    return numbered_operations(history)
-
-
-def _add_log(fold: NeutralFold, key: str, records: object, where: str) -> None:
+def add_log(fold: NeutralFold, key: str, records: object, where: str) -> None:
+    """Add what the log of a partition holds, as a logs file has it. Raises ScenarioError if it is malformed."""
     try:
         split_key(key)
     except ValueError as error:
@@ -232,7 +251,7 @@ def _may_still_be_read(history: WholeHistory, send: Send) -> bool:
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Iterator[None]:
     """Collect no cycles meanwhile: the collector would walk the whole history again and again, and find none."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import FINDING_HELP, FindingKind
-from broker_scenarios.histories.judge import numbered
-from broker_scenarios.operations import op_to_json
+from broker_scenarios.histories.judge import is_table
+from broker_scenarios.operations import numbered_operations, op_to_json
 from broker_scenarios.text_forms import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFinding
     from broker_scenarios.operations import Op
@@ -39,7 +39,7 @@ def verdict_lines(
     for finding in verdict.findings:
         by_name.setdefault((finding.name, finding.allowed), []).append(finding)
     shown = [finding for findings in by_name.values() for finding in findings[:SHOWN_MAX]]
-    ops = _named_lines(history, {index for finding in shown for index in finding.ops[:SHOWN_MAX]})
+    ops = _named_lines(history, {index: finding.key for finding in shown for index in finding.ops[:SHOWN_MAX]})
     for (name, allowed), findings in by_name.items():
         yield ""
         yield f"{name} ({len(findings):,}): {FINDING_HELP[FindingKind(name)]}"
@@ -68,14 +68,23 @@ def _values(values: Sequence[object]) -> str:
     return f"{text}, ..." if len(values) > SHOWN_MAX else text
 
 
-def _named_lines(history: Path | Iterable[Op], indices: set[int]) -> dict[int, list[str]]:
+def _named_lines(history: Path | Iterable[Op], key_of: dict[int, str]) -> dict[int, list[str]]:
     """Return the lines of operations by their `i`: the file is read again, because a verdict keeps no operations."""
     found: dict[int, list[str]] = {}
-    if indices:
-        for _, op in numbered(history):
-            if op.index in indices:
+    if key_of:
+        for op in _operations(history, key_of):
+            if op.index in key_of:
                 found.setdefault(op.index, []).append(_line(op))
     return found
+
+
+def _operations(history: Path | Iterable[Op], key_of: dict[int, str]) -> Iterator[Op]:
+    if isinstance(history, Path) and is_table(history):
+        # Imported for a table alone: pyarrow is not installed everywhere.
+        from broker_scenarios.arrow.send_table import operations_at
+
+        return operations_at(history, key_of)
+    return (op for _, op in numbered_operations(history))
 
 
 def _line(op: Op) -> str:

@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, events_of, history_batch
 from broker_scenarios.arrow.result_table import RESULT_SCHEMA, log_records, logs_table, result_of, result_table
 from broker_scenarios.checks.partition_check import check_partition
+from broker_scenarios.history import NO_PARTITION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from broker_scenarios.history import LogRecord
     from broker_scenarios.verdict import History
 
-__all__ = ["SparkEngine", "check_frames"]
+__all__ = ["SparkEngine", "check_frames", "with_partitions"]
 
 
 class SparkEngine:
@@ -44,17 +45,22 @@ class SparkEngine:
 def check_frames(history: DataFrame, logs: DataFrame) -> DataFrame:
     """Return the result rows (RESULT_SCHEMA) of a history and its log records."""
     keys = ["topic", "partition"]
-    sent = _assign_partitions(history, logs).groupBy(*keys)
+    sent = with_partitions(history, logs, otherwise=NO_PARTITION).groupBy(*keys)
     return sent.cogroup(logs.groupBy(*keys)).applyInArrow(_check_group, from_arrow_schema(RESULT_SCHEMA))
 
 
-def _assign_partitions(history: DataFrame, logs: DataFrame) -> DataFrame:
-    """As checks.analysis.by_partition: the send's own completion, then the lowest log that held the value."""
+def with_partitions(history: DataFrame, logs: DataFrame, *, otherwise: int) -> DataFrame:
+    """Return the events with the partitions of their sends, as checks.analysis.by_partition finds them.
+
+    That of the send's own completion takes precedence, then the lowest log that held the value, then `otherwise`.
+    """
     held = logs.groupBy("topic", "value_id").agg(F.min("partition").alias("held"))
-    own = F.max("partition").over(Window.partitionBy("process", "index"))
-    known = history.withColumn("own", own).join(held, ["topic", "value_id"], "left")
-    resolved = F.when(F.col("own") >= 0, F.col("own")).otherwise(F.coalesce(F.col("held"), F.lit(-1)))
-    return known.withColumn("partition", resolved.cast("int")).select(*HISTORY_SCHEMA.names)
+    # One shuffle and one sort for both: the events of a send have its value. A broadcast would collect the logs.
+    by_value = history.repartition("topic", "value_id")
+    own = F.max("partition").over(Window.partitionBy("topic", "value_id", "process", "index"))
+    known = by_value.withColumn("own", own).join(held.hint("merge"), ["topic", "value_id"], "left")
+    resolved = F.when(F.col("own") >= 0, F.col("own")).otherwise(F.coalesce(F.col("held"), F.lit(otherwise)))
+    return known.withColumn("partition", resolved.cast("int")).select(*history.columns)
 
 
 def _check_group(key: tuple[Any, ...], history: pa.Table, logs: pa.Table) -> pa.Table:
