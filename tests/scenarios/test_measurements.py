@@ -67,3 +67,28 @@ def test_a_pause_shorter_than_a_second_is_not_reported(story):
 
 def test_an_idle_partition_has_no_pause(story):
     assert measured(story.acked(1).wait(us=5_000_000).acked(2), end_us=9_000_000).pauses == []
+
+
+def test_the_example_of_an_error_is_the_first_of_its_time(story):
+    story.send(1, 2).wait(us=-1_000).fail(1, error="first")
+    story.wait(us=-1_000).fail(2, error="second")
+    (group,) = measured(story).errors
+    assert (group.example, group.first_us, group.last_us) == ("first", 2_000, 2_000)
+
+
+def test_a_pause_of_a_second_is_reported_with_the_first_of_the_longest(story):
+    story.send(1, 2, 3).ok(1, 0).wait(us=999_000).ok(2, 1).wait(us=999_000).ok(3, 2)
+    (pause,) = measured(story).pauses
+    assert (pause.start_us, pause.duration_us) == (4_000, 1_000_000)
+
+
+def test_a_record_that_fails_within_a_pause_does_not_end_it(story):
+    story.send(1, 2, 3).ok(1, 0).wait(us=600_000).fail(2).wait(us=600_000).ok(3, 1)
+    (pause,) = measured(story).pauses
+    assert (pause.start_us, pause.duration_us) == (4_000, 1_202_000)
+
+
+def test_a_record_that_is_acknowledged_at_once_has_no_pause(story):
+    story.wait(us=-1_000).send(1).wait(us=-1_000).ok(1, 0)
+    assert story.now_us == 0
+    assert measured(story, end_us=9_000_000).pauses == []

@@ -224,3 +224,43 @@ def test_an_expected_error_counts_the_batches_that_brokers_refused(story, batche
 def test_an_unknown_count_is_refused():
     with pytest.raises(ScenarioError, match="expected count 'loss' is unknown"):
         Expectation(counts={"loss": CountRange()})
+
+
+def test_a_range_of_a_count_is_written_as_it_is_meant():
+    ranges = [CountRange(at_least=2), CountRange(at_least=2, at_most=2), CountRange(at_least=1, at_most=2)]
+    assert [str(each) for each in ranges] == ["at least 2", "exactly 2", "1 to 2"]
+    assert [count for count in range(4) if ranges[2].holds(count)] == [1, 2]
+
+
+def test_findings_are_found_by_their_kind_and_reasons_are_listed_once(story, truncation):
+    story.acked(1, 2, 3).log(1, 1).truncated(2, 3, first_offset=1)
+    verdict = verdict_on(story, WEAK, journal=[truncation()])
+    assert [finding.value_id for finding in verdict.findings_of(FindingKind.LOST_WRITE)] == [2, 3]
+    assert [finding.value_id for finding in verdict.findings_of(FindingKind.DUPLICATE)] == [1]
+    judged = {each.kind: each for each in verdict.judged}
+    assert len(judged[FindingKind.LOST_WRITE].reasons) == 1
+    assert (judged[FindingKind.LOST_WRITE].permitted, verdict.counts.stored, verdict.counts.lost) == (2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "first", "last"),
+    [
+        ([(0, -1), (5, -1)], 0, 5),
+        ([(5, -1), (0, -1)], 0, 5),
+        ([(-1, 0), (-1, 5)], 0, 5),
+        ([(-1, -1), (-1, 5)], 5, 5),
+        ([(0, 9)], 0, 0),
+        ([(-1, -1)], -1, -1),
+    ],
+)
+def test_a_group_has_the_range_of_its_offsets(story, offsets, first, last):
+    verdict = verdict_on(story.acked(1).log(1), STRONG)
+    findings = [
+        Finding(
+            kind=FindingKind.UNSEEN, topic="t", partition=0, value_id=1, ack_offset=acked, offset=offset, detail=""
+        )
+        for acked, offset in offsets
+    ]  # fmt: skip
+    verdict.add([(finding, None) for finding in findings], [])
+    [group] = verdict.groups
+    assert (group.count, group.first_offset, group.last_offset) == (len(offsets), first, last)

@@ -54,3 +54,22 @@ def test_the_order_of_the_events_changes_nothing(story):
 
 def test_an_empty_history_and_empty_logs_give_no_results(story):
     assert check_all(story.history(), story.logs()) == CheckResult()
+
+
+@pytest.mark.parametrize("first", ["fail", "info", "ok"])
+@pytest.mark.parametrize("second", ["fail", "info", "ok"])
+def test_the_best_send_of_a_value_decides_about_it(story, first, second):
+    getattr(story.send(1), first)(1)
+    getattr(story.send(1, process=2), second)(1)
+    [record] = check_all(story.history(), story.logs()).records
+    best = next(each for each in ("ok", "info", "fail") if each in (first, second))
+    assert record.outcome == {"ok": "acked", "info": "unknown", "fail": "failed"}[best]
+    # Of equal outcomes the first decides, and the last of failures.
+    assert record.process == (2 if first != best or first == second == "fail" else 1)
+
+
+def test_the_records_that_are_out_of_order_are_marked(story):
+    story.acked(1, 2, 3).log(1, 3, 2)
+    result = check_all(story.history(), story.logs())
+    assert len([each for each in result.records if each.reordered]) == 1
+    assert [each.value_id for each in result.records if each.reordered] == [2]
