@@ -19,6 +19,7 @@ from broker_scenarios.operations import (
     Seek,
     Send,
     Subscribe,
+    numbered_operations,
     op_from_json,
     op_to_json,
     read_operations,
@@ -153,6 +154,31 @@ def test_flush_close_and_crash_have_no_micro_operations(tmp_path: Path) -> None:
 
 def test_a_key_is_a_topic_and_a_partition() -> None:
     assert split_key("a-b-12") == ("a-b", 12)
+    for wrong in ("orders", "-1", "orders-", "orders-x", "orders-\N{SUPERSCRIPT TWO}", "orders-+1"):
+        with pytest.raises(ValueError, match="is not a partition"):
+            split_key(wrong)
+
+
+def test_an_operation_with_every_key_is_read() -> None:
+    beside = {"error": "e", "group": "g", "rebalanced": ["orders-1"], "final": True, "assigned": ["orders-0"]}
+    op = op_from_json({**GOOD, **beside, "auto": False, "offsets": {"orders-0": {"lso": 1, "hw": 2}}}, "here")
+    assert (op.error, op.group, op.rebalanced, op.final, op.assigned) == ("e", "g", ("orders-1",), True, ("orders-0",))
+    with pytest.raises(HistoryError, match="here: 'colour': unknown key"):
+        op_from_json({**GOOD, **beside, "colour": "red"}, "here")
+
+
+def test_a_place_of_an_operation_is_its_line_or_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    write_operations(path, EVERY_FORM[:2])
+    assert [where for where, _ in numbered_operations(path)] == [f"{path}:1", f"{path}:2"]
+    assert [where for where, _ in numbered_operations(EVERY_FORM[1:2])] == [f"i={EVERY_FORM[1].index}"]
+
+
+def test_a_wrong_value_is_shown_in_at_most_sixty_characters() -> None:
+    for length, shown in ((58, json.dumps("v" * 58)), (59, json.dumps("v" * 59)[:57] + "...")):
+        with pytest.raises(HistoryError) as raised:
+            op_from_json({**GOOD, "type": "v" * length}, "here")
+        assert str(raised.value).endswith(f", not {shown}")
 
 
 @pytest.mark.parametrize(

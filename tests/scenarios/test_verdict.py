@@ -7,6 +7,7 @@ from broker_scenarios.journal_view import JournalView
 from broker_scenarios.measurements import Measurements, Refusal
 from broker_scenarios.promises import Promises
 from broker_scenarios.verdict import DirectEngine, Validity, check_run
+from tests.scenarios.conftest import journal_event
 
 WEAK = Promises(acks=1, min_insync_replicas=1, replication_factor=3, enable_idempotence=False)
 STRONG = Promises(acks=-1, min_insync_replicas=2, replication_factor=3)
@@ -18,22 +19,14 @@ def verdict_on(story, promises, **given):
     return check_run(history=story.history(), promises=promises, journal=view, **logs)
 
 
-@pytest.fixture
-def truncation(story, journal_events):
-    def event():
-        place = {"from_offset": 1, "to_offset": 3, "leader_epoch": 4, "leader_id": 2}
-        return journal_events("LogTruncated", story.now_us + 10_000, 1, **place)
-
-    return event
+def truncation(story):
+    place = {"from_offset": 1, "to_offset": 3, "leader_epoch": 4, "leader_id": 2}
+    return journal_event("LogTruncated", story.now_us + 10_000, 1, **place)
 
 
-@pytest.fixture
-def election(story, journal_events):
-    def event(broker_id=2, **changes):
-        fields = {"previous_leader": 1, "leader_epoch": 4, "isr": (2, 3), **changes}
-        return journal_events("LeaderElected", story.now_us + 5_000, broker_id, **fields)
-
-    return event
+def election(story, broker_id=2, **changes):
+    fields = {"previous_leader": 1, "leader_epoch": 4, "isr": (2, 3), **changes}
+    return journal_event("LeaderElected", story.now_us + 5_000, broker_id, **fields)
 
 
 def test_a_run_without_findings_is_valid(story):
@@ -44,49 +37,49 @@ def test_a_run_without_findings_is_valid(story):
     }  # fmt: skip
 
 
-def test_a_loss_by_truncation_is_permitted_under_acks_1_and_breaks_acks_all(story, truncation):
+def test_a_loss_by_truncation_is_permitted_under_acks_1_and_breaks_acks_all(story):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
     for promises, validity, permitted in ((WEAK, Validity.VALID, 2), (STRONG, Validity.BROKEN, 0)):
-        verdict = verdict_on(story, promises, journal=[truncation()])
+        verdict = verdict_on(story, promises, journal=[truncation(story)])
         assert verdict.validity is validity
         judged = next(each for each in verdict.judged if each.kind is FindingKind.LOST_WRITE)
         assert (judged.found, judged.permitted) == (2, permitted)
 
 
-def test_a_loss_names_the_broker_that_truncated_it_and_the_epoch(story, truncation):
+def test_a_loss_names_the_broker_that_truncated_it_and_the_epoch(story):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
-    verdict = verdict_on(story, WEAK, journal=[truncation()])
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
     (group,) = verdict.groups
     assert (group.cause, group.count, group.first_offset, group.last_offset) == (Cause.TRUNCATED, 2, 1, 2)
     assert group.why == ("broker 1 rejoined behind leader 2 at leader epoch 4, 0.015 s, and truncated offsets 1 to 2")
 
 
-def test_a_truncation_in_the_journal_alone_explains_a_loss(story, truncation):
+def test_a_truncation_in_the_journal_alone_explains_a_loss(story):
     story.acked(1, 2).log(1)
-    (finding,) = verdict_on(story, WEAK, journal=[truncation()]).findings
+    (finding,) = verdict_on(story, WEAK, journal=[truncation(story)]).findings
     assert finding.cause is Cause.TRUNCATED
 
 
-def test_a_record_left_on_a_broker_that_never_came_back_names_the_election(story, election):
+def test_a_record_left_on_a_broker_that_never_came_back_names_the_election(story):
     story.acked(1, 2).log(1)
-    (finding,) = verdict_on(story, WEAK, journal=[election()]).findings
+    (finding,) = verdict_on(story, WEAK, journal=[election(story)]).findings
     assert finding.cause is Cause.LEADER_REPLACED
     assert "broker 2 became leader at epoch 4" in finding.detail
 
 
-def test_an_election_after_a_time_without_leader_names_the_leader_before(story, election):
+def test_an_election_after_a_time_without_leader_names_the_leader_before(story):
     story.acked(1, 2).log(1)
-    gone = election(broker_id=-1, isr=())
-    back = election(previous_leader=-1, leader_epoch=5, unclean=True)
+    gone = election(story, broker_id=-1, isr=())
+    back = election(story, previous_leader=-1, leader_epoch=5, unclean=True)
     (finding,) = verdict_on(story, WEAK, journal=[gone, back]).findings
     assert finding.cause is Cause.LEADER_REPLACED
     assert "broker 2 became leader at epoch 5" in finding.detail
     assert "broker 1 never gave it back" in finding.detail
 
 
-def test_the_first_election_of_a_partition_explains_no_loss(story, election):
+def test_the_first_election_of_a_partition_explains_no_loss(story):
     story.acked(1, 2).log(1)
-    (finding,) = verdict_on(story, WEAK, journal=[election(previous_leader=-1)]).findings
+    (finding,) = verdict_on(story, WEAK, journal=[election(story, previous_leader=-1)]).findings
     assert finding.cause is Cause.UNEXPLAINED
 
 
@@ -96,10 +89,10 @@ def test_a_loss_that_neither_truncation_nor_election_explains_breaks_even_acks_1
     assert verdict.findings[0].cause is Cause.UNEXPLAINED
 
 
-def test_an_offset_given_away_twice_is_excused_with_the_loss_behind_it(story, truncation):
+def test_an_offset_given_away_twice_is_excused_with_the_loss_behind_it(story):
     story.acked(1, 2).truncated(2, first_offset=1).acked(3, first_offset=1).log(1, 3)
-    assert verdict_on(story, WEAK, journal=[truncation()]).validity is Validity.VALID
-    assert verdict_on(story, STRONG, journal=[truncation()]).validity is Validity.BROKEN
+    assert verdict_on(story, WEAK, journal=[truncation(story)]).validity is Validity.VALID
+    assert verdict_on(story, STRONG, journal=[truncation(story)]).validity is Validity.BROKEN
 
 
 def test_duplicates_are_judged_by_idempotence(story):
@@ -179,9 +172,9 @@ def test_a_caveat_of_the_runner_makes_the_verdict_unknown(story):
     assert verdict.validity is Validity.UNKNOWN
 
 
-def test_what_breaks_a_promise_comes_before_what_is_permitted(story, truncation):
+def test_what_breaks_a_promise_comes_before_what_is_permitted(story):
     story.acked(1, 2, 3).log(1, 1).truncated(2, 3, first_offset=1).log(99, first_offset=9)
-    verdict = verdict_on(story, WEAK, journal=[truncation()])
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
     assert [group.kind.value for group in verdict.groups] == ["misdelivered", "lost-write", "duplicate"]
 
 
@@ -193,9 +186,9 @@ def test_partitions_are_counted_apart(story):
     assert (verdict.counts.acked, verdict.counts.lost) == (2, 1)
 
 
-def test_an_expectation_that_is_met_misses_nothing(story, truncation):
+def test_an_expectation_that_is_met_misses_nothing(story):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
-    verdict = verdict_on(story, WEAK, journal=[truncation()])
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
     wanted = {"lost": CountRange(at_least=1), "duplicate": CountRange(at_most=0)}
     assert judge(verdict, Measurements(), Expectation(counts=wanted)).met
 
@@ -232,9 +225,9 @@ def test_a_range_of_a_count_is_written_as_it_is_meant():
     assert [count for count in range(4) if ranges[2].holds(count)] == [1, 2]
 
 
-def test_findings_are_found_by_their_kind_and_reasons_are_listed_once(story, truncation):
+def test_findings_are_found_by_their_kind_and_reasons_are_listed_once(story):
     story.acked(1, 2, 3).log(1, 1).truncated(2, 3, first_offset=1)
-    verdict = verdict_on(story, WEAK, journal=[truncation()])
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
     assert [finding.value_id for finding in verdict.findings_of(FindingKind.LOST_WRITE)] == [2, 3]
     assert [finding.value_id for finding in verdict.findings_of(FindingKind.DUPLICATE)] == [1]
     judged = {each.kind: each for each in verdict.judged}

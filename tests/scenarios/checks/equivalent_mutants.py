@@ -10,6 +10,10 @@ _ONLY_SAVES_TIME: Final = "the guard saves time alone"
 _ONE_VALUE_PER_PLACE: Final = "two records have no offset in common: a conflict has no place"
 _PLACES_DIFFER: Final = "the places of invocations and completions in a history all differ"
 EQUIVALENT: Final = {
+    "histories.circumstances:1:_Reader.text: if isinstance(data, bool): never": "configurations have no upper case",
+    "histories.neutral_fold:8:NeutralFold._complete: each.invoked_at < call.invoked_at -> each.invoked_at <= "
+    "call.invoked_at": _PLACES_DIFFER,
+    "operations:29:_op: data.keys() <= _ALONE -> data.keys() < _ALONE": _ONLY_SAVES_TIME,
     "invariants.acknowledged_records_kept:10:AcknowledgedRecordsKept._completed: acknowledged[:2] > latest[:2] -> "
     "acknowledged[:2] >= latest[:2]": "a place in an epoch has one batch: one-value-per-epoch-and-offset finds another",
     "over_time.realtime_lag:1:_Expiry.add: offset > self.offsets[-1] -> offset >= self.offsets[-1]": (

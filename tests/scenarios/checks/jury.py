@@ -8,8 +8,11 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import sys
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -18,7 +21,7 @@ from broker_scenarios import checks, invariants, measures
 from tests.scenarios.checks.equivalent_mutants import EQUIVALENT
 from tests.scenarios.checks.mutants import Mutant, applied, mutants_of, short_name
 from tests.scenarios.checks.test_mutated_checks import cases, parameters
-from tests.scenarios.conftest import Story, values_found_by
+from tests.scenarios.conftest import Story, journal_event, values_found_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,13 +30,25 @@ if TYPE_CHECKING:
 __all__ = ["Jury", "modules"]
 
 _PACKAGES: Final = (checks, invariants, measures)
-_MODULES: Final = ("promises", "truth")
-_OF_HISTORIES: Final = ("per_partition", "per_process", "per_transaction", "per_key", "over_time")
+_MODULES: Final = (
+    "expectations",
+    "explanations",
+    "histories.circumstances",
+    "histories.fault_explanations",
+    "histories.judge",
+    "histories.neutral_fold",
+    "histories.send_operations",
+    "measurements",
+    "operations",
+    "promises",
+    "truth",
+    "verdict",
+)
 _WIRE: Final = "checks.on_the_wire.test_"
-_LEFT_OUT: Final = ("analysis", "calls", "history_check", "observed_log", "partition_check", "whole_history")
 _JUDGED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "on_the_wire": (f"{_WIRE}wire_checks", f"{_WIRE}missing_requests", f"{_WIRE}wire_facts"),
     "wire_check": (f"{_WIRE}wire_checks",),
+    "expectations": ("test_verdict",),
     "on_the_client": ("checks.on_the_client.test_client_checks",),
     "invariants": ("invariants.test_each_invariant",),
     "measures": ("measures.test_each_measure",),
@@ -44,18 +59,17 @@ _JUDGED_BY: Final[Mapping[str, tuple[str, ...]]] = {
 def modules() -> list[ModuleType]:
     """The modules that judge."""
     found = [each.name for one in _PACKAGES for each in pkgutil.walk_packages(one.__path__, f"{one.__name__}.")]
-    names = [name for name in found if short_name(name).partition(".")[0] not in _LEFT_OUT]
-    return [import_module(name) for name in (*names, *(f"broker_scenarios.{name}" for name in _MODULES))]
+    return [import_module(name) for name in (*found, *(f"broker_scenarios.{name}" for name in _MODULES))]
 
 
 class Jury:
-    """The cases of one module: its own tests, then for a check of histories those of all anomalies."""
+    """The cases of one module: its own tests, and if these mirror it those of all anomalies in histories."""
 
     def __init__(self, module: ModuleType) -> None:
         name = short_name(module.__name__)
-        folder = name.partition(".")[0]
-        self.cases = [case for tests in _tests_of(module, name, folder) for case in _cases_of(tests)]
-        if folder in _OF_HISTORIES:
+        judged_by = _JUDGED_BY.get(name.rpartition(".")[0]) or _JUDGED_BY.get(name)
+        self.cases = [case for tests in judged_by or (_mirrored(module),) for case in _cases_of(tests)]
+        if judged_by is None:
             self.cases += [case for _, case in cases()]
 
     def notices(self, mutant: Mutant) -> bool:
@@ -64,24 +78,22 @@ class Jury:
             for place, case in enumerate(self.cases):
                 try:
                     case()
-                except Exception:  # noqa: BLE001 - a mutant may break a check in any way
+                except (Exception, pytest.fail.Exception):  # noqa: BLE001 - a mutant may break a check in any way
                     self.cases.insert(0, self.cases.pop(place))
                     return True
         return False
 
 
-def _tests_of(module: ModuleType, name: str, folder: str) -> Iterator[ModuleType]:
-    *_, package, last = module.__name__.split(".")
-    mirrored = f"test_{last}" if "." not in name else f"checks.{package}.test_{last}"
-    for tests in _JUDGED_BY.get(folder, (mirrored,)):
-        try:
-            yield import_module(f"tests.scenarios.{tests}")
-        except ModuleNotFoundError:
-            if folder not in _OF_HISTORIES:
-                raise
+def _mirrored(module: ModuleType) -> str:
+    *folders, last = module.__name__.removeprefix("broker_scenarios.").split(".")
+    return ".".join((*folders, f"test_{last}"))
 
 
-def _cases_of(tests: ModuleType) -> Iterator[Callable[[], None]]:
+def _cases_of(name: str) -> Iterator[Callable[[], None]]:
+    try:
+        tests = import_module(f"tests.scenarios.{name}")
+    except ModuleNotFoundError:
+        return
     for _, test in inspect.getmembers(tests, inspect.isfunction):
         if test.__name__.startswith("test_") and test.__module__ == tests.__name__:
             for given in parameters(test):
@@ -89,10 +101,19 @@ def _cases_of(tests: ModuleType) -> Iterator[Callable[[], None]]:
 
 
 def _with_fixtures(test: Callable[..., None], given: Mapping[str, Any]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        fixtures = {"story": Story(), "values_found": values_found_by, "monkeypatch": patch}
-        wanted = inspect.signature(test).parameters
-        test(**given, **{name: fixture for name, fixture in fixtures.items() if name in wanted})
+    wanted = inspect.signature(test).parameters
+    with ExitStack() as stack:
+        made = {name: fixture(stack) for name, fixture in _FIXTURES.items() if name in wanted}
+        test(**given, **made)
+
+
+_FIXTURES: Final[Mapping[str, Callable[[ExitStack], object]]] = {
+    "story": lambda _: Story(),
+    "values_found": lambda _: values_found_by,
+    "journal_events": lambda _: journal_event,
+    "monkeypatch": lambda stack: stack.enter_context(pytest.MonkeyPatch.context()),
+    "tmp_path": lambda stack: Path(stack.enter_context(TemporaryDirectory())),
+}
 
 
 def main(names: list[str]) -> int:

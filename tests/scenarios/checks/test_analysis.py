@@ -6,7 +6,6 @@ import pytest
 
 from broker_scenarios.checks.analysis import Analysis
 from broker_scenarios.checks.calls import Send
-from broker_scenarios.checks.observed_log import ObservedLog
 from broker_scenarios.findings import Outcome
 
 if TYPE_CHECKING:
@@ -31,10 +30,3 @@ def test_a_record_that_the_log_lacks_has_its_place_only_below_the_start(
     assert analysis.place_of(1) == place
     analysis.stored[1] = [3, 9]
     assert analysis.place_of(1) == 3
-
-
-def test_a_value_in_several_places_and_values_that_share_one_have_no_neighbours() -> None:
-    log = ObservedLog([(0, 1), (2, 2), (3, 3), (3, 4), (4, 5), (5, 6), (9, 6), (10, 7), (11, 8)])
-    assert list(log.neighbours()) == [(1, 2), (7, 8)]
-    assert log.offsets_of(6) == [5, 9]
-    assert log.offsets_of(0) == []

@@ -91,6 +91,25 @@ def test_a_wrong_promise_is_refused_by_key(given: Any, message: str) -> None:
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "millis"), [(0, 0), (0.0, 0), (1.5, 1.5), ("7", 7), ("9" * 19, int("9" * 19)), (2**62, 2**62)]
+)
+def test_a_duration_is_a_number_of_milliseconds(given: Any, millis: float) -> None:
+    assert circumstances_of({"liveness.deadline.ms": given}).limits.liveness_deadline_us == millis * 1000
+
+
+@pytest.mark.parametrize("given", ["9" * 20, 2.0**63, 1e300, float("inf"), -0.5, -1, True, "1.5"])
+def test_a_number_that_is_no_duration_is_refused(given: Any) -> None:
+    with pytest.raises(ScenarioError, match=r"'liveness\.deadline\.ms': expected a whole number from 0"):
+        circumstances_of({"liveness.deadline.ms": given})
+
+
+@pytest.mark.parametrize(("given", "claimed"), [(True, True), ("true", True), (False, False), ("false", False)])
+def test_a_claim_is_true_or_false(given: Any, claimed: bool) -> None:
+    promises = circumstances_of({"exactly-once": given, "enable.idempotence": given, "acks": "all"}).promises
+    assert (promises.exactly_once, promises.enable_idempotence) == (claimed, claimed)
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("a: [")
     for name in ("wrong.yaml", "absent.yaml"):

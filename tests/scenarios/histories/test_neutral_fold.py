@@ -8,9 +8,10 @@ import pytest
 
 from broker_scenarios import check_history
 from broker_scenarios.errors import HistoryError
+from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.history import EventType
 from broker_scenarios.operations import Assign, Commit, Function, Poll, Seek, Send, Subscribe
-from tests.scenarios.checks.neutral_histories import PROMISES, Book, X, Y, counts, found
+from tests.scenarios.checks.neutral_histories import PROMISES, Book, X, Y, counts, found, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,3 +134,46 @@ def test_both_lines_of_an_operation_may_have_its_details() -> None:
 def test_a_completion_without_its_sends_is_that_of_the_open_send() -> None:
     book = Book().send(0, (X, 1), end=None).line(0, EventType.INFO, Function.SEND)
     assert found(book.finally_poll(1, {X: [(0, 1)]}).judge()) == {"recovered": [1]}
+
+
+def folded(book: Book, *, one_at_a_time: bool = True) -> NeutralFold:
+    fold = NeutralFold(one_at_a_time=one_at_a_time)
+    for op in book.ops:
+        fold.add(op, "here")
+    return fold
+
+
+def test_a_completion_is_that_of_the_open_send_before_a_late_one() -> None:
+    book = Book().send(0, (X, 1), end=None).flush(0).send(0, (X, 1), end=None).line(0, OK, Function.SEND, Send(X, 1, 5))
+    first, _, second = folded(book).calls
+    assert (first.type, first.overdue, second.type) == (INVOKE, True, OK)
+
+
+def test_a_record_that_is_sent_twice_has_two_completions() -> None:
+    book = Book().send(0, (X, 1), end=None).send(0, (X, 1), end=None)
+    book.line(0, OK, Function.SEND, Send(X, 1, 0)).line(0, EventType.INFO, Function.SEND, Send(X, 1))
+    first, second = folded(book).calls
+    assert (first.type, second.type) == (OK, EventType.INFO)
+    assert [send.completions for call in (first, second) for send in call.sends] == [(OK,), (EventType.INFO,)]
+
+
+def test_the_calls_of_an_asynchronous_client_overlap() -> None:
+    book = Book().line(0, INVOKE, Function.POLL, Poll()).line(0, INVOKE, Function.POLL, Poll())
+    assert len(folded(book, one_at_a_time=False).calls) == 2
+
+
+def test_the_details_of_a_completion_are_joined_with_those_of_its_invocation() -> None:
+    known = {"rebalanced": (Y,), "offsets": offsets(1, 2), "assigned": (X,), "auto": True, "final": True}
+    for invoked, completed in (({"assigned": (X,)}, known), (known, {"assigned": (X,)})):
+        book = (
+            Book().line(0, INVOKE, Function.POLL, Poll(), **invoked).line(0, OK, Function.POLL, Poll({}), **completed)
+        )
+        [call] = folded(book).calls
+        assert call.details is not None
+        assert {name: getattr(call.details, name) for name in known} == known
+
+
+def test_the_records_of_a_transaction_are_known_by_partition_and_value() -> None:
+    book = Book().begin(0, (Y, 1), (X, 1), (X, 2)).end(0, (X, 2, 7), (X, 1, 0), (Y, 1, 5))
+    [call] = folded(book).calls
+    assert [(send.key, send.value_id, send.ack_offset) for send in call.sends] == [(Y, 1, 5), (X, 1, 0), (X, 2, 7)]
