@@ -121,6 +121,18 @@ def test_a_producer_never_goes_back_to_an_earlier_epoch(producer_id: int, partit
     assert counted("wire-epoch", [newer, batch(1, 2, producer_id=producer_id, partition=partition)], []) == findings
 
 
+def test_each_batch_of_an_earlier_epoch_is_found() -> None:
+    old = [batch(at, at, base_sequence=at) for at in (1, 2)]
+    assert details("wire-epoch", [batch(0, producer_epoch=1), *old], []) == [
+        f"request {number} of app to broker 1, producer 7 sends epoch 0 after epoch 1" for number in (1, 2)
+    ]
+    late = [batch(at, at, base_sequence=at, client_id=f"old-{at}") for at in (2, 3)]
+    journal = [event for number in (1, 2, 3) for event in refused(number + 0.5, number, error_code=0)]
+    assert counted("wire-epoch", [batch(1, 1, producer_epoch=1), *late], journal) == 2
+    [fenced] = details("wire-epoch", [batch(0), batch(1_101, 2, base_sequence=1)], refused(1, 1, error_code=47))
+    assert fenced.endswith("producer 7 sends epoch 0, which was fenced 1,100.000 ms before")
+
+
 @pytest.mark.parametrize(("error_code", "findings"), [(0, 1), (47, 0)])
 def test_a_leader_stores_no_batch_behind_a_newer_epoch(error_code: int, findings: int) -> None:
     newer, late = batch(0, client_id="new", producer_epoch=1), batch(1, 2, client_id="old")
@@ -228,6 +240,10 @@ def received(at_ms: float, api: str = "Metadata", version: int = 12, connection:
 def test_a_request_without_a_pause_is_a_hot_loop(api: str, every_ms: float, requests: int, findings: int) -> None:
     journal: list[Event] = [received(number * every_ms, api) for number in range(requests)]
     assert counted("wire-hot-loop", [], journal) == findings
+    assert all(
+        each.endswith(f"after 50 others of this API on its connection within {50 * every_ms:.1f} ms")
+        for each in details("wire-hot-loop", [], [replace(event, time_us=event.time_us + 7) for event in journal])
+    )
 
 
 def test_requests_of_several_connections_or_of_brokers_are_no_loop() -> None:
@@ -349,6 +365,12 @@ def test_other_requests_of_an_api_are_sent_one_after_another() -> None:
 def test_a_record_that_was_new_after_the_report_was_sent_after_the_response(reported_us: int, findings: int) -> None:
     sent = batch(60, 2, values=(7,))
     assert throttled([sent], [throttle_ended(1), requested(60, 2)], reported_us=reported_us) == findings
+
+
+@pytest.mark.parametrize(("values", "findings"), [((6, 7), 1), ((7, 6), 1), ((6, 6), 0), ((), 0)])
+def test_the_newest_record_of_a_request_shows_when_it_was_sent(values: tuple[int, ...], findings: int) -> None:
+    sent = batch(60, 2, values=values)
+    assert throttled([sent], [throttle_ended(1), requested(60, 2)]) == findings
 
 
 def test_a_record_that_timed_out_shows_no_response() -> None:
