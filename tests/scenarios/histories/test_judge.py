@@ -133,8 +133,8 @@ def test_a_transaction_of_unknown_outcome_that_is_read_in_part_is_not_judged(
     polled: Any, final: bool, logs: dict[str, Any], unknown: int
 ) -> None:
     book = Book().txn(0, (X, 1), (Y, 2), end="info").poll(1, polled, final=final, assigned=(X, Y) if final else ())
-    told = [each for each in book.judge(logs).unknown if "is read in part" in each]
-    assert len(told) == unknown
+    reasons = [each for each in book.judge(logs).unknown if "is read in part" in each]
+    assert len(reasons) == unknown
 
 
 def test_a_send_that_is_open_before_its_timeout_is_not_judged() -> None:
