@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_image import BrokerRegistration
     from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
     from sim_runtime.interfaces import IReactor
+
+
+STALL_S: Final = 0.05
+"""A timer this late has waited for the processor, and so have the brokers of the same process. Their heartbeats get as
+much time again."""
 
 
 class BrokerControlState(Enum):
@@ -118,12 +123,16 @@ class BrokerSessions:
 
     def _arm(self, broker_id: int, session: _Session) -> None:
         delay_s = max(0.0, session.last_contact_s + self._timeout_s - self._reactor.seconds())
-        session.timer = self._reactor.callLater(delay_s, self._timer_due, broker_id, session)
+        due_s = self._reactor.seconds() + delay_s
+        session.timer = self._reactor.callLater(delay_s, self._timer_due, broker_id, session, due_s)
 
-    def _timer_due(self, broker_id: int, session: _Session) -> None:
+    def _timer_due(self, broker_id: int, session: _Session, due_s: float) -> None:
         session.timer = None
         if self._sessions.get(broker_id) is not session:
             return
+        late_s = self._reactor.seconds() - due_s
+        if late_s > STALL_S:
+            session.last_contact_s += late_s + min(late_s, self._timeout_s)
         # Heartbeats do not move the timer; it looks for itself how late it has become meanwhile.
         if self._reactor.seconds() + 5e-7 < session.last_contact_s + self._timeout_s:
             self._arm(broker_id, session)
