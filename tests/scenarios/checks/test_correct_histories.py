@@ -53,7 +53,14 @@ def correct(seed: int) -> Model:
     return model
 
 
+def stored(model: Model, key: str) -> None:
+    """A record before the anomaly: the final polls skip what is lost only after they have read something."""
+    value = model.new_value()
+    model.book.send(2, (key, value, model.append(key, value)))
+
+
 def lost(model: Model, key: str) -> dict[str, list[Any]]:
+    stored(model, key)
     value = model.new_value()
     model.book.send(1, (key, value, model.append(key, value)))
     model.logs[key].pop()
@@ -92,6 +99,7 @@ def invented(model: Model, key: str) -> dict[str, list[Any]]:
 def torn(model: Model, key: str) -> dict[str, list[Any]]:
     first, second = model.new_value(), model.new_value()
     other = next(each for each in KEYS if each != key)
+    stored(model, other)
     sends = (key, first, model.append(key, first)), (other, second, model.append(other, second, "aborted"))
     model.book.txn(model.fresh_process(), *sends)
     model.book.send(1, (other, last := model.new_value(), model.append(other, last)))
