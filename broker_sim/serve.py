@@ -40,7 +40,7 @@ JOURNAL_EVENTS_KEPT: Final = 10_000
 """How many events stay in memory when a file keeps all."""
 CONTROLLED_EVENTS_KEPT: Final = 100_000
 """How many events HTTP can query."""
-WRITES_FILES: Final = "writes to files (--data-dir, --journal): a reset would mix them up"
+WRITES_FILES: Final = "writes to files (--data-dir, --journal) until the process ends"
 YOUNG_OBJECTS: Final = 20_000
 """How many new objects start a collection: a log keeps most objects of a request, so collections free little."""
 

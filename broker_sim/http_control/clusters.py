@@ -40,7 +40,7 @@ class HostedCluster:
     """Takes the ports of the brokers and of the controllers; 0 lets the system choose one."""
     cluster: Cluster
     kept: str | None = None
-    """The reason why a reset is refused; None where it is not."""
+    """The reason why it is neither reset nor closed before the process ends; None for a cluster without one."""
     proxy_names: dict[int, str] = field(default_factory=dict)
     """The names that clients of Toxiproxy have given to brokers."""
     toxics: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -97,9 +97,7 @@ class Clusters:
         Topics that it had from the start exist again; clients reconnect. Raises UnknownName, or BrokerSimError for a
         cluster that is kept.
         """
-        hosted = self.named(name)
-        if hosted.kept is not None:
-            raise BrokerSimError(f"cluster {name!r} {hosted.kept}")
+        hosted = self._not_kept(name)
 
         def replace(new: Cluster) -> HostedCluster:
             hosted.cluster = new
@@ -109,11 +107,19 @@ class Clusters:
         return renew(hosted.cluster, hosted.make).addCallback(replace)
 
     def close(self, name: str) -> Deferred[None]:
-        """Close a cluster and remove it. Raises UnknownName."""
-        hosted = self.named(name)
+        """Close a cluster and remove it. Raises UnknownName, or BrokerSimError for a cluster that is kept."""
+        hosted = self._not_kept(name)
         del self._hosted[name]
         return hosted.cluster.close()
 
     def close_all(self) -> Deferred[Any]:
-        """Close every cluster."""
-        return DeferredList([self.close(name) for name in list(self._hosted)])
+        """Close every cluster: the process ends."""
+        closing = list(self._hosted.values())
+        self._hosted.clear()
+        return DeferredList([hosted.cluster.close() for hosted in closing])
+
+    def _not_kept(self, name: str) -> HostedCluster:
+        hosted = self.named(name)
+        if hosted.kept is not None:
+            raise BrokerSimError(f"cluster {name!r} {hosted.kept}")
+        return hosted

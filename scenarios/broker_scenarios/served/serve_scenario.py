@@ -45,7 +45,7 @@ __all__ = ["ServeOptions", "ServedResult", "serve_scenario"]
 _SETTLED_MS: Final = 10_000.0
 """The longest wait for brokers that start again and followers that fetch the last records."""
 _CALL_TIMEOUT_S: Final = 30.0
-_KEPT: Final = "is that of a scenario: its verdict is about one cluster, which a reset would replace"
+_KEPT: Final = "is that of a scenario, whose verdict is about it: it is neither reset nor closed"
 _JUDGED: Final = (
     "sent",
     *COUNT_NAMES,

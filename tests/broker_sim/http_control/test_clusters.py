@@ -43,10 +43,12 @@ def test_their_number_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [hosted.name for hosted in clusters] == ["first", "second"]
 
 
-def test_a_cluster_with_files_is_not_reset() -> None:
+def test_a_cluster_with_files_is_neither_reset_nor_closed() -> None:
     clusters = Clusters(VirtualReactor())
     clusters.host(
         HostedCluster(name="default", make=make, cluster=make(), kept="writes to files (--data-dir, --journal)")
     )
-    with pytest.raises(BrokerSimError, match="--data-dir"):
-        clusters.reset("default")
+    for refused in (clusters.reset, clusters.close):
+        with pytest.raises(BrokerSimError, match="--data-dir"):
+            refused("default")
+    assert clusters.named("default")

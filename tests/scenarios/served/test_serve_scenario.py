@@ -65,10 +65,10 @@ def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, 
         consumer.commit(offsets=[TopicPartition("orders", 0, 8)], asynchronous=False)
         with urlopen(f"{control}/clusters/default/wait/rule?rule=lose-a-response", timeout=PATIENCE_S) as response:
             assert json.load(response) == {"fired": 1}
-        reset = Request(f"{control}/clusters/default/reset", method="POST")
-        with pytest.raises(HTTPError) as refused:
-            urlopen(reset, timeout=PATIENCE_S)
-        assert "is that of a scenario" in json.load(refused.value)["detail"]
+        for method, path in (("POST", "/reset"), ("DELETE", "")):
+            with pytest.raises(HTTPError) as refused:
+                urlopen(Request(f"{control}/clusters/default{path}", method=method), timeout=PATIENCE_S)
+            assert "is that of a scenario" in json.load(refused.value)["detail"]
         process.send_signal(signal.SIGTERM)
         printed, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == status
