@@ -1,10 +1,15 @@
 """Settings of all tests: Hypothesis without deadlines, the order of the files, and the garbage collector.
 
-The duration of an example depends on the load of the machine, so deadlines are off. The check of a commit (`CI` is set)
-draws the same examples each time, so that its result depends on the commit alone; other runs draw new examples.
+The duration of an example depends on the load of the machine, so deadlines are off. A test that needs more than fifty
+examples has settings of its own. The check of a commit (`CI` is set) draws the same examples each time, so that its
+result depends on the commit alone; other runs draw new examples.
 
-`make test` distributes whole files, in the order of collection, to three processes: two cores are busy while one
-process waits for a timeout, a server or a JVM. The longest files come first, so that no process runs alone at the end.
+`make test` distributes whole files, in the order of collection, to four processes: two cores are busy while the others
+wait for a timeout, a server or a JVM. The longest files come first, so that no process runs alone at the end. The files
+of one folder share a JVM, in one process.
+
+Every process collects all files. In a new clone pytest compiles each of them first, which takes longer than the rest of
+the collection: the processes begin with different files, and read the results of each other.
 
 Permanent objects (modules, 17,000 collected tests, generated codecs, cached strategies) are frozen when a file begins,
 so that a full collection visits only the objects of the current file.
@@ -12,11 +17,13 @@ so that a full collection visits only the objects of the current file.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,9 +54,10 @@ LONGEST: Final = (
     "test_messages.py",
     "test_serve.py",
 )
+TOGETHER: Final = "tests/scenarios/spark/"
 FROZEN_FOR: Final = pytest.StashKey[Path]()
 
-settings.register_profile("developer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("developer", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("developer"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
@@ -60,6 +68,31 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    root = session.config.rootpath
+    collected = [root / each for each in session.config.args]
+    files = sorted({file for each in collected for file in (each.rglob("test_*.py") if each.is_dir() else [each])})
+    own = int(worker["workerid"].removeprefix("gw"))
+    for file in files[own :: worker["workercount"]]:
+        # A file that cannot be imported, or is skipped as a whole, is reported by its collection.
+        with contextlib.suppress(BaseException):
+            import_module(".".join(file.relative_to(root).with_suffix("").parts))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler.loadfile import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

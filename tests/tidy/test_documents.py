@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -219,6 +220,7 @@ def test_a_documented_command_prints_what_is_shown(
 
 
 PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"].values()
+RUN_SECONDS_MAX = 220
 # The first line of a shown test that is to fail; the text block after it has lines of what pytest prints then.
 RED = "# Red: "
 
@@ -237,12 +239,38 @@ def red_tests(document: Path) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("document", [path for path in DOCUMENTS if shown_tests(path)], ids=identity)
-def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> None:
-    for name, text in FILE.findall(document.read_text()):
-        (tmp_path / name).write_text(text)
-    run = run_pytest(tmp_path, shown_tests(document))
-    assert run.returncode == 0, run.stdout + run.stderr
+WITH_TESTS = [path for path in DOCUMENTS if shown_tests(path)]
+
+
+@pytest.fixture(scope="module")
+def shown_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, set[str]], str]:
+    """Run the tests of all documents in one process: a process for each takes five times the processor.
+
+    Return the outcomes of the tests of each document, by the name of its folder, and what pytest printed.
+    """
+    root = tmp_path_factory.mktemp("shown")
+    for document in WITH_TESTS:
+        folder = root / folder_of(document)
+        folder.mkdir()
+        for name, text in FILE.findall(document.read_text()):
+            (folder / name).write_text(text)
+        write_tests(folder, shown_tests(document))
+    run = run_pytest(root, "--junitxml=results.xml")
+    outcomes: dict[str, set[str]] = {}
+    for case in ET.parse(root / "results.xml").iter("testcase"):
+        folder_name = case.get("classname", "").split(".")[0]
+        outcomes.setdefault(folder_name, set()).update(each.tag for each in case)
+    return outcomes, run.stdout + run.stderr
+
+
+def folder_of(document: Path) -> str:
+    return re.sub(r"\W", "_", identity(document))
+
+
+@pytest.mark.parametrize("document", WITH_TESTS, ids=identity)
+def test_the_tests_shown_in_a_document_pass(document: Path, shown_run: tuple[dict[str, set[str]], str]) -> None:
+    outcomes, printed = shown_run
+    assert outcomes.get(folder_of(document)) == set(), printed
 
 
 @pytest.mark.parametrize("document", [path for path in DOCUMENTS if red_tests(path)], ids=identity)
@@ -250,18 +278,22 @@ def test_a_red_test_in_a_document_fails_as_shown(document: Path, tmp_path: Path)
     for number, (test, shown) in enumerate(red_tests(document)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        run = run_pytest(folder, [test])
+        write_tests(folder, [test])
+        run = run_pytest(folder)
         assert run.returncode == 1, run.stdout + run.stderr
         lines = [".*".join(map(re.escape, line.split("..."))) for line in shown.splitlines() if line != "..."]
         pattern = "".join(rf"(?:.*\n)*?{line}\n" for line in lines)
         assert re.match(pattern, run.stdout), run.stdout
 
 
-def run_pytest(folder: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
+def write_tests(folder: Path, tests: list[str]) -> None:
     for number, block in enumerate(tests):
         (folder / f"test_shown_{number}.py").write_text(block)
+
+
+def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     plugins = [option for name in PLUGINS for option in ("-p", name)]
-    options = ["-q", "-p", "no:cacheprovider", *plugins, "--rootdir", str(folder)]
+    options = ("-q", "-p", "no:cacheprovider", "--import-mode=importlib", *plugins, "--rootdir", str(folder), *options)
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(folder)],
         cwd=folder,
@@ -270,7 +302,7 @@ def run_pytest(folder: Path, tests: list[str]) -> subprocess.CompletedProcess[st
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=RUN_SECONDS_MAX,
     )
 
 
