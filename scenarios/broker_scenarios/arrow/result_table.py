@@ -6,15 +6,17 @@ The result table has three sorts of rows under one schema, because Spark's apply
 from __future__ import annotations
 
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from broker_scenarios.findings import Cause, CheckCrash, CheckResult, Finding, FindingKind, Outcome, RecordResult
 from broker_scenarios.history import LogRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["LOGS_SCHEMA", "RESULT_SCHEMA", "log_records", "logs_table", "result_of", "result_table"]
 
@@ -77,6 +79,9 @@ _FINDING_FIELDS: Final = (
 )  # fmt: skip
 _CRASH_FIELDS: Final = ("topic", "partition", "kind", "detail")
 _FIELDS: Final = {_Sort.RECORD: _RECORD_FIELDS, _Sort.FINDING: _FINDING_FIELDS, _Sort.CRASH: _CRASH_FIELDS}
+_OUTCOMES: Final = {each.value: each for each in Outcome}
+_ROWS_AT_ONCE: Final = 50_000
+"""The rows whose values are Python objects at a time, beside the results."""
 
 
 def logs_table(logs: Iterable[LogRecord]) -> pa.Table:
@@ -94,26 +99,37 @@ def log_records(table: pa.Table) -> list[LogRecord]:
 def result_table(result: CheckResult) -> pa.Table:
     """Return the result as a table of RESULT_SCHEMA."""
     sorts = ((_Sort.RECORD, result.records), (_Sort.FINDING, result.findings), (_Sort.CRASH, result.crashes))
-    rows = [
-        {"sort": sort.value, **{name: getattr(item, name) for name in _FIELDS[sort]}}
-        for sort, items in sorts
-        for item in items
-    ]
-    return pa.Table.from_pylist(rows, schema=RESULT_SCHEMA)
+    return pa.concat_tables([_rows(sort, items) for sort, items in sorts])
 
 
 def result_of(table: pa.Table) -> CheckResult:
     """Return the rows of a table of RESULT_SCHEMA as records, findings and crashes."""
     result = CheckResult()
-    for row in table.to_pylist():
-        sort = _Sort(row["sort"])
-        values: dict[str, Any] = {name: row[name] for name in _FIELDS[sort]}
-        if sort is _Sort.RECORD:
-            result.records.append(RecordResult(**values | {"outcome": Outcome(values["outcome"])}))
-        elif sort is _Sort.FINDING:
-            kind, cause = FindingKind(values["kind"]), Cause(values["cause"])
-            about = tuple(values["values"])
-            result.findings.append(Finding(**values | {"kind": kind, "cause": cause, "values": about}))
-        else:
-            result.crashes.append(CheckCrash(**values))
+    for row in _values(table, _Sort.RECORD):
+        row["outcome"] = _OUTCOMES[row["outcome"]]
+        result.records.append(RecordResult(**row))
+    for row in _values(table, _Sort.FINDING):
+        row.update(kind=FindingKind(row["kind"]), cause=Cause(row["cause"]), values=tuple(row["values"]))
+        result.findings.append(Finding(**row))
+    for row in _values(table, _Sort.CRASH):
+        result.crashes.append(CheckCrash(**row))
     return result
+
+
+def _rows(sort: _Sort, items: Sequence[object]) -> pa.Table:
+    fields = _FIELDS[sort]
+    columns = dict(zip(fields, zip(*map(attrgetter(*fields), items), strict=True), strict=False))
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(len(items), field.type)
+        for field in RESULT_SCHEMA
+    ]
+    arrays[0] = pa.repeat(sort.value, len(items))
+    return pa.Table.from_arrays(arrays, schema=RESULT_SCHEMA)
+
+
+def _values(table: pa.Table, sort: _Sort) -> Iterator[dict[str, Any]]:
+    rows = table.filter(pc.equal(table["sort"], sort.value))
+    names = _FIELDS[sort]
+    for batch in rows.select(list(names)).to_batches(_ROWS_AT_ONCE):
+        for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield dict(zip(names, values, strict=True))

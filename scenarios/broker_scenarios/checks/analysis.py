@@ -29,6 +29,7 @@ __all__ = ["NO_END_US", "Analysis", "TopicPartition", "by_partition"]
 _NEVER_TOO_LATE: Final = 2**63
 NO_END_US: Final = 2**63
 """A time after every history, in microseconds."""
+_TYPES: Final = {each.value: each for each in EventType}
 _RANKS: Final = {name: rank for rank, name in enumerate(OUTCOME_OF)}
 TopicPartition: TypeAlias = tuple[str, int]
 
@@ -199,7 +200,7 @@ def _fold(topic: str, history: Iterable[HistoryEvent]) -> list[Send]:
         send = sends.get((event.process, event.index))
         if send is None:
             raise HistoryError(f"{topic}: process {event.process} completes send {event.index} without an invoke")
-        send.completions = (*send.completions, EventType(event.type))
+        send.completions = (*send.completions, _TYPES[event.type])
         if len(send.completions) == 1:
             send.outcome = OUTCOME_OF[event.type]
             send.complete_us, send.ack_offset = event.time_us, event.offset

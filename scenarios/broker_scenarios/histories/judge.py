@@ -6,9 +6,7 @@ Findings minus what the promises permit, as for the runs of scenarios: `broken` 
 
 from __future__ import annotations
 
-import gc
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +18,7 @@ from broker_scenarios.checks.per_partition.unseen import unread
 from broker_scenarios.checks.whole_history import WholeHistory, is_read
 from broker_scenarios.errors import HistoryError, ScenarioError
 from broker_scenarios.findings import Finding, FindingKind
+from broker_scenarios.garbage import without_collections
 from broker_scenarios.histories.circumstances import Circumstances, circumstances_of, read_circumstances
 from broker_scenarios.histories.fault_explanations import FaultExplainer
 from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFinding
@@ -45,7 +44,6 @@ __all__ = [
     "judge_history",
     "read_logs",
     "sorted_findings",
-    "without_collections",
 ]
 
 
@@ -248,15 +246,3 @@ def _not_judged(history: WholeHistory) -> Iterator[str]:
 def _may_still_be_read(history: WholeHistory, send: Send) -> bool:
     analysis = history.analyses[send.key]
     return not analysis.log_known and not analysis.finally_polled and not is_read(history, send)
-
-
-@contextmanager
-def without_collections() -> Iterator[None]:
-    """Collect no cycles meanwhile: the collector would walk the whole history again and again, and find none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

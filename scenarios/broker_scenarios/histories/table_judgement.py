@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.garbage import without_collections
 from broker_scenarios.histories.history_verdict import HistoryVerdict
 from broker_scenarios.histories.judge import (
     add_log,
@@ -20,7 +21,6 @@ from broker_scenarios.histories.judge import (
     judge_history,
     read_logs,
     sorted_findings,
-    without_collections,
 )
 from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.history import NO_OFFSET, LogRecord

@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, events_of, history_batch
 from broker_scenarios.arrow.result_table import RESULT_SCHEMA, log_records, logs_table, result_of, result_table
 from broker_scenarios.checks.partition_check import check_partition
+from broker_scenarios.garbage import without_collections
 from broker_scenarios.history import NO_PARTITION
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ class SparkEngine:
             frame = self._spark.read.schema(from_arrow_schema(HISTORY_SCHEMA)).parquet(str(history))
         else:
             frame = self._spark.createDataFrame(pa.Table.from_batches([history_batch(history)]))
-        return result_of(check_frames(frame, self._spark.createDataFrame(logs_table(logs))).toArrow())
+        results = check_frames(frame, self._spark.createDataFrame(logs_table(logs))).toArrow()
+        with without_collections():
+            return result_of(results)
 
 
 def check_frames(history: DataFrame, logs: DataFrame) -> DataFrame:
@@ -65,4 +68,5 @@ def with_partitions(history: DataFrame, logs: DataFrame, *, otherwise: int) -> D
 
 def _check_group(key: tuple[Any, ...], history: pa.Table, logs: pa.Table) -> pa.Table:
     topic, partition = (each.as_py() for each in key)
-    return result_table(check_partition(topic, partition, events_of(history), log_records(logs)))
+    with without_collections():
+        return result_table(check_partition(topic, partition, events_of(history), log_records(logs)))

@@ -14,6 +14,7 @@ from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, history_batch
 from broker_scenarios.arrow.load_table import load_rows
 from broker_scenarios.drive import DriveSpec, ProducerFactory, broker_client_producer, drive_share
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.garbage import rare_collections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +42,8 @@ def drive(
     def share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = BarrierTaskContext.get()
         rows = (row for batch in batches for row in load_rows(batch))
-        yield from map(history_batch, drive_share(rows, spec, make_producer, start_together=context.barrier))
+        with rare_collections():
+            yield from map(history_batch, drive_share(rows, spec, make_producer, start_together=context.barrier))
 
     shares = load.repartitionById(producers, "producer_id").sortWithinPartitions("due_us", "value_id")
     return shares.mapInArrow(share, from_arrow_schema(HISTORY_SCHEMA), barrier=True)

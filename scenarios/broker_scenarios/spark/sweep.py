@@ -14,9 +14,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from broker_scenarios.arrow.seed_table import SEED_SCHEMA, SweepIdentity, seed_batch, seed_result
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.garbage import rare_collections
 from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
-from broker_scenarios.sweeps.garbage import rare_collections
 from broker_scenarios.sweeps.identity import code_version, scenario_fingerprint
 from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 

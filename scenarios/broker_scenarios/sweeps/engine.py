@@ -10,8 +10,8 @@ from os import cpu_count
 from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from broker_scenarios.garbage import collect_rarely, rare_collections
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
-from broker_scenarios.sweeps.garbage import collect_rarely, rare_collections
 from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
 
 if TYPE_CHECKING:

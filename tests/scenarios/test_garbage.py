@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 
-from broker_scenarios.sweeps.garbage import rare_collections
+from broker_scenarios.garbage import rare_collections, without_collections
 
 
 def test_collections_are_rare_within_the_body_alone() -> None:
@@ -13,3 +13,12 @@ def test_collections_are_rare_within_the_body_alone() -> None:
         assert tuple(older) == before[1:]
         assert gc.get_freeze_count() > 0
     assert gc.get_threshold() == before
+
+
+def test_nothing_is_collected_within_the_body_and_what_was_off_stays_off() -> None:
+    with without_collections():
+        assert not gc.isenabled()
+        with without_collections():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
