@@ -188,13 +188,13 @@ def _call_misses(evidence: Evidence) -> Iterator[str]:
         return
     sends = Counter(history.outcomes)
     for what, counted, expected in (
-        ("sends", sends, wanted.outcome),
-        ("transactions", history.transactions(), wanted.transactions),
-        ("calls", history.calls(), wanted.calls),
+        ("send", sends, wanted.outcome),
+        ("transaction", history.transactions(), wanted.transactions),
+        ("call", history.calls(), wanted.calls),
     ):
         for name, count in expected.items():
             if not count.holds(counted[name]):
-                yield f"{counted[name]} {what} ended with {name}, expected {count} (there were {dict(counted)})"
+                yield f"{plural(counted[name], what)} ended with {name}, expected {count} (there were {dict(counted)})"
 
 
 def _measure_misses(evidence: Evidence) -> Iterator[str]:

@@ -120,7 +120,7 @@ def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None
         return run_with_spark(scenario, seed, reproduce=reproduce, history_folder=options.history_folder)
     with (
         _trace(options.trace_folder, f"{scenario.name}-{seed}") as trace,
-        load_progress(scenario.name, scenario.records) as progress,
+        load_progress(scenario.name, None if scenario.has_scripts else scenario.records) as progress,
     ):
         if options.where is Where.VIRTUAL:
             from broker_scenarios.virtual_run import run_virtually

@@ -49,8 +49,11 @@ class LoadProgress:
 
 
 @contextmanager
-def load_progress(name: str, total: int, console: Console | None = None) -> Iterator[LoadProgress]:
-    """A progress bar while the body runs; where stderr is no terminal it is drawn once, at the end."""
+def load_progress(name: str, total: int | None, console: Console | None = None) -> Iterator[LoadProgress]:
+    """A progress bar while the body runs; where stderr is no terminal it is drawn once, at the end.
+
+    `total` is None where scripts send: how many records they will have sent is not known before.
+    """
     progress = Progress(
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=32),

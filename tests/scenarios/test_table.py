@@ -1,5 +1,6 @@
 import io
 
+import pytest
 from rich.console import Console
 
 from broker_scenarios.expectations import Judgement
@@ -86,3 +87,13 @@ def test_the_bar_shows_how_far_the_load_is():
         progress.update(50, "broker 1 killed")
         progress.update(200)
     assert "200/200" in out.file.getvalue()
+
+
+@pytest.mark.parametrize(("total", "shown"), [(4, "75% 3/4"), (None, " 3/?")])
+def test_a_run_with_scripts_has_no_share_of_its_records(total, shown):
+    console = Console(file=io.StringIO(), width=100)
+    with load_progress("run", total, console) as progress:
+        progress.update(3)
+    drawn = console.file.getvalue()
+    assert shown in drawn
+    assert ("%" in drawn) is (total is not None)

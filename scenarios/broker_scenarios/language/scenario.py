@@ -124,6 +124,11 @@ class Scenario:
         return sum(group.load.records for group in self.clients if group.load is not None)
 
     @property
+    def has_scripts(self) -> bool:
+        """True if a client plays a script, which may send records as well."""
+        return any(group.script for group in self.clients)
+
+    @property
     def only_load(self) -> ClientGroup:
         """The one client group with a load, for a run that sends nothing else. Raises ScenarioError."""
         if len(self.clients) == 1 and self.clients[0].load is not None:
@@ -447,7 +452,7 @@ class _Reader:
         )
 
     def rules(
-        self, value: Mapping[str, Mapping[str, Any]], targets: _Targets, clients: Iterable[ClientGroup]
+        self, value: Mapping[str, Mapping[str, Any]], targets: _Targets, clients: Sequence[ClientGroup]
     ) -> tuple[Rule, ...]:
         try:
             rules = tuple(parse_rules([{**rule, "name": name} for name, rule in value.items()]))
@@ -456,7 +461,12 @@ class _Reader:
             self.complain(("rules", list(value)[int(place)], *rest), error.problem)
             return ()
         names = [name for group in clients for name in (group.name, *group.client_ids)]
+        has_load = any(group.load is not None for group in clients)
         for rule in rules:
+            for key, gate in (("when", rule.when), ("until", rule.until)):
+                if gate is not None and gate.acked_share is not None and not has_load:
+                    problem = "there is no load to take a share of: expected acked_records"
+                    self.complain(("rules", rule.name, key, "acked_share"), problem)
             try:
                 check_targets(rule, targets)
             except RuleError as error:

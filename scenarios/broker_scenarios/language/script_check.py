@@ -9,10 +9,14 @@ from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.language.step_forms import STEPS
 from broker_scenarios.language.steps import (
+    Abort,
     Act,
     Assign,
+    Begin,
     Commit,
+    CommitOffsets,
     Copy,
+    Init,
     Repeat,
     Restart,
     Script,
@@ -29,7 +33,7 @@ from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from broker_scenarios.language.clients import ClientGroup
     from broker_sim.faults.rule_targets import RuleTargets
@@ -73,8 +77,11 @@ class ScriptCheck:
             yield f"{word} needs a producer: expected `producer` beside the script{hint}"
         if (needs == "consumer" or isinstance(step, Copy | SendOffsets)) and self.group.consumer is None:
             yield f"{word} needs a consumer: expected `consumer` beside the script"
+        if isinstance(step, Send):
+            yield from self._of_partition(step.topic or self.topics[0].name, step.partition)
         for topic, partition in _partitions_of(step):
             yield from self._of_partition(topic, partition)
+        yield from self._of_configurations(step, word)
         if isinstance(step, Seek):
             for key in step.positions:
                 if not key.rpartition("-")[0] or not key.rpartition("-")[2].isdecimal():
@@ -90,6 +97,20 @@ class ScriptCheck:
                 yield f"no client is named {step.client!r}{nearest(step.client, self.clients)}"
             if step.client == self.group.name:
                 yield "a client cannot wait for the end of its own script"
+
+    def _of_configurations(self, step: Step, word: str) -> Iterator[str]:
+        """The configurations that the step needs; a foreign driver may have them under other names."""
+        producer, consumer = self.group.producer, self.group.consumer
+        if self.group.driver is not None:
+            return
+        if isinstance(step, _TRANSACTIONAL) and producer is not None and not self._is_transactional(producer):
+            yield f"{word} needs a transactional producer: expected transactional.id in `producer`"
+        if isinstance(step, _OF_A_GROUP) and consumer is not None and "group.id" not in consumer:
+            yield f"{word} needs a group: expected group.id in `consumer`"
+
+    def _is_transactional(self, producer: Mapping[str, str]) -> bool:
+        configs = (producer, *(step.config for step in self.group.script if isinstance(step, Restart)))
+        return any("transactional.id" in config for config in configs)
 
     def _of_restart(self, step: Restart) -> Iterator[str]:
         if self.group.producer is None:
@@ -121,13 +142,13 @@ def word_of(step: Step) -> str:
     return _WORDS[type(step).__name__]
 
 
+_TRANSACTIONAL: Final = (Init, Begin, Commit, Abort, SendOffsets)
+_OF_A_GROUP: Final = (Subscribe, CommitOffsets, SendOffsets)
 _WORDS = {"".join(part.capitalize() for part in word.split("_")): word for word in STEPS}
 
 
 def _partitions_of(step: Step) -> Iterator[tuple[str, int | None]]:
-    if isinstance(step, Send) and step.topic is not None:
-        yield step.topic, None
-    elif isinstance(step, Copy):
+    if isinstance(step, Copy):
         yield step.to, None
     elif isinstance(step, Subscribe):
         yield from ((topic, None) for topic in step.topics)

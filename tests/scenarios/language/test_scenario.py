@@ -141,6 +141,9 @@ def test_a_mistake_in_a_flip_is_named_where_it_is(tmp_path: Path, wrong: str, ri
         ("[{send: 0}]", "script.0.send: expected a whole number from 1"),
         ("[{send: {topik: orders}}]", "script.0.send.topik: unknown key"),
         ("[{send: {topic: order}}]", "script.0: no topic is named 'order'; did you mean 'orders'?"),
+        ("[{send: {partition: 1}}]", "script.0: topic 'orders' has no partition 1: it has 1 (0 to 0)"),
+        ("[init, close]", "script.0: init needs a transactional producer: expected transactional.id in `producer`"),
+        ("[{repeat: {times: 2, steps: [begin]}}]", "script.0.repeat.steps.0: begin needs a transactional producer"),
         ("[{poll: 1}]", "script.0: poll needs a consumer"),
         ("[{copy: {to: orders, records: 1}}]", "script.0: copy needs a consumer"),
         ("[{wait: {rule: los}}]", "script.0: no rule is named 'los'; did you mean 'lose'?"),
@@ -164,6 +167,40 @@ def test_a_mistake_in_a_script_is_named(tmp_path: Path, script: str, problem: st
     with pytest.raises(ScenarioFileError) as raised:
         load_scenario(written(tmp_path, FLIPPED.strip().replace("[{send: 3}, flush, close]", script)))
     assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "script", "problem"),
+    [
+        ("{}", "[{subscribe: [orders]}]", "script.0: subscribe needs a group: expected group.id in `consumer`"),
+        ("{}", "[{assign: {orders: all}}, commit_offsets]", "script.1: commit_offsets needs a group"),
+        ("{group.id: g}", "[{subscribe: [orders]}, {poll: 1}, commit_offsets, close]", None),
+        ("{}", "[{assign: {orders: all}}, {poll: 1}, close]", None),
+    ],
+)
+def test_a_step_of_a_group_needs_its_id(tmp_path: Path, config: str, script: str, problem: str | None) -> None:
+    text = FLIPPED.partition("rules:")[0] + f"  reader: {{consumer: {config}, script: {script}}}\nexpect: {{}}\n"
+    if problem is None:
+        assert len(load_scenario(written(tmp_path, text)).clients) == 2
+    else:
+        with pytest.raises(ScenarioFileError, match=re.escape(f"clients.reader.{problem}")):
+            load_scenario(written(tmp_path, text))
+
+
+def test_a_restart_may_make_a_producer_transactional(tmp_path: Path) -> None:
+    script = "[{send: 1}, crash, {restart: {producer: {transactional.id: t, acks: all}}}, init, begin, commit, close]"
+    text = FLIPPED.partition("flip:")[0].replace("[{send: 3}, flush, close]", script)
+    assert load_scenario(written(tmp_path, text)).clients[0].producer == {"acks": "1", "linger.ms": "5"}
+
+
+@pytest.mark.parametrize("key", ["when", "until"])
+def test_a_share_of_the_load_needs_a_load(tmp_path: Path, key: str) -> None:
+    text = FLIPPED.partition("flip:")[0].replace("late: {", f"late: {{{key}: {{acked_share: 0.5}}, ")
+    with pytest.raises(ScenarioFileError) as raised:
+        load_scenario(written(tmp_path, text))
+    assert f"rules.late.{key}.acked_share: there is no load to take a share of: expected acked_records" in str(
+        raised.value
+    )
 
 
 @pytest.mark.parametrize(
