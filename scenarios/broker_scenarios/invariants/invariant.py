@@ -7,9 +7,11 @@ changes neither.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from broker_sim.broker_state import BrokerState
+from broker_sim.coordinators.internal_partitions import partition_for
+from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from broker_sim.replication.partition import Partition
 
 __all__ = ["Broken", "ClusterView", "Invariant", "PartitionEvent", "PartitionKey"]
+
+OFFSETS_TOPIC: Final = Log.CONSUMER_OFFSETS.value
 
 PartitionKey: TypeAlias = tuple[bytes, int]
 """The id of a topic, and a partition of it: a topic that is created again is another one."""
@@ -78,6 +82,15 @@ class ClusterView:
         if broker_id not in self._cluster.brokers:
             return None
         return self._cluster.log_of(broker_id, event.topic, event.partition)
+
+    def coordinating(self, broker_id: int, group_id: str) -> Partition | None:
+        """Return the partition of the offsets topic that has a group, as a broker has it; None where it hosts none."""
+        topic = self._cluster.controller.committed_image.topics.get(OFFSETS_TOPIC)
+        broker = self._cluster.brokers.get(broker_id)
+        if topic is None or broker is None or not broker.alive:
+            return None
+        place = TopicPartition(OFFSETS_TOPIC, partition_for(group_id, len(topic.partitions)))
+        return broker.replica_manager.partitions.get(place)
 
     def is_returning(self, broker_id: int, event: PartitionEvent) -> bool:
         """Return True for a broker without power, or in its start: it cannot lead before it has registered again."""

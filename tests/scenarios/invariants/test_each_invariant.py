@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,8 @@ from broker_sim.control.events import (
     TransactionMarkerWritten,
     TransactionStateChanged,
 )
+from broker_sim.log.leader_epoch_cache import LeaderEpochCache
+from broker_sim.topic_partition import TopicPartition
 from tests.scenarios.small_cluster import ORDERS, Log, SmallCluster, batch, marker
 
 if TYPE_CHECKING:
@@ -437,6 +440,21 @@ FIRST = assigned("a", "orders-0, orders-1")
 )
 def test_a_partition_has_one_owner(events: list[Event], found: list[str]) -> None:
     watched = Watched(three(), "one-owner-per-partition").append(*events)
+    assert [f"{finding.topic}-{finding.partition}" for finding in watched.findings] == found
+
+
+@pytest.mark.parametrize(("kept", "found"), [(5, []), (6, ["orders-0", "orders-1"])])
+def test_an_assignment_that_the_next_coordinator_does_not_have_counts_no_more(kept: int, found: list[str]) -> None:
+    cluster, epochs = three(), LeaderEpochCache()
+    epochs.assign(0, 0)
+    log = SimpleNamespace(log_end_offset=5, epochs=epochs)
+    coordinating = SimpleNamespace(leader_epoch=0, log=log)
+    cluster.topics["__consumer_offsets"] = SimpleNamespace(topic_id=b"o" * 16, partitions={0: None})
+    cluster.brokers[0].replica_manager.partitions[TopicPartition("__consumer_offsets", 0)] = coordinating
+    watched = Watched(cluster, "one-owner-per-partition").append(group("consumer"), FIRST)
+    epochs.assign(1, kept)  # the next coordinator has the records below
+    coordinating.leader_epoch, log.log_end_offset = 1, 8
+    watched.append(assigned("b", "orders-0, orders-1", 2))
     assert [f"{finding.topic}-{finding.partition}" for finding in watched.findings] == found
 
 
