@@ -153,20 +153,24 @@ def _add_wire(verdict: RunVerdict, evidence: Evidence) -> None:
 
 
 def _compaction(evidence: Evidence) -> Callable[[Finding], bool] | None:
-    """Return whether a record was lost to a later one of its key; None where no topic is compacted."""
+    """Return whether a record was lost to a later one of its key in its partition; None where no topic is compacted."""
     compacted = {
         topic.name for topic in evidence.scenario.topics if "compact" in topic.configs.get("cleanup.policy", "")
     }
     if not compacted or not isinstance(evidence.history, list):
         return None
-    keys: dict[Value, tuple[str, bytes]] = {
-        event.value_id: (event.topic, event.key) for event in evidence.history if event.key is not None
-    }
-    last = {key: record.offset for record in evidence.truth.stored if (key := keys.get(record.value_id)) is not None}
+    keys: dict[Value, bytes] = {event.value_id: event.key for event in evidence.history if event.key is not None}
+    last: dict[tuple[str, int, bytes], int] = {}
+    for record in evidence.truth.stored:
+        if (key := keys.get(record.value_id)) is not None:
+            place = record.topic, record.partition, key
+            last[place] = max(last.get(place, -1), record.offset)
 
     def was_compacted(finding: Finding) -> bool:
         key = keys.get(finding.value_id)
-        return finding.topic in compacted and key is not None and last.get(key, -1) > finding.ack_offset
+        if finding.topic not in compacted or key is None:
+            return False
+        return last.get((finding.topic, finding.partition, key), -1) > finding.ack_offset
 
     return was_compacted
 

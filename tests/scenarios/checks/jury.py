@@ -31,13 +31,17 @@ __all__ = ["Jury", "modules"]
 
 _PACKAGES: Final = (checks, invariants, measures)
 _MODULES: Final = (
+    "evidence",
     "expectations",
     "explanations",
     "histories.circumstances",
     "histories.fault_explanations",
     "histories.judge",
     "histories.neutral_fold",
+    "histories.run_operations",
+    "histories.run_verdict",
     "histories.send_operations",
+    "journal_view",
     "measurements",
     "operations",
     "promises",
@@ -48,7 +52,11 @@ _WIRE: Final = "checks.on_the_wire.test_"
 _JUDGED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "on_the_wire": (f"{_WIRE}wire_checks", f"{_WIRE}missing_requests", f"{_WIRE}wire_facts"),
     "wire_check": (f"{_WIRE}wire_checks",),
+    "evidence": ("test_evidence",),
     "expectations": ("test_verdict",),
+    "histories.run_operations": ("histories.test_run_operations", "test_evidence"),
+    "histories.run_verdict": ("histories.test_run_operations", "test_evidence"),
+    "journal_view": ("test_journal_view", "test_verdict", "test_measurements"),
     "on_the_client": ("checks.on_the_client.test_client_checks",),
     "invariants": ("invariants.test_each_invariant",),
     "measures": ("measures.test_each_measure",),

@@ -57,6 +57,10 @@ def test_a_table_is_known_by_its_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(ScenarioError) as raised:
         check_history(tmp_path / name, PROMISES)
     assert "has no operations" not in str(raised.value)
+    assert "the evidence of brokers" not in str(raised.value)
+    explainer = Explainer(journal=None, truncated=(), acks_of=lambda _: 1, start_us=0)
+    with pytest.raises(ScenarioError, match="the evidence of brokers is for a history of operations"):
+        check_history(tmp_path / name, PROMISES, None, BrokerEvidence(truncated=(), explainer=explainer))
 
 
 @pytest.mark.parametrize("text", ["[]", "7", "{"])
