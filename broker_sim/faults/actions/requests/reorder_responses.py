@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.action import Action, Need
 from broker_sim.faults.forms import Fields, Number, Whole
 from broker_sim.faults.interception import Interception, Phase
+from broker_sim.faults.rule import RuleError
 
 if TYPE_CHECKING:
     from broker_sim.faults.action_context import Firing
-    from broker_sim.faults.rule import Drawable
+    from broker_sim.faults.rule import Drawable, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,13 @@ class ReorderResponses(Action):
     )
     count: Drawable
     within_ms: Drawable = 1_000
+
+    def check(self, rule: Rule) -> None:
+        """Check that the rule may fire often enough for so many responses. Raises RuleError."""
+        Action.check(self, rule)
+        if rule.times is not None and isinstance(self.count, int) and rule.times < self.count:
+            msg = f"{rule.times} holds fewer responses than change their order: expected {self.count} or more"
+            raise RuleError(("times",), msg)
 
     def fire(self, firing: Firing) -> Interception:
         """Return the interception that holds the response."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_scenarios.findings import Cause, Finding, FindingKind
+from broker_scenarios.text_forms import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def duplicates(analysis: Analysis) -> Iterator[Finding]:
         finding = analysis.finding(
             FindingKind.DUPLICATE,
             next((send for send in sends if send.acked), sends[0]),
-            f"at offsets {', '.join(map(str, places))}; sent by the application {len(sends)} time(s)",
+            f"at offsets {', '.join(map(str, places))}; sent by the application {plural(len(sends), 'time')}",
             offset=places[-1],
         )
         reader = analysis.readers.get(value)
