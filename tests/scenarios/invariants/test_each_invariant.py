@@ -458,6 +458,22 @@ def test_an_assignment_that_the_next_coordinator_does_not_have_counts_no_more(ke
     assert [f"{finding.topic}-{finding.partition}" for finding in watched.findings] == found
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_assignment_of_the_same_or_of_no_known_coordinator_counts(is_known: bool) -> None:
+    cluster, epochs = three(), LeaderEpochCache()
+    epochs.assign(0, 0)
+    log = SimpleNamespace(log_end_offset=5, epochs=epochs)
+    hosted, place = cluster.brokers[0].replica_manager.partitions, TopicPartition("__consumer_offsets", 0)
+    cluster.topics[place.topic] = SimpleNamespace(topic_id=b"o" * 16, partitions={0: None})
+    coordinating = SimpleNamespace(leader_epoch=0, log=log)
+    if is_known:
+        hosted[place] = coordinating
+    watched = Watched(cluster, "one-owner-per-partition").append(group("consumer"), FIRST)
+    hosted[place] = coordinating
+    watched.append(assigned("b", "orders-1", 2))
+    assert [f"{finding.topic}-{finding.partition}" for finding in watched.findings] == ["orders-1"]
+
+
 # markers-follow-decisions
 
 
