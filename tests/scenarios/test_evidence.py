@@ -65,6 +65,12 @@ def test_a_run_without_an_acknowledgement_has_tested_something_if_another_call_s
     assert made.judged().verdict.validity.value == validity
 
 
+def test_one_success_among_other_calls_is_enough() -> None:
+    made = Run().send(outcome=EventType.INFO, at=0).call(Function.POLL, EventType.OK, ["poll", {}])
+    made.call(Function.POLL, EventType.OK, ["poll", {}], ["poll", {"orders-0": [[0, 0]]}])
+    assert made.judged().verdict.validity.value == "valid"
+
+
 def test_a_transaction_that_ended_with_an_error_is_no_success() -> None:
     made = Run().send(outcome=EventType.INFO, at=0)
     made.call(Function.TXN, EventType.OK, ["poll", {"orders-0": [[0, 0]]}], error=ValueError("no"))

@@ -257,3 +257,11 @@ def test_a_group_has_the_range_of_its_offsets(story, offsets, first, last):
     verdict.add([(finding, None) for finding in findings], [])
     [group] = verdict.groups
     assert (group.count, group.first_offset, group.last_offset) == (len(offsets), first, last)
+
+
+def test_a_run_lasts_from_its_first_send_to_its_last_outcome_or_send(story):
+    verdict = verdict_on(story.acked(1, 2).log(1, 2), STRONG)
+    assert (verdict.start_us, verdict.end_us) == (1_000, 4_000)
+    verdict = verdict_on(story.send(3), STRONG)
+    assert (verdict.start_us, verdict.end_us) == (1_000, 5_000)
+    assert verdict_on(story, STRONG, stored=None).end_us == 0

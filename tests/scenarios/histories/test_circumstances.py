@@ -104,6 +104,12 @@ def test_a_number_that_is_no_duration_is_refused(given: Any) -> None:
         circumstances_of({"liveness.deadline.ms": given})
 
 
+def test_the_last_fault_is_the_one_that_ends_last() -> None:
+    faults = [{"kind": "partition", "to_ms": to_ms} for to_ms in (5, 9, 7)]
+    assert circumstances_of({"faults": [*faults, {"kind": "leader-crash"}]}).limits.last_fault_us == 9_000
+    assert circumstances_of({"faults": [{"kind": "leader-crash"}]}).limits.last_fault_us is None
+
+
 @pytest.mark.parametrize(("given", "claimed"), [(True, True), ("true", True), (False, False), ("false", False)])
 def test_a_claim_is_true_or_false(given: Any, claimed: bool) -> None:
     promises = circumstances_of({"exactly-once": given, "enable.idempotence": given, "acks": "all"}).promises

@@ -201,3 +201,9 @@ def test_a_later_record_of_its_key_explains_a_loss_where_logs_are_compacted(
     analysis = partition(sent(1, 5), sent(2, 6), **given)
     assert cause_of(found(LOST, 1), analysis, faults=[], compacted=True, message_keys=keys) is cause
     assert cause_of(found(LOST, 1), analysis, faults=[], message_keys=keys) is Cause.UNEXPLAINED
+
+
+def test_a_value_that_was_sent_twice_is_where_it_was_acknowledged_last() -> None:
+    analysis = partition(sent(1, 2), sent(1, 7), log_start=5)
+    assert cause_of(found(LOST, 1), analysis, faults=[]) is Cause.UNEXPLAINED
+    assert cause_of(found(LOST, 1), partition(sent(1, 2), sent(1, 4), log_start=5), faults=[]) is Cause.RETENTION

@@ -147,3 +147,21 @@ def test_a_send_that_is_open_before_its_timeout_is_not_judged() -> None:
         "x-0: 1 send open at the end,",
         "y-0: 1 send open at the end,",
     ]
+
+
+def test_a_finding_names_its_partition_if_it_has_one() -> None:
+    assert [each.key for each in Book().send(0, (X, 1), end="info").judge({X: [[0, 1]]}).findings] == [X]
+    cycle = (
+        Book()
+        .begin(0, (X, 1), {})
+        .begin(1, (Y, 2), {})
+        .end(0, (X, 1, 0), {Y: [(0, 2)]})
+        .end(1, (Y, 2, 0), {X: [(0, 1)]})
+    )
+    assert [(each.name, each.key) for each in cycle.judge().findings if each.name == "G1c"] == [("G1c", "")]
+
+
+def test_one_acknowledged_send_of_an_open_value_is_enough() -> None:
+    book = Book().send(0, (X, 1), end="info").send(1, (X, 1, 0))
+    reasons = book.judge({X: [[0, 1, {"state": "open"}]]}).unknown
+    assert reasons == ("x-0: 1 acknowledged value in a transaction that is open in the log",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from broker_scenarios.findings import Finding, FindingKind
 from broker_scenarios.histories.run_operations import circumstances_of_run, operations_of, whole_history
 from broker_scenarios.histories.run_verdict import _follows
 from broker_scenarios.history import EventType
-from broker_scenarios.operations import Function
+from broker_scenarios.operations import Function, Poll, Send
 from broker_sim.control.events import HighWatermarkAdvanced
 from tests.scenarios.hand_made_run import Run
 
@@ -51,6 +52,28 @@ def test_the_circumstances_are_those_of_the_file() -> None:
     other = circumstances_of_run(Run(client=timeout).send(at=0, key=b"k").evidence())
     assert (other.compacted, other.promises.exactly_once, other.message_keys) == (False, False, {"0": "k"})
     assert other.limits.transaction_timeout_us == 900_000
+
+
+def test_the_times_of_operations_count_from_the_first_and_offsets_are_those_of_completions() -> None:
+    made = Run().send(at=0).send(1, at=1).call(Function.TXN, OK, ["send", "orders-None", 1], ["poll"])
+    [operation] = made.operations.operations
+    operation.invoked_us, operation.completed_us = 2_000, 5_000
+    operation.results = [["send", "orders-None", [1, 1]], ["poll"]]
+    evidence = made.evidence()
+    assert isinstance(evidence.history, list)
+    found = operations_of(
+        made.operations, [replace(each, time_us=each.time_us + 1_000) for each in evidence.history], evidence.truth
+    )
+    assert [(op.f.value, op.time_ms) for op in found] == [("send", 0), ("send", 0.005), ("txn", 1), ("txn", 4)]
+    assert [op.mops for op in found[2:]] == [
+        [Send("orders-0", 1, -1), Poll(None)],
+        [Send("orders-0", 1, 1), Poll({})],
+    ]
+
+
+def test_a_run_with_one_poll_among_other_calls_is_judged_as_a_history() -> None:
+    made = Run().send(1, at=1).send(0, at=0).call(Function.COMMIT, OK).call(Function.POLL, OK)
+    assert made.judged().verdict.found("G0-process") == 1
 
 
 def test_stable_offsets_are_those_of_the_clients_partitions() -> None:

@@ -318,6 +318,11 @@ def test_a_marker_is_remembered_until_it_is_replicated() -> None:
 def test_a_transaction_below_the_start_of_the_log_is_not_read() -> None:
     cluster = SmallCluster(Log(*OPEN, start=2))
     assert Watched(cluster, STABLE).append(advanced(3, stable=3)).details == []
+    later = SmallCluster(Log())
+    watched = Watched(later, STABLE).append(advanced(0, stable=0))
+    log = later.brokers[0].logs[ORDERS]
+    log.held, log.log_start_offset = list(OPEN), 2
+    assert watched.append(advanced(3, stable=3)).details == []
 
 
 # one-leader-per-epoch, one-value-per-epoch-and-offset, one-controller-per-epoch

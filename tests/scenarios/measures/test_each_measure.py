@@ -287,6 +287,12 @@ def test_a_run_may_begin_at_the_time_zero() -> None:
     assert value("longest_call_ms", Sends().facts(requested(9), operations=[call])) == 0
 
 
+def test_times_of_the_run_count_from_its_begin_and_a_pause_ends_with_the_last_send() -> None:
+    facts = Sends().send(100, 105).send(110, 111).send(150).facts(requested(900))
+    assert value("first_ack_ms", facts) == 5
+    assert value("longest_pause_ms", facts) == 39
+
+
 def test_a_send_has_the_first_of_its_ends() -> None:
     made = Sends().send(1, 2)
     facts = made.facts()
