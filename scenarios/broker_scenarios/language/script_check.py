@@ -77,7 +77,7 @@ class ScriptCheck:
             yield f"{word} needs a producer: expected `producer` beside the script{hint}"
         if (needs == "consumer" or isinstance(step, Copy | SendOffsets)) and self.group.consumer is None:
             yield f"{word} needs a consumer: expected `consumer` beside the script"
-        if isinstance(step, Send):
+        if isinstance(step, Send) and self.topics:
             yield from self._of_partition(step.topic or self.topics[0].name, step.partition)
         for topic, partition in _partitions_of(step):
             yield from self._of_partition(topic, partition)
