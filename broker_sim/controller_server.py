@@ -62,6 +62,7 @@ class ControllerServer:
         self._link_id = link_id
         self.started_us = self.journal.now_us()
         self.socket_server: SocketServer | None = None
+        self._last_request_id = 0
         self.bound: BrokerListeners | None = None
         self._boot_parts()
 
@@ -113,6 +114,7 @@ class ControllerServer:
             reactor=self.reactor,
             listeners=self.bound,
             connection_faults=self._connection_faults,
+            last_request_id=self._last_request_id,
         )
         self.socket_server.register()
         return self.socket_server
@@ -180,4 +182,5 @@ class ControllerServer:
         self._waiting.clear()
         if self.socket_server is not None:
             self.socket_server.abort()
+            self._last_request_id = self.socket_server.last_request_id
             self.socket_server = None

@@ -8,6 +8,8 @@ import pytest
 from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.control.events import RequestReceived
+from broker_sim.control.journal import Detail
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.metadata_log_codec import decode_batches
 from protocol_specs.error_codes import ErrorCode
@@ -148,6 +150,17 @@ def test_a_dead_controller_refuses_and_comes_back_on_its_port(serve: Callable[..
     served.world.run_until(served.cluster.restart(3001))
     assert served.cluster.controller_endpoints[3001] == before
     assert served.call(3001, DescribeClusterRequest(endpoint_type=2), 1).error_code == ErrorCode.NONE
+
+
+def test_a_restarted_controller_numbers_its_requests_on(serve: Callable[..., Served]) -> None:
+    served = serve(brokers=1, controllers=3, journal_detail=Detail.FULL)
+    for _ in range(2):
+        served.call(3001, DescribeClusterRequest(endpoint_type=2), 1)
+        served.cluster.kill(3001)
+        served.world.run_until(served.cluster.restart(3001))
+    received = [event for event in served.cluster.journal.events_of(RequestReceived) if event.broker_id == 3001]
+    first, second = [event.request_id for event in received if event.api == "DescribeCluster"]
+    assert second > first
 
 
 def test_nothing_is_made_for_controllers_without_requests(serve: Callable[..., Served]) -> None:
