@@ -8,20 +8,15 @@ result depends on the commit alone; other runs draw new examples.
 wait for a timeout, a server or a JVM. The longest files come first, so that no process runs alone at the end. The files
 of one folder share a JVM, in one process.
 
-Every process collects all files. In a new clone pytest compiles each of them first, which takes longer than the rest of
-the collection: the processes begin with different files, and read the results of each other.
-
 Permanent objects (modules, 17,000 collected tests, generated codecs, cached strategies) are frozen when a file begins,
 so that a full collection visits only the objects of the current file.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import signal
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -68,20 +63,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    worker = getattr(session.config, "workerinput", None)
-    if worker is None:
-        return
-    root = session.config.rootpath
-    collected = [root / each for each in session.config.args]
-    files = sorted({file for each in collected for file in (each.rglob("test_*.py") if each.is_dir() else [each])})
-    own = int(worker["workerid"].removeprefix("gw"))
-    for file in files[own :: worker["workercount"]]:
-        # A file that cannot be imported, or is skipped as a whole, is reported by its collection.
-        with contextlib.suppress(BaseException):
-            import_module(".".join(file.relative_to(root).with_suffix("").parts))
 
 
 @pytest.hookimpl(optionalhook=True)
