@@ -21,7 +21,7 @@ CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 @pytest.mark.parametrize("link_delay_ms", [0, 0.5, 20])
 @pytest.mark.parametrize("name", ["leader-crash-acks-1", "leader-crash-acks-all", "leader-crash-acks-all-idempotent"])
 def test_the_main_job_ends_as_expected_however_long_the_way_between_brokers(name: str, link_delay_ms: float) -> None:
-    scenario = load_scenario(CATALOG / f"{name}.yaml").with_records(6_000)
+    scenario = load_scenario(CATALOG / f"{name}.yaml").with_records(2_000)
     run = judged(VirtualRun(scenario, 7, link_delay_ms=link_delay_ms).run(None), engine=None)
     assert run.judgement.misses == ()
     if name == "leader-crash-acks-1":

@@ -34,7 +34,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("subject", BY_NAME)
-def test_every_message_shows_every_field_and_every_version(
+def test_every_message_shows_every_field_and_its_first_and_last_version(
     capsys: pytest.CaptureFixture[str], subject: Subject
 ) -> None:
     for cls in subject.declarations:
@@ -42,7 +42,7 @@ def test_every_message_shows_every_field_and_every_version(
         assert [line for line in lines if len(line) > WIDTH_MAX] == []
         shown = [line.split()[:2] for line in lines]
         assert [row.place for row in field_rows(cls) if [row.name, row.type_name] not in shown] == []
-        for version in cls.VERSIONS:
+        for version in dict.fromkeys((min(cls.VERSIONS), max(cls.VERSIONS))):
             lines = printed(capsys, cls.__name__, "--version", str(version))
             assert lines.index("") > 0
             assert any(line.startswith(f"{cls.__name__} v{version}, ") for line in lines)
