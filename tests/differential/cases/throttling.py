@@ -305,7 +305,7 @@ def mutations_of_a_muted_connection(probe: Probe) -> None:
     client_id = probe.name
     settle(probe, {client_entity(client_id): {"controller_mutation_rate": 1.0}})
     client = Client(probe, client_id)
-    send_create(client, 7, new(f"{probe.name}-a", 13), note="two more than there are")
+    send_create(client, 7, new(f"{probe.name}-a", 15), note="four more than there are")
     client.is_mute()
     send_create(client, 7, new(f"{probe.name}-b", 1), note="after a while")
     client.is_mute()
