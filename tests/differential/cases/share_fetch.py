@@ -365,33 +365,35 @@ def released_records_wait_for_the_next_fetch(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def released_records_that_another_fetch_leaves(probe: Probe) -> None:
+    released_records(probe, "a fetch", wait_ms=0)
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
+def released_records_that_a_deadline_leaves(probe: Probe) -> None:
+    released_records(probe, "a deadline", wait_ms=1_000)
+
+
+def released_records(probe: Probe, note: str, *, wait_ms: int) -> None:
+    """A waiting fetch gets what another one leaves of released records."""
     topic_id, (member, other, third) = joined(probe, "m1", "m2", "m3", batches=(1, 1, 1))
     wanted = {topic_id: {0: []}}
-    for note, wait_ms in (("a fetch", 0), ("a deadline", 1_000)):
-        member.fetch(wanted, note="all records")
-        waiting = fetch_shared(other.group, "m2", other.session, wanted, max_wait_ms=20_000)
-        parked = probe.start(waiting, 2, on=other.connection, note=f"what {note} leaves")
-        one = {"max_records": 1, "acquire_mode": 1, "max_wait_ms": wait_ms}
-        limited: Any = fetch_shared(third.group, "m3", third.session, wanted, **one)
-        if wait_ms:
-            limited = probe.start(limited, 2, on=third.connection, note="one record at its deadline")
+    member.fetch(wanted, note="all records")
+    waiting = fetch_shared(other.group, "m2", other.session, wanted, max_wait_ms=20_000)
+    parked = probe.start(waiting, 2, on=other.connection, note=f"what {note} leaves")
+    one = {"max_records": 1, "acquire_mode": 1, "max_wait_ms": wait_ms}
+    limited: Any = fetch_shared(third.group, "m3", third.session, wanted, **one)
+    if wait_ms:
+        limited = probe.start(limited, 2, on=third.connection, note="one record at its deadline")
+    probe.finish(parked, seconds=SILENCE_SECONDS)
+    member.acknowledge({topic_id: {0: [(0, 2, [RELEASE])]}})
+    probe.finish(parked, seconds=SILENCE_SECONDS)
+    if wait_ms:
+        probe.finish(limited)
         probe.finish(parked, seconds=SILENCE_SECONDS)
-        member.acknowledge({topic_id: {0: [(0, 2, [RELEASE])]}})
-        probe.finish(parked, seconds=SILENCE_SECONDS)
-        if wait_ms:
-            probe.finish(limited)
-            probe.finish(parked, seconds=SILENCE_SECONDS)
-            member.acknowledge({}, note="the next request")
-        else:
-            probe.exchange(limited, 2, on=third.connection, note="one record")
-        probe.finish(parked)
-        for each in (other, third):
-            each.session = -1
-            each.acknowledge({}, note="releases them")
-            each.session = 0
-        member.session = -1
-        member.acknowledge({})
-        member.session = 0
+        member.acknowledge({}, note="the next request")
+    else:
+        probe.exchange(limited, 2, on=third.connection, note="one record")
+    probe.finish(parked)
 
 
 @case(settings=SHARE, releases=ONLY_NEW)
