@@ -288,7 +288,11 @@ SCENARIO: Final = Keys(
     keys={
         "title": Key(Text(), "what the scenario shows, in a line", "A lost response is a second copy"),
         "claim": Key(Text(), "what is claimed, and why, in a few sentences", "The broker appends the batch ..."),
-        "base": Key(Text(), "another scenario file: this file states only the differences", "leader-crash-acks-1.yaml"),
+        "base": Key(
+            Text(),
+            "another scenario file: this file states only the differences. null takes a key away",
+            "leader-crash-acks-1.yaml",
+        ),
         "seed": Key(
             Whole(at_least=0, at_most=2**63 - 1, draws=False), "the seed of the run when the command line gives none", 7
         ),
@@ -305,13 +309,18 @@ SCENARIO: Final = Keys(
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of scenario files, for editors and other tools."""
-    described = SCENARIO.schema()
-    described["properties"]["flip"] = _with_nulls(described["properties"]["flip"])
+    whole = SCENARIO.schema()
+    whole["properties"]["flip"] = _with_nulls(whole["properties"]["flip"])
+    # A file is laid over its base as a flip is laid over its file.
+    parts = {name: {"$ref": f"#/else/properties/flip/properties/{name}"} for name in _parts()}
+    laid = {**whole["properties"], **parts, "flip": {"$ref": "#/else/properties/flip"}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "broker-sim scenario",
         "description": "One claim about a Kafka cluster under faults: topology, load, faults and what must come of it.",
-        **described,
+        "if": {"required": ["base"]},
+        "then": {**whole, "properties": laid},
+        "else": whole,
         "$defs": {"draw": DRAW_SCHEMA, "script": SCRIPT.definition()},
     }
 

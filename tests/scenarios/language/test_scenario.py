@@ -75,8 +75,14 @@ def test_the_patterns_of_the_schema_mean_the_same_in_javascript() -> None:
 
 @pytest.mark.parametrize(("written", "fits"), [(">= 1", True), ("<=3", True), ("7", True), (">1", False), ("x", False)])
 def test_the_schema_takes_the_counts_that_a_scenario_takes(written: str, fits: bool) -> None:
-    validator = jsonschema.Draft202012Validator(json_schema()["properties"]["expect"])
+    validator = jsonschema.Draft202012Validator(json_schema()["else"]["properties"]["expect"])
     assert validator.is_valid({"lost": written}) is fits
+
+
+@pytest.mark.parametrize(("above", "fits"), [({"base": "groups.yaml"}, True), ({}, False)])
+def test_the_schema_takes_null_where_a_file_is_laid_over_another(above: dict[str, str], fits: bool) -> None:
+    validator = jsonschema.Draft202012Validator(json_schema())
+    assert validator.is_valid({**above, "title": "t", "cluster": {"config": {"min.insync.replicas": None}}}) is fits
 
 
 def test_a_file_keeps_the_values_of_its_base_that_it_does_not_state() -> None:
