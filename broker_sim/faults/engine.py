@@ -329,14 +329,17 @@ class FaultEngine:
         return first
 
     def changed(self) -> None:
-        """Compute the open phases again, after a rule or the speed of a disk has changed, and notify the watchers."""
+        """Compute the open phases again, after a rule or the speed of a disk has changed, and call the watchers."""
         open_phases = (phase for phase, states in self._by_phase.items() if states)
         self.open_phases = frozenset(Phase) if self.slow_disks else frozenset((*open_phases, *self._observers))
+        self._call_watchers()
+
+    def _call_watchers(self) -> None:
         for watcher in list(self._watchers):
             watcher()
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` when the open phases change; returns the function that ends this."""
+        """Call `changed` after the end of a rule or action, and when the open phases change; returns what ends this."""
         self._watchers[changed] = None
         return lambda: self._watchers.pop(changed, None)
 
@@ -419,9 +422,13 @@ class FaultEngine:
     def _run_one(self, state: RuleState, call: Callable[[], object]) -> None:
         result = self._run(state, call)
         if isinstance(result, Deferred):
-            result.addBoth(lambda _: state.call_done())
+            result.addBoth(lambda _: self._call_done(state))
         else:
-            state.call_done()
+            self._call_done(state)
+
+    def _call_done(self, state: RuleState) -> None:
+        state.call_done()
+        self._call_watchers()
 
     def _run(self, state: RuleState, call: Callable[[], object]) -> object:
         def failed(failure: Failure) -> None:
@@ -499,7 +506,7 @@ class FaultEngine:
         was_open, state.status = state.status is Status.OPEN, Status.CLOSED
         if was_open and state.rule.phase is not None:
             self._by_phase[state.rule.phase].remove(state)
-            self.changed()
+        self.changed()
         self._gates.remove(state)
         self._release(state)
         undo, state.undo = state.undo, []

@@ -61,7 +61,7 @@ class Cast:
         for name, players in self._players.items():
             busy = [player.client_id for player in players if not player.has_ended]
             if not busy:
-                self._stage.ended.add(name)
+                self._stage.note_end(name)
             playing += busy
         return playing
 

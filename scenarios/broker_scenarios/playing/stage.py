@@ -60,8 +60,9 @@ class Stage:
     """The memory of the producers at the end."""
     callbacks: list[CallInCallback] = field(default_factory=list)
     """The calls in delivery callbacks."""
-    ended: set[str] = field(default_factory=set)
+    _ended: dict[str, None] = field(default_factory=dict)
     """The client groups whose scripts and loads are over."""
+    _end_watchers: dict[Callable[[], None], None] = field(default_factory=dict)
     _acts: Iterator[int] = field(default_factory=lambda: count(1))
     _value_ids: Iterator[int] = field(default_factory=lambda: count(SCRIPT_VALUES_FIRST))
 
@@ -75,7 +76,19 @@ class Stage:
 
     def has_ended(self, group: str) -> bool:
         """Return True if the scripts and loads of a client group are over."""
-        return group in self.ended
+        return group in self._ended
+
+    def note_end(self, group: str) -> None:
+        """Note that the scripts and loads of a client group are over."""
+        if group not in self._ended:
+            self._ended[group] = None
+            for watcher in [*self._end_watchers]:
+                watcher()
+
+    def watch_ends(self, watcher: Callable[[], None]) -> Callable[[], object]:
+        """Call `watcher` when a client group has ended; returns the function that ends this."""
+        self._end_watchers[watcher] = None
+        return lambda: self._end_watchers.pop(watcher, None)
 
     def kill_drivers(self) -> None:
         """End every process of a driver: after the run none is left, also after an error."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.control.events import Detail, ProduceCompleted
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["wait_for"]
 
-_LOOK_EVERY_MS: Final = 5
+_STEP_US: Final = 5_000
+"""A wait looks at its conditions at multiples of this after its start."""
+_LONGEST_US: Final = 100_000
+"""The time between two looks while nothing is noted that could matter."""
 _Condition: TypeAlias = tuple[str, Callable[[], bool]]
 """A text for reports, and the condition."""
 
@@ -32,7 +36,10 @@ async def wait_for(stage: Stage, reactor: IReactor, wait: Wait) -> str | None:
         await sleep(reactor, wait.ms)
     events = None if wait.event is None else _Events(stage.target.journal, wait.event)
     try:
-        missing = await _until_met(_conditions(stage, wait, events), reactor, wait.timeout_ms)
+        looks = _Looks(stage, _conditions(stage, wait, events), reactor, wait.timeout_ms)
+        if events is not None:
+            events.notify = looks.look_soon
+        missing = await looks.met
     finally:
         if events is not None:
             events.unsubscribe()
@@ -41,26 +48,67 @@ async def wait_for(stage: Stage, reactor: IReactor, wait: Wait) -> str | None:
     return f"waited {wait.timeout_ms:g} ms for {' and '.join(text for text, _ in missing)} (timeout_ms)"
 
 
-def _until_met(conditions: list[_Condition], reactor: IReactor, timeout_ms: float) -> Deferred[list[_Condition]]:
-    """Fire once each condition was true, with those that were not after `timeout_ms`. Cancelling it removes the timer.
+class _Looks:
+    """Looks at conditions until each was true once. `met` fires with those that were not after `timeout_ms`.
 
-    A run evaluates its conditions thousands of times: a timer that starts again costs less than a coroutine.
+    A look follows each event that could matter, at the next multiple of a step: to look at every step would be the
+    largest part of a run that waits for the end of its faults. Cancelling `met` ends the looks.
     """
-    deadline_s = reactor.seconds() + timeout_ms / 1000
-    missing = conditions
-    timer: IDelayedCall
-    met: Deferred[list[_Condition]] = Deferred(lambda _: timer.cancel())
 
-    def evaluate() -> None:
-        nonlocal missing, timer
-        missing = [condition for condition in missing if not condition[1]()]
-        if missing and reactor.seconds() < deadline_s:
-            timer = reactor.callLater(_LOOK_EVERY_MS / 1000, evaluate)
+    def __init__(self, stage: Stage, conditions: list[_Condition], reactor: IReactor, timeout_ms: float) -> None:
+        self._conditions = conditions
+        self._reactor = reactor
+        self._timeout_us: Final = round(timeout_ms * 1000)
+        self._started_s: Final = reactor.seconds()
+        self._is_soon = False
+        self._timer: IDelayedCall | None = None
+        self.met: Final[Deferred[list[_Condition]]] = Deferred(lambda _: self._end())
+        self._stop: Final = (
+            stage.target.journal.subscribe(self._note_event),
+            stage.target.faults.watch(self.look_soon),
+            stage.watch_ends(self.look_soon),
+        )
+        self._look()
+
+    def _look(self) -> None:
+        self._is_soon = False
+        self._timer = None
+        self._conditions = [condition for condition in self._conditions if not condition[1]()]
+        waited_us = self._waited_us()
+        if self._conditions and waited_us < self._timeout_us:
+            self._look_at(min(_end_of_step(waited_us + _LONGEST_US), _end_of_step(self._timeout_us)))
         else:
-            met.callback(missing)
+            self._end()
+            self.met.callback(self._conditions)
 
-    evaluate()
-    return met
+    def _note_event(self, event: Event) -> None:
+        if event.detail is Detail.CLUSTER or type(event) is ProduceCompleted:
+            self.look_soon()
+
+    def look_soon(self) -> None:
+        """Look at the end of the present step."""
+        if self._timer is not None and not self._is_soon:
+            self._is_soon = True
+            self._timer.cancel()
+            self._look_at(_end_of_step(self._waited_us()))
+
+    def _look_at(self, waited_us: int) -> None:
+        self._timer = self._reactor.callLater(max(0, waited_us - self._waited_us()) / 1e6, self._look)
+
+    def _waited_us(self) -> int:
+        return round((self._reactor.seconds() - self._started_s) * 1e6)
+
+    def _end(self) -> None:
+        for stop in self._stop:
+            stop()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _end_of_step(waited_us: int) -> int:
+    """Return the first multiple of a step that is not before."""
+    return -(-waited_us // _STEP_US) * _STEP_US
 
 
 def _conditions(stage: Stage, wait: Wait, events: _Events | None) -> list[_Condition]:
@@ -88,10 +136,14 @@ class _Events:
         self.text: Final = f"{wanted.count} {wanted.kind.__name__} events with {dict(wanted.fields)}"
         self._wanted = wanted
         self._left = wanted.count - sum(map(wanted.fits, journal.events))
+        self.notify: Callable[[], object] = int
+        """Called at every event that fits."""
         self.unsubscribe: Final = journal.subscribe(self._count)
 
     def _count(self, event: Event) -> None:
-        self._left -= self._wanted.fits(event)
+        if self._wanted.fits(event):
+            self._left -= 1
+            self.notify()
 
     def came(self) -> bool:
         """Return True if there were as many as are wanted."""

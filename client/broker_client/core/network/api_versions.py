@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from broker_client.errors import UnsupportedVersion
@@ -20,6 +21,8 @@ __all__ = ["ApiVersions", "NodeApiVersions"]
 NO_FINALIZED_FEATURES_EPOCH: Final = -1
 # The newest message format that a Produce of each version may carry. Mirrors RecordBatch.requiredMagicForProduce.
 _MAGIC_OF_PRODUCE: Final = (0, 0, 1)
+# Every connection has the same few ranges.
+_range_of: Final = lru_cache(maxsize=512)(VersionRange)
 
 
 class NodeApiVersions:
@@ -42,7 +45,7 @@ class NodeApiVersions:
     def of(cls, response: ApiVersionsResponse) -> NodeApiVersions:
         """Read a response to ApiVersions."""
         return cls(
-            {api.api_key: VersionRange(api.min_version, api.max_version) for api in response.api_keys},
+            {api.api_key: _range_of(api.min_version, api.max_version) for api in response.api_keys},
             {feature.name: feature.max_version_level for feature in response.finalized_features},
             response.finalized_features_epoch,
         )
