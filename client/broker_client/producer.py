@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
     from broker_client.core.batching.columnar_send import ColumnarSend
-    from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.future_table import FutureTable, RowsCallback
     from broker_client.core.producer.trace import Trace
     from broker_client.metrics import MetricsSnapshot
     from broker_client.record_values import GivenHeaders
@@ -154,11 +154,13 @@ class Producer:
             self._core.send_failed(error)
             return FutureRecordMetadata.failed(topic, error, on_delivery)
 
-    def send_batch(self, topic: str, table: Any) -> FutureTable:
+    def send_batch(self, topic: str, table: Any, *, on_delivery: RowsCallback | None = None) -> FutureTable:
         """Append the rows of a pyarrow Table or RecordBatch; return the future of a table with one row per record.
 
         Columns are value, key, headers, timestamp (ms) and partition; only value is required. A table larger than
         buffer.memory is sent in parts, each of which waits at most max.block.ms. Its batches do not linger.
+        `on_delivery` is called with the rows of each batch once it has ended, on the network thread, and with rows that
+        were refused, perhaps during this call.
 
         Raises:
             ProducerClosed: the producer is closed.
@@ -166,7 +168,7 @@ class Producer:
             SerializationError: a column is unknown or has the wrong type, or the producer has serializers.
         """
         self._check("send_batch")
-        sending = self._core.columnar_send(topic, table)
+        sending = self._core.columnar_send(topic, table, on_delivery)
         try:
             self._send_table(sending)
         except REFUSALS as error:

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from broker_scenarios.history import HistoryEvent
     from broker_scenarios.workloads.keyed_load import LoadRow
 
-__all__ = ["DriveSpec", "LoadProducer", "ProducerFactory", "broker_client_producer", "drive_share"]
+__all__ = ["EARLY_S", "DriveSpec", "LoadProducer", "ProducerFactory", "broker_client_producer", "drive_share"]
 
+EARLY_S: Final = 0.001
+"""How much earlier than due a record may be sent: a wait is rarely more exact."""
 _YIELD_EVENTS: Final = 8_192
-_EARLY_S: Final = 0.001
 
 
 class LoadProducer(Protocol):
@@ -56,6 +57,22 @@ class DriveSpec:
     """How late a record may be before the drive fails, in seconds."""
     close_timeout_s: float = 150.0
     """How long the client may take to complete the open records after the last send, in seconds."""
+
+    def client_config(self, producer_id: int) -> dict[str, str]:
+        """Return the configuration of the client of a producer."""
+        return {
+            **self.producer_config,
+            "bootstrap.servers": self.bootstrap_servers,
+            "client.id": f"producer-{producer_id}",
+        }
+
+    def check_lateness(self, late_s: float) -> None:
+        """Raise ScenarioError if a record is sent later than allowed."""
+        if late_s > self.deadline_s:
+            raise ScenarioError(
+                f"a record is {late_s:.0f} s late: the cluster is too slow for the load's rate, "
+                f"deadline_s allows {self.deadline_s:.0f}"
+            )
 
 
 def broker_client_producer(config: Mapping[str, str]) -> LoadProducer:
@@ -133,26 +150,17 @@ class _Task:
                 client.close(self._spec.close_timeout_s)
 
     def _connect(self, producer_id: int) -> tuple[LoadProducer, Sends]:
-        config = {
-            **self._spec.producer_config,
-            "bootstrap.servers": self._spec.bootstrap_servers,
-            "client.id": f"producer-{producer_id}",
-        }
         sends = Sends(
             self._recorder, process=producer_id, producer_id=producer_id, now_us=lambda: int(self._now_s() * 1e6)
         )
-        made = self._clients[producer_id] = (self._make_producer(config), sends)
+        made = self._clients[producer_id] = (self._make_producer(self._spec.client_config(producer_id)), sends)
         return made
 
     def _await(self, due_s: float) -> None:
         early = self.started_s + due_s - self._now_s()
-        if early > _EARLY_S:
+        if early > EARLY_S:
             self._wait_s(early)
-        elif -early > self._spec.deadline_s:
-            raise ScenarioError(
-                f"a record is {-early:.0f} s late: the cluster is too slow for the load's rate, "
-                f"deadline_s allows {self._spec.deadline_s:.0f}"
-            )
+        self._spec.check_lateness(-early)
 
     def _send(self, client: LoadProducer, sends: Sends, row: LoadRow) -> None:
         delivered = sends.invoke(topic=row.topic, key=row.key, value_id=row.value_id, size_bytes=row.size_bytes)

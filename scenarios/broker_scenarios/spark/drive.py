@@ -1,34 +1,49 @@
-"""Producers inside Spark tasks: each task sends one producer's share over TCP and yields its history.
+"""Producers inside Spark tasks: each task sends one producer's share over TCP and writes its history as a Parquet file.
 
 The stage is a barrier stage, so that all producers start together; too few task slots are refused immediately.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 from pyspark import BarrierTaskContext
+from pyspark.sql import functions as F  # noqa: N812  (PySpark's own convention)
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, history_batch
+from broker_scenarios.arrow.column_drive import drive_columns
+from broker_scenarios.arrow.history_files import clear_folder, history_file
+from broker_scenarios.arrow.history_table import history_batch
 from broker_scenarios.arrow.load_table import load_rows
-from broker_scenarios.drive import DriveSpec, ProducerFactory, broker_client_producer, drive_share
+from broker_scenarios.drive import DriveSpec, broker_client_producer, drive_share
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.garbage import rare_collections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 __all__ = ["drive"]
 
+_WRITTEN: Final = pa.schema([pa.field("events", pa.int64(), nullable=False)])
+"""One row per task: the events that it has written."""
+
 
 def drive(
-    load: DataFrame, spec: DriveSpec, *, producers: int, make_producer: ProducerFactory = broker_client_producer
-) -> DataFrame:
-    """Return the history of sending the load (LOAD_SCHEMA). Each action on the DataFrame sends again: write it once.
+    load: DataFrame,
+    spec: DriveSpec,
+    folder: str,
+    *,
+    producers: int,
+    make_producer: Callable[[Mapping[str, str]], Any] = broker_client_producer,
+    by_columns: bool = False,
+) -> int:
+    """Send the load (LOAD_SCHEMA), write the history to a folder, and return the number of its events.
+
+    `folder` is a path or URI that driver and executors can reach; what it contains is deleted. With `by_columns` the
+    producers send tables (LoadSpec.is_bulk) and need `send_batch`, otherwise `send`.
 
     Raises:
         ScenarioError: Spark has fewer task slots than `producers`.
@@ -38,12 +53,23 @@ def drive(
         raise ScenarioError(
             f"{producers} producers need as many Spark task slots, there are {slots}: start_session(task_slots=...)"
         )
+    clear_folder(folder)
 
     def share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = BarrierTaskContext.get()
+        with rare_collections(), history_file(folder, context.partitionId()) as file:
+            for batch in history(batches, context.barrier):
+                file.write(batch)
+        yield pa.RecordBatch.from_pylist([{"events": file.events}], schema=_WRITTEN)
+
+    def history(batches: Iterable[pa.RecordBatch], start_together: Callable[[], object]) -> Iterator[pa.RecordBatch]:
+        if by_columns:
+            return drive_columns(batches, spec, make_producer, start_together=start_together)
         rows = (row for batch in batches for row in load_rows(batch))
-        with rare_collections():
-            yield from map(history_batch, drive_share(rows, spec, make_producer, start_together=context.barrier))
+        return map(history_batch, drive_share(rows, spec, make_producer, start_together=start_together))
 
     shares = load.repartitionById(producers, "producer_id").sortWithinPartitions("due_us", "value_id")
-    return shares.mapInArrow(share, from_arrow_schema(HISTORY_SCHEMA), barrier=True)
+    written = shares.mapInArrow(share, from_arrow_schema(_WRITTEN), barrier=True)
+    total = written.agg(F.sum("events")).first()
+    assert total is not None, "an aggregate without groups has one row"
+    return int(total[0])

@@ -33,7 +33,7 @@ def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_fol
 
     def send(spec: DriveSpec) -> Path:
         frame = load_frame(spark, load, seed)
-        drive(frame, spec, producers=load.producers).write.mode("overwrite").parquet(str(folder))
+        drive(frame, spec, str(folder), producers=load.producers, by_columns=load.is_bulk)
         return folder
 
     try:

@@ -30,13 +30,15 @@ class AliasTable:
             if scaled[rich] < 1:
                 small.append(large.pop())
         self._count = count
-        self._own = own
-        self._alias = alias
+        self.own = own
+        """The low 32 bits below which a draw stays in its column."""
+        self.alias = alias
+        """The column of the other draws."""
 
     def draw(self, stream: CounterStream, counter: int) -> int:
         """Return the index of the choice that belongs to this counter."""
         column, rest = stream.below(counter, self._count)
-        return column if rest < self._own[column] else self._alias[column]
+        return column if rest < self.own[column] else self.alias[column]
 
 
 def zipf_weights(count: int, exponent: float) -> list[float]:

@@ -35,6 +35,11 @@ class LoadRow(NamedTuple):
 _PRODUCERS, _KEYS, _SIZES = 1, 2, 3
 _KEYS_MAX: Final = 1_000_000
 _RATE_UNIT: Final = 1_000
+US_PER_UNIT: Final = 1_000_000 * _RATE_UNIT
+BULK_RATE_PER_S: Final = 20_000
+"""The records per second of one producer from which a load is sent by the column: more than calls of `send` reach."""
+RECORDS_MAX: Final = 2**63 // US_PER_UNIT
+"""The times of more records would not fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,8 @@ class LoadSpec:
 
     def __post_init__(self) -> None:
         _at_least("records", self.records, 1)
+        if self.records > RECORDS_MAX:
+            raise ScenarioError(f"load: records is {self.records}, at most {RECORDS_MAX}")
         _at_least("producers", self.producers, 1)
         _at_least("keys", self.keys, 0)
         if self.keys > _KEYS_MAX:
@@ -72,33 +79,38 @@ class LoadSpec:
         if self.rate_per_s is not None:
             _at_least("rate_per_s", self.rate_per_s, 1 / _RATE_UNIT)
 
+    @property
+    def is_bulk(self) -> bool:
+        """True if so many records are due in a short time that tables of them are sent."""
+        return self.rate_per_s is None or self.rate_per_s / self.producers >= BULK_RATE_PER_S
+
 
 class KeyedLoad:
     """Computes any part of a load."""
 
     def __init__(self, spec: LoadSpec, seed: int) -> None:
-        self._spec = spec
-        self._producers = CounterStream(seed, _PRODUCERS)
-        self._key_draws = CounterStream(seed, _KEYS)
-        self._size_draws = CounterStream(seed, _SIZES)
-        self._key_choice = AliasTable(zipf_weights(spec.keys, spec.zipf)) if spec.keys else None
+        self.spec = spec
+        self.producer_draws = CounterStream(seed, _PRODUCERS)
+        self.key_draws = CounterStream(seed, _KEYS)
+        self.size_draws = CounterStream(seed, _SIZES)
+        self.key_choice = AliasTable(zipf_weights(spec.keys, spec.zipf)) if spec.keys else None
         width = len(str(max(spec.keys - 1, 0)))
-        self._keys = [f"key-{rank:0{width}}".encode() for rank in range(spec.keys)]
-        self._size_choice = AliasTable([each.share for each in spec.sizes])
-        self._rate_per_unit = None if spec.rate_per_s is None else round(spec.rate_per_s * _RATE_UNIT)
+        self.keys = [f"key-{rank:0{width}}".encode() for rank in range(spec.keys)]
+        self.size_choice = AliasTable([each.share for each in spec.sizes])
+        self.rate_per_unit = None if spec.rate_per_s is None else round(spec.rate_per_s * _RATE_UNIT)
 
     def rows(self, value_ids: Iterable[int]) -> Iterator[LoadRow]:
         """Return the rows of these records."""
-        spec, choice, per_unit = self._spec, self._key_choice, self._rate_per_unit
+        spec, choice, per_unit = self.spec, self.key_choice, self.rate_per_unit
         for value_id in value_ids:
-            producer_id, _ = self._producers.below(value_id, spec.producers)
+            producer_id, _ = self.producer_draws.below(value_id, spec.producers)
             yield LoadRow(
                 value_id=value_id,
                 producer_id=producer_id,
                 topic=spec.topic,
-                key=None if choice is None else self._keys[choice.draw(self._key_draws, value_id)],
-                size_bytes=spec.sizes[self._size_choice.draw(self._size_draws, value_id)].size_bytes,
-                due_us=0 if per_unit is None else value_id * 1_000_000 * _RATE_UNIT // per_unit,
+                key=None if choice is None else self.keys[choice.draw(self.key_draws, value_id)],
+                size_bytes=spec.sizes[self.size_choice.draw(self.size_draws, value_id)].size_bytes,
+                due_us=0 if per_unit is None else value_id * US_PER_UNIT // per_unit,
             )
 
 

@@ -14,10 +14,10 @@ from typing import Final
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.workloads.splitmix import CounterStream, mix64
 
-__all__ = ["VALUE_BYTES_MIN", "value_bytes", "value_id_of"]
+__all__ = ["BLOCK_BYTES", "VALUE_BYTES_MIN", "filler_block", "value_bytes", "value_id_of"]
 
 VALUE_BYTES_MIN: Final = 8
-_BLOCK_BYTES: Final = 1 << 16
+BLOCK_BYTES: Final = 1 << 16
 _ALPHABET: Final = b"abcdefghijklmnop"
 _VERIFIABLE: Final = re.compile(rb"([0-9]{1,10})[.]([0-9]{1,10})")
 _ID: Final = struct.Struct(">q")
@@ -28,11 +28,11 @@ def value_bytes(value_id: int, size_bytes: int) -> bytes:
     filler = size_bytes - VALUE_BYTES_MIN
     if filler < 0:
         raise ScenarioError(f"a value of {size_bytes} bytes cannot hold its id: at least {VALUE_BYTES_MIN}")
-    block = _block()
-    start = mix64(value_id) % _BLOCK_BYTES
+    block = filler_block()
+    start = mix64(value_id) % BLOCK_BYTES
     part = block[start : start + filler]
     if len(part) < filler:
-        part = (part + block * (filler // _BLOCK_BYTES + 1))[:filler]
+        part = (part + block * (filler // BLOCK_BYTES + 1))[:filler]
     return _ID.pack(value_id) + part
 
 
@@ -51,10 +51,11 @@ def value_id_of(value: bytes | memoryview | None) -> int:
 
 
 @lru_cache(maxsize=1)
-def _block() -> bytes:
+def filler_block() -> bytes:
+    """Return the bytes that fillers are parts of, from a start that the id decides, over and over."""
     stream = CounterStream(0, 0)
     return bytes(
         _ALPHABET[(word >> shift) & 15]
-        for word in (stream.at(counter) for counter in range(_BLOCK_BYTES // 16))
+        for word in (stream.at(counter) for counter in range(BLOCK_BYTES // 16))
         for shift in range(0, 64, 4)
     )

@@ -8,6 +8,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.spark.drive import drive
 from broker_scenarios.spark.load import load_frame
 from broker_scenarios.workloads.keyed_load import LoadSpec, build_load, shares_of
+from broker_sim.threaded_cluster import ThreadedCluster
 
 SPEC = LoadSpec(topic="orders", records=400, producers=3, keys=20, rate_per_s=4_000)
 DRIVE = DriveSpec(run_id="run-1", bootstrap_servers="broker:9092", producer_config={"acks": "all"})
@@ -41,8 +42,10 @@ def fake_producers():
 @pytest.fixture(scope="module")
 def history(spark, tmp_path_factory):
     path = tmp_path_factory.mktemp("drive") / "history"
-    drive(load_frame(spark, SPEC, 7), DRIVE, producers=3, make_producer=fake_producers()).write.parquet(str(path))
-    return read_history(path)
+    events = drive(load_frame(spark, SPEC, 7), DRIVE, str(path), producers=3, make_producer=fake_producers())
+    found = read_history(path)
+    assert len(found) == events
+    return found
 
 
 def invokes(history):
@@ -71,4 +74,21 @@ def test_producers_start_together_and_keep_the_rate(history):
 
 def test_more_producers_than_task_slots_are_refused(spark):
     with pytest.raises(ScenarioError, match="9 producers need as many Spark task slots, there are 3"):
-        drive(load_frame(spark, SPEC, 7), DRIVE, producers=9)
+        drive(load_frame(spark, SPEC, 7), DRIVE, "unused", producers=9)
+
+
+def test_a_bulk_load_is_sent_by_the_column_and_replaces_what_the_folder_contains(spark, tmp_path):
+    spec = LoadSpec(topic="orders", records=400, producers=2, keys=20)
+    assert spec.is_bulk
+    (tmp_path / "part-00002.parquet").write_text("of an earlier run")
+    with ThreadedCluster(brokers=1, topics=["orders:2:1"]) as cluster:
+        settings = DriveSpec(run_id="run-1", bootstrap_servers=cluster.bootstrap_servers)
+        events = drive(load_frame(spark, spec, 7), settings, str(tmp_path), producers=2, by_columns=True)
+    history = read_history(tmp_path)
+    assert len(history) == events == 800
+    assert Counter(event.type for event in history) == {"invoke": 400, "ok": 400}
+    for producer_id, share in enumerate(shares_of(build_load(spec, 7), spec.producers)):
+        mine = [event for event in invokes(history) if event.process == producer_id]
+        assert [(event.index, event.value_id, event.key) for event in mine] == [
+            (index, row.value_id, row.key) for index, row in enumerate(share)
+        ]

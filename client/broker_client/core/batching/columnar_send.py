@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.batching.partitioners import Partitioner
     from broker_client.core.network.cluster import Cluster
+    from broker_client.core.producer.future_table import RowsCallback
     from broker_client.core.producer.producer_core import ProducerCore
     from broker_client.core.transactions.transactional_calls import TransactionalCalls
     from protocol_specs.records.columnar.arrays import Ints
@@ -54,14 +55,20 @@ class ColumnarSend:
     )
 
     def __init__(
-        self, core: ProducerCore, transactional: TransactionalCalls | None, topic: str, table: Any, now_ms: int
+        self,
+        core: ProducerCore,
+        transactional: TransactionalCalls | None,
+        topic: str,
+        table: Any,
+        now_ms: int,
+        on_delivery: RowsCallback | None = None,
     ) -> None:
         self._core = core
         self._transactional = transactional
         self.topic = topic
         self._rows = rows_of(table, now_ms)
         count = len(self._rows)
-        self.future = FutureTable(self._rows.columns.timestamp)
+        self.future = FutureTable(self._rows.columns.timestamp, on_delivery)
         requested = self._rows.partition
         self.highest_partition: int | None = int(requested.max()) if requested is not None and count else None
         self._cluster: Cluster | None = None
@@ -140,6 +147,8 @@ class ColumnarSend:
     def _assign(self, cluster: Cluster, partition_count: int) -> None:
         """Find the partition of every row that has one before it is appended."""
         fitting = self._refuse_too_large()
+        if fitting is not None and not len(fitting):
+            return
         partitions = self._partitions(cluster, partition_count)
         if partitions is None and fitting is None:
             self._turns.append((UNKNOWN_PARTITION, self._pieces(self._rows.columns, None)))

@@ -7,7 +7,7 @@ Its result is an Arrow table with a row for each row that was sent, in the same 
 from __future__ import annotations
 
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from twisted.internet.defer import Deferred
@@ -19,27 +19,44 @@ from protocol_specs.records.columnar.arrays import np
 from sim_runtime.interruptible_waits import wait_in_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from broker_client.core.producer.produce_request_result import ProduceRequestResult
     from broker_client.errors import ProducerError
     from protocol_specs.records.columnar.arrays import Ints
 
     Rows: TypeAlias = Ints | slice
+    RowsCallback: TypeAlias = Callable[["DeliveredRows"], object]
 
-__all__ = ["FutureTable"]
+__all__ = ["DeliveredRows", "FutureTable"]
 
 _NO_PARTITION: Final = -1
 _log = Logger()
 
 
+class DeliveredRows(NamedTuple):
+    """Rows of a table that have ended together: the records of one batch, or rows that were refused."""
+
+    rows: Ints
+    """Their numbers in the table, in the order of the batch."""
+    partition: int
+    """-1 if none was chosen."""
+    offsets: Ints
+    """-1 where there is none."""
+    timestamps_ms: Ints
+    """-1 for rows that failed."""
+    errors: Sequence[ProducerError] | None
+    """The error of each of the rows; None for rows that were written."""
+
+
 class FutureTable:
     """As concurrent.futures.Future; it cannot be cancelled. What went wrong with a row stands in its row."""
 
-    __slots__ = ("_callbacks", "_lock", "_parts", "_pending", "_refused", "_table", "_timestamps")
+    __slots__ = ("_callbacks", "_lock", "_on_delivery", "_parts", "_pending", "_refused", "_table", "_timestamps")
 
-    def __init__(self, timestamps: Ints) -> None:
+    def __init__(self, timestamps: Ints, on_delivery: RowsCallback | None = None) -> None:
         self._timestamps = timestamps
+        self._on_delivery = on_delivery
         self._lock = Lock()
         # One for the appending thread, and one for each batch that has not ended.
         self._pending = 1
@@ -90,11 +107,15 @@ class FutureTable:
         with self._lock:
             self._parts.append((rows, result))
             self._pending += 1
-        result.on_completion(lambda: self._batch_ended(result))
+        result.on_completion(lambda: self._batch_ended(rows, result))
 
     def refuse(self, rows: Rows, error: ProducerError) -> None:
         """These rows will never be appended."""
         self._refused.append((rows, str(error)))
+        if self._on_delivery is not None:
+            numbers = _numbers(rows)
+            nothing = np.full(len(numbers), -1, np.int64)
+            self._deliver(DeliveredRows(numbers, _NO_PARTITION, nothing, nothing, [error] * len(numbers)))
 
     def all_appended(self) -> None:
         """No further row will come."""
@@ -102,14 +123,38 @@ class FutureTable:
 
     # Details
 
-    def _batch_ended(self, result: ProduceRequestResult) -> None:
-        moved_to = result.moved_to()
-        if moved_to:
+    def _batch_ended(self, rows: Rows, result: ProduceRequestResult) -> None:
+        moved = result.moved_parts()
+        if moved:
+            numbers = _numbers(rows)
             with self._lock:
-                self._pending += len(moved_to)
-            for part in moved_to:
-                part.on_completion(lambda part=part: self._batch_ended(part))  # type: ignore[misc]
+                self._pending += len(moved)
+            for part, indexes in moved:
+                self._follow_part(numbers[indexes], part)
+        elif self._on_delivery is not None:
+            self._deliver(self._delivered(_numbers(rows), result))
         self._one_less()
+
+    def _follow_part(self, rows: Ints, part: ProduceRequestResult) -> None:
+        part.on_completion(lambda: self._batch_ended(rows, part))
+
+    def _delivered(self, rows: Ints, result: ProduceRequestResult) -> DeliveredRows:
+        count, base, append_time_ms = len(rows), result.base_offset, result.log_append_time_ms
+        offsets = np.full(count, NO_OFFSET) if base == NO_OFFSET else np.arange(base, base + count)
+        partition = result.topic_partition.partition
+        if result.error_of_record is not None:
+            errors = [result.error_of_record(index) for index in range(count)]
+            return DeliveredRows(rows, partition, offsets, np.full(count, NO_TIMESTAMP), errors)
+        has_own = append_time_ms == NO_TIMESTAMP
+        timestamps = self._timestamps[rows] if has_own else np.full(count, append_time_ms)
+        return DeliveredRows(rows, partition, offsets, timestamps, None)
+
+    def _deliver(self, delivered: DeliveredRows) -> None:
+        assert self._on_delivery is not None, "the caller has checked it"
+        try:
+            self._on_delivery(delivered)
+        except Exception:  # noqa: BLE001 - a caller's mistake must not stop the network thread
+            _log.failure("on_delivery of a table raised")
 
     def _one_less(self) -> None:
         with self._lock:
@@ -167,3 +212,7 @@ class FutureTable:
 
 def _indexes(rows: Rows) -> list[int]:
     return list(range(rows.start, rows.stop)) if isinstance(rows, slice) else rows.tolist()
+
+
+def _numbers(rows: Rows) -> Ints:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows

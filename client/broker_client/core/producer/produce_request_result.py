@@ -120,6 +120,15 @@ class ProduceRequestResult:
         """The results of the batches that the records moved to; none when they did not."""
         return self._moved_to[1] if self._moved_to is not None else ()
 
+    def moved_parts(self) -> Sequence[tuple[ProduceRequestResult, slice]]:
+        """The parts of a batch that was split: for each its result, and the indexes here of its records, in order."""
+        if self._moved_to is None:
+            return ()
+        starts, results, _ = self._moved_to
+        return [
+            (result, slice(start, end)) for result, start, end in zip(results, starts, [*starts[1:], None], strict=True)
+        ]
+
     def place_of(self, index: int) -> tuple[ProduceRequestResult, int]:
         """Where the record of that index is now: the result of its batch, and its index there."""
         moved = self._moved_to

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from broker_client.core.batching.producer_batch import ProducerBatch
     from broker_client.core.batching.record_accumulator import AccumulatorConfig, RecordAccumulator
     from broker_client.core.network.network_client import NetworkClient
-    from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.future_table import FutureTable, RowsCallback
     from broker_client.core.producer.topic_lookup import KnownTopic
     from broker_client.core.producer.trace import Trace
     from broker_client.core.transactions.producer_id_state import ProducerIdState
@@ -207,7 +207,7 @@ class ProducerCore:
             transactional.appended(future.batch_result.topic_partition)
         return future
 
-    def columnar_send(self, topic: str, table: Any) -> ColumnarSend:
+    def columnar_send(self, topic: str, table: Any, on_delivery: RowsCallback | None = None) -> ColumnarSend:
         """Check a table (Arrow) whose rows are records of the topic; nothing is appended yet."""
         from broker_client.core.batching.columnar_send import (
             ColumnarSend,  # only who sends tables needs pyarrow and numpy
@@ -220,7 +220,7 @@ class ProducerCore:
                 )
         if self._transactional is not None:
             self._transactional.check_send()
-        return ColumnarSend(self, self._transactional, topic, table, now_ms_of(self.reactor))
+        return ColumnarSend(self, self._transactional, topic, table, now_ms_of(self.reactor), on_delivery)
 
     @property
     def record_limit(self) -> tuple[int, str]:
@@ -271,11 +271,11 @@ class ProducerCore:
         )
         return self._pending.add(record)
 
-    def send_batch(self, topic: str, table: Any) -> FutureTable:
+    def send_batch(self, topic: str, table: Any, on_delivery: RowsCallback | None = None) -> FutureTable:
         """Append the rows of an Arrow table, or queue what has to wait; what goes wrong comes with the future."""
         if self.closed:
             raise ProducerClosed("cannot send: the producer is closed")
-        return self.send_prepared(self.columnar_send(topic, table))
+        return self.send_prepared(self.columnar_send(topic, table, on_delivery))
 
     def send_prepared(self, sending: ColumnarSend) -> FutureTable:
         """Append what columnar_send made, behind what waits already."""

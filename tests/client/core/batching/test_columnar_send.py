@@ -23,6 +23,8 @@ from tests.client.scripted_coordinator import ScriptedCoordinator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from broker_client.core.producer.future_table import DeliveredRows
+
     ProducerOn = Callable[..., ProducerCore]
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -137,6 +139,15 @@ def test_a_row_that_no_request_could_hold_fails_alone(
     }
 
 
+def test_keyed_rows_that_no_request_could_hold_all_fail(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    table = pa.table({"key": [b"k", b"k"], "value": [b"x" * 1_000] * 2})
+    reported = sent(world, producer_on(cluster, max_request_size=500), table)
+    assert [row["offset"] for row in reported] == [-1, -1]
+    assert all("max.request.size allows 500" in row["error"] for row in reported)
+
+
 def test_a_table_larger_than_the_memory_goes_in_parts(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
@@ -183,6 +194,27 @@ def test_retries_and_splits_lose_no_row(world: World, cluster: ScriptedCluster, 
     reported = sent(world, producer, values(*given))
     assert cluster.values("orders") == [b"first", *given]
     assert [row["offset"] for row in reported] == list(range(1, 301))
+
+
+def test_each_row_is_delivered_once_with_those_of_its_batch(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, batch_size=700, max_request_size=6_000)
+    sent(world, producer, values(b"first"))
+    delivered: list[DeliveredRows] = []
+    cluster.script.append(Action(error=ErrorCode.MESSAGE_TOO_LARGE))
+    cluster.script.extend([Action(error=ErrorCode.INVALID_RECORD), Action()])
+    table = pa.table({"value": [*(b"%04d" % n * 25 for n in range(30)), b"x" * 7_000], "timestamp": range(31)})
+    reported = producer.send_batch("orders", table, delivered.append)
+    found = world.run_until(reported.as_deferred(), deadline_ms=200_000).to_pylist()
+    assert sorted(row for each in delivered for row in each.rows.tolist()) == list(range(31))
+    assert len(delivered) > 3
+    for each in delivered:
+        errors = [None] * len(each.rows) if each.errors is None else [str(error) for error in each.errors]
+        for row, offset, timestamp, error in zip(each.rows, each.offsets, each.timestamps_ms, errors, strict=True):
+            expected = {"partition": each.partition, "offset": offset, "timestamp": timestamp, "error": error}
+            assert found[row] == expected
+    assert {error is None for error in (row["error"] for row in found)} == {True, False}
 
 
 def test_rows_of_a_failed_batch_have_its_error(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
