@@ -1,0 +1,74 @@
+"""The format broker_sim called by Spark, on a real Kafka: the program of the page, and a micro-batch run again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_client import Admin, Consumer, Producer, TopicPartition
+from broker_scenarios.spark.session import start_session
+from tests.interop.kafka_release import java_tool
+from tests.interop.real_kafka import real_kafka
+from tests.scenarios.spark.conftest import QUICK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.interop
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "stream-with-spark.md"
+RECORDS = 40
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    java_tool("java")
+    with monkeypatch.context() as patched:
+        patched.setenv("JDK_JAVA_OPTIONS", QUICK)
+        session = start_session("tests", task_slots=2, attempts=4, memory="1g")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def servers() -> Iterator[str]:
+    with real_kafka("4.3.1") as kafka:
+        yield kafka.bootstrap_servers
+
+
+def test_the_program_of_the_page_copies_each_record_once_also_if_its_micro_batch_is_run_again(
+    spark: SparkSession, servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert spark.version >= "4.2"
+    with Admin(bootstrap_servers=servers) as admin:
+        admin.create_topic("orders", partitions=2)
+        admin.create_topic("copies", partitions=2)
+    with Producer(bootstrap_servers=servers) as producer:
+        for number in range(RECORDS):
+            producer.send("orders", b"%d" % number, partition=number % 2)
+    program = re.search(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert program is not None
+    # The JVM resolves a path, in the folder in which it was started.
+    text = program[1].replace("localhost:9092", servers).replace('"checkpoint"', repr(str(tmp_path / "checkpoint")))
+    exec(text, {})
+    assert capsys.readouterr().out == f"{RECORDS} records copied\n"
+    # As after a driver that ended between the tasks of a micro-batch and its commit: Spark runs the tasks again.
+    commit = tmp_path / "checkpoint" / "commits" / "0"
+    for file in (commit, commit.with_name(".0.crc")):
+        file.unlink()
+    copying, _, _ = text.partition("committed =")
+    exec(copying, {})
+    assert commit.exists()
+    with Consumer(bootstrap_servers=servers) as consumer:
+        ends = consumer.end_offsets([TopicPartition("copies", partition) for partition in range(2)])
+        consumer.assign(ends)
+        consumer.seek_to_beginning()
+        values: list[bytes | None] = []
+        while any(consumer.position(key) < end for key, end in ends.items()):
+            values += [record.value for record in consumer.poll()]
+    assert sorted(values) == sorted(b"%d" % number for number in range(RECORDS))
