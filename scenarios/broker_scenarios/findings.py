@@ -237,6 +237,8 @@ class RecordResult:
     reordered: bool
     error_code: int = 0
     error: str | None = None
+    count: int = 1
+    """How many records it stands for: a large history has one result for plain sends with the same times."""
 
 
 @dataclass(slots=True, kw_only=True)

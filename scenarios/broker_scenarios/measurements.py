@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -100,11 +101,15 @@ def measure(records: Sequence[RecordResult], journal: JournalView, *, end_us: in
 
 
 def _latency(records: Iterable[RecordResult]) -> Latency | None:
-    times_us = sorted(each.complete_us - each.invoke_us for each in records if each.outcome is Outcome.ACKED)
+    times_us = sorted(
+        (each.complete_us - each.invoke_us, each.count) for each in records if each.outcome is Outcome.ACKED
+    )
     if not times_us:
         return None
-    last = len(times_us) - 1
-    p50, p99, highest = (times_us[min(last, len(times_us) * percent // 100)] / 1_000 for percent in (50, 99, 100))
+    ends = list(accumulate(count for _, count in times_us))
+    total = ends[-1]
+    places = (min(total - 1, total * percent // 100) for percent in (50, 99, 100))
+    p50, p99, highest = (times_us[bisect_right(ends, place)][0] / 1_000 for place in places)
     return Latency(p50_ms=p50, p99_ms=p99, max_ms=highest)
 
 
@@ -129,7 +134,7 @@ def _errors(records: Iterable[RecordResult]) -> list[ErrorGroup]:
         if record.complete_us < group.first_us:
             group.first_us, group.example = record.complete_us, record.error
         group.last_us = max(group.last_us, record.complete_us)
-        group.count += 1
+        group.count += record.count
     return sorted(groups.values(), key=lambda each: (-each.count, each.topic, each.partition, each.name))
 
 

@@ -23,12 +23,14 @@ from broker_scenarios.settling import wait_for_due_rules
 from broker_scenarios.targets.attached import start_attached
 from broker_scenarios.targets.attached_checks import problem_of
 from broker_scenarios.targets.simulated import SimulatedTarget
+from broker_scenarios.truth import read_truth
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.reactor_thread import ReactorThread
 from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
+    from broker_scenarios.arrow.truth_files import TruthFiles
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.targets.started_kafka import KafkaClusters
@@ -123,8 +125,18 @@ def run_on_kafka(scenario: Scenario, seed: int, progress: LoadProgress, clusters
     return run_attached(scenario, seed, progress, clusters.of(scenario))
 
 
-def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadProgress, *, sender: str) -> Evidence:
+def run_over_tcp(
+    scenario: Scenario,
+    seed: int,
+    send: SendLoad,
+    progress: LoadProgress,
+    *,
+    sender: str,
+    logs: TruthFiles | None = None,
+) -> Evidence:
     """Start the cluster, send its one load with `send` under the scenario's rules, heal, settle, and read the logs.
+
+    The records of the logs are written to `logs`, or kept in memory without it.
 
     Raises:
         ScenarioError: the scenario is more than one load, or has a driver.
@@ -154,7 +166,7 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         reports = threaded.rule_reports()
         threaded.call(target.heal)
         unsettled = threaded.call(lambda: target.settle(within_s=scenario.deadline_s / 2))
-        truth = threaded.call(target.truth)
+        truth = threaded.call(lambda: read_truth(cluster, files=logs))
     return Evidence(
         scenario=scenario,
         seed=seed,

@@ -129,7 +129,7 @@ def _bins(records: Iterable[RecordResult], start_us: int, end_us: int) -> list[i
     counts = [0] * BINS
     span = max(end_us - start_us, 1)
     for record in records:
-        counts[min(max((record.complete_us - start_us) * BINS // span, 0), BINS - 1)] += 1
+        counts[min(max((record.complete_us - start_us) * BINS // span, 0), BINS - 1)] += record.count
     return counts
 
 

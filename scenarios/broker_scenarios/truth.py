@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.checks.per_partition.diverging_replicas import diverging_replicas
-from broker_scenarios.history import LogRecord, TruncatedRecord
+from broker_scenarios.history import LogRecord, TruncatedRecord, join_logs
 from broker_scenarios.workloads.values import value_id_of
 from broker_sim.control.events import LogTruncated, TailLost
 from protocol_specs.errors import InvalidRecord, RecordBatchError
@@ -20,7 +20,9 @@ from protocol_specs.records.record_set import check_any, read_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
+    from broker_scenarios.arrow.truth_files import TruthFiles
     from broker_scenarios.findings import Finding
     from broker_scenarios.operations import Value
     from broker_sim.cluster import Cluster
@@ -47,6 +49,8 @@ class Truth:
     """The first offset that retention has left, of each partition whose log was read."""
     divergences: list[Finding] = field(default_factory=list)
     """The replicas whose records are not those of their leader."""
+    logs: Path | None = None
+    """A folder of Parquet files with the stored and the truncated records; `stored` is empty then."""
 
 
 class UncommittedRecord(NamedTuple):
@@ -69,11 +73,15 @@ def _id_of(record: Record) -> Value:
 
 
 def read_truth(
-    cluster: Cluster, topics: Collection[str] | None = None, value_of: Callable[[Record], Value] = _id_of
+    cluster: Cluster,
+    topics: Collection[str] | None = None,
+    value_of: Callable[[Record], Value] = _id_of,
+    files: TruthFiles | None = None,
 ) -> Truth:
     """Read every partition of the clients' topics from its leader's log; on the reactor's thread, after the run.
 
-    `topics` limits the logs to some of them; `value_of` names a record, for records that no load has made.
+    `topics` limits the logs to some of them; `value_of` names a record, for records that no load has made. `files` gets
+    the records of a load, so that they need no memory here.
     """
     caveats: list[str] = []
     stored: list[LogRecord] = []
@@ -98,19 +106,28 @@ def read_truth(
                 caveats.append(f"{name}: {behind} records above the high watermark at the end")
             log_starts[topic, partition] = log.log_start_offset
             divergences += diverging_replicas(cluster, leader, log)
+            if files is not None and files.add_log(log, topic, partition):
+                continue
             committed, others = _read(log, topic, partition, value_of, caveats)
-            stored += committed
             uncommitted += others
+            if files is None:
+                stored += committed
+            else:
+                files.add_records(committed)
     if cluster.journal.dropped:
         caveats.append(JOURNAL_DROPPED.format(cluster.journal.dropped, cluster.journal.limit_events))
+    truncated = _truncated(cluster.journal, topics, value_of, caveats)
+    if files is not None:
+        files.add_records(join_logs((), truncated))
     return Truth(
         stored=stored,
         uncommitted=uncommitted,
         log_starts=log_starts,
         divergences=divergences,
-        truncated=_truncated(cluster.journal, topics, value_of, caveats),
+        truncated=truncated,
         journal=cluster.journal.events,
         caveats=tuple(caveats),
+        logs=None if files is None else files.folder,
     )
 
 

@@ -7,6 +7,7 @@ Broken takes precedence over unknown, as in Jepsen's merge of verdicts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -27,7 +28,7 @@ from broker_scenarios.garbage import without_collections
 from broker_scenarios.history import HistoryEvent, LogRecord, TruncatedRecord, join_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from broker_scenarios.journal_view import JournalView
     from broker_scenarios.operations import Value
@@ -42,6 +43,7 @@ __all__ = [
     "History",
     "Judged",
     "JudgedKind",
+    "Logs",
     "RunVerdict",
     "Validity",
     "check_run",
@@ -49,6 +51,8 @@ __all__ = [
 
 History: TypeAlias = list[HistoryEvent] | Path
 """A history in memory, or the Parquet file or folder that holds it."""
+Logs: TypeAlias = Sequence[LogRecord] | Path
+"""The records of the logs and those that replicas have cut off, in memory or as Parquet."""
 Judged: TypeAlias = tuple[Finding, str | None]
 """A finding with the reason that permits it; None if it breaks a promise."""
 
@@ -165,7 +169,7 @@ class CheckEngine(Protocol):
     def name(self) -> str:
         """The engine's name, for reports."""
 
-    def check(self, history: History, logs: Sequence[LogRecord]) -> CheckResult:
+    def check(self, history: History, logs: Logs) -> CheckResult:
         """Return the results of all partitions, in any order."""
 
 
@@ -174,9 +178,13 @@ class DirectEngine:
 
     name = "direct"
 
-    def check(self, history: History, logs: Sequence[LogRecord]) -> CheckResult:
+    def check(self, history: History, logs: Logs) -> CheckResult:
         """Check partition after partition."""
         with without_collections():
+            if isinstance(logs, Path):
+                from broker_scenarios.arrow.result_table import read_logs
+
+                logs = read_logs(logs)
             if isinstance(history, Path):
                 from broker_scenarios.arrow.history_table import read_history
 
@@ -187,7 +195,7 @@ class DirectEngine:
 def check_run(
     *,
     history: History,
-    stored: Sequence[LogRecord] | None,
+    stored: Logs | None,
     truncated: Sequence[TruncatedRecord] = (),
     journal: JournalView | None = None,
     promises: Promises | ClientPromises,
@@ -200,18 +208,19 @@ def check_run(
 ) -> RunVerdict:
     """Judge a run: its history against the logs and the promises.
 
-    Without `stored` there is no truth, and the verdict is unknown. `caveats` are further reasons for that verdict (a
-    journal that dropped events, a partition without a leader at the end). `log_starts` and `was_compacted` show which
-    records retention and compaction have removed. `uncommitted` has the state of each record in the logs that is of an
-    aborted or open transaction. `has_other_successes`: a call beside sends has succeeded, such as a poll, so that a run
-    without an acknowledged record has tested something as well.
+    Without `stored` there is no truth, and the verdict is unknown; a file of it has the truncated records as well.
+    `caveats` are further reasons for that verdict (a journal that dropped events, a partition without a leader at the
+    end). `log_starts` and `was_compacted` show which records retention and compaction have removed. `uncommitted` has
+    the state of each record in the logs that is of an aborted or open transaction. `has_other_successes`: a call beside
+    sends has succeeded, such as a poll, so that a run without an acknowledged record has tested something as well.
     """
     inconclusive = list(caveats)
     if stored is None:
         inconclusive.append("the logs could not be read: no verdict is possible")
         result = CheckResult()
     else:
-        result = (engine or DirectEngine()).check(history, join_logs(stored, truncated))
+        logs = stored if isinstance(stored, Path) else join_logs(stored, truncated)
+        result = (engine or DirectEngine()).check(history, logs)
         result.sort()
     start_us, end_us = _span(result.records)
     explainer = Explainer(
@@ -258,14 +267,15 @@ def _count(records: Iterable[RecordResult]) -> dict[tuple[str, int], Counts]:
     partitions: dict[tuple[str, int], Counts] = {}
     for record in records:
         counts = partitions.setdefault((record.topic, record.partition), Counts())
-        counts.sent += 1
-        counts.acked += record.outcome is Outcome.ACKED
-        counts.failed += record.outcome is Outcome.FAILED
-        counts.unknown += record.outcome is Outcome.UNKNOWN
-        counts.stored += record.copies > 0
-        counts.lost += record.lost
-        counts.duplicated += record.duplicated
-        counts.reordered += record.reordered
+        count = record.count
+        counts.sent += count
+        counts.acked += count * (record.outcome is Outcome.ACKED)
+        counts.failed += count * (record.outcome is Outcome.FAILED)
+        counts.unknown += count * (record.outcome is Outcome.UNKNOWN)
+        counts.stored += count * (record.copies > 0)
+        counts.lost += count * record.lost
+        counts.duplicated += count * record.duplicated
+        counts.reordered += count * record.reordered
     return partitions
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from broker_scenarios.checks.partition_check import check_all
 from broker_scenarios.findings import Outcome
 from broker_scenarios.journal_view import JournalView
@@ -14,6 +16,16 @@ def test_latency_is_the_time_from_a_send_to_its_acknowledgement(story):
     story.send(98, 99).ok(99).ok(98)
     latency = measured(story).latency
     assert (latency.p50_ms, latency.p99_ms, latency.max_ms) == (1.0, 3.0, 3.0)
+
+
+def test_a_result_that_stands_for_several_records_counts_as_they_do(story):
+    story.acked(*range(60)).send(60, 61).fail(61).ok(60)
+    records = check_all(story.history(), story.logs()).records
+    repeated = [record for record in records for _ in range(3)]
+    counted = [replace(record, count=3) for record in records]
+    several, one_each = (measure(each, JournalView.of(()), end_us=story.now_us) for each in (counted, repeated))
+    assert several == one_each
+    assert several.errors[0].count == 3
 
 
 def test_a_run_without_acknowledgements_has_no_latency_and_no_pause(story):

@@ -85,7 +85,7 @@ def drive_columns(
 
 
 class _Table:
-    """The rows of one call of send_batch: what was invoked, and what has been reported of them."""
+    """The rows of one call of send_batch: the invokes, and the reports so far."""
 
     def __init__(self, rows: pa.RecordBatch, first_index: int, run_id: str, now_us: Callable[[], int]) -> None:
         self._rows = rows

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from broker_scenarios.arrow.history_table import read_table
 from broker_scenarios.findings import Cause, CheckCrash, CheckResult, Finding, FindingKind, Outcome, RecordResult
 from broker_scenarios.history import LogRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
-__all__ = ["LOGS_SCHEMA", "RESULT_SCHEMA", "log_records", "logs_table", "result_of", "result_table"]
+__all__ = ["LOGS_SCHEMA", "RESULT_SCHEMA", "log_records", "logs_table", "read_logs", "result_of", "result_table"]
 
 LOGS_SCHEMA: Final = pa.schema(
     [
@@ -51,6 +53,7 @@ RESULT_SCHEMA: Final = pa.schema(
         ("reordered", pa.bool_()),
         ("error_code", pa.int16()),
         ("error", pa.string()),
+        ("count", pa.int64()),
         ("kind", pa.string()),
         ("cause", pa.string()),
         ("other_value_id", pa.int64()),
@@ -71,7 +74,7 @@ class _Sort(StrEnum):
 
 _RECORD_FIELDS: Final = (
     "topic", "partition", "value_id", "process", "producer_id", "index", "outcome", "invoke_us", "complete_us",
-    "ack_offset", "copies", "lost", "duplicated", "reordered", "error_code", "error",
+    "ack_offset", "copies", "lost", "duplicated", "reordered", "error_code", "error", "count",
 )  # fmt: skip
 _FINDING_FIELDS: Final = (
     "topic", "partition", "value_id", "process", "producer_id", "index", "complete_us", "ack_offset", "offset", "kind",
@@ -88,6 +91,11 @@ def logs_table(logs: Iterable[LogRecord]) -> pa.Table:
     """Return the log records as a table of LOGS_SCHEMA."""
     columns = list(zip(*logs, strict=True)) or [()] * len(LOGS_SCHEMA)
     return pa.table(dict(zip(LOGS_SCHEMA.names, columns, strict=True)), schema=LOGS_SCHEMA)
+
+
+def read_logs(path: Path) -> list[LogRecord]:
+    """Read log records from Parquet. Raises HistoryError if they cannot be read."""
+    return log_records(read_table(path, "logs", LOGS_SCHEMA, LOGS_SCHEMA.names))
 
 
 def log_records(table: pa.Table) -> list[LogRecord]:

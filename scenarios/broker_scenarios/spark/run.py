@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+from broker_scenarios.arrow.truth_files import TruthFiles
 from broker_scenarios.evidence import judged
 from broker_scenarios.spark.check import SparkEngine
 from broker_scenarios.spark.drive import drive
@@ -24,12 +25,12 @@ __all__ = ["run_with_spark"]
 
 
 def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_folder: Path | None) -> RunRecord:
-    """Run and judge a scenario; its history is written as Parquet by Spark's tasks and read back by the checks."""
+    """Run and judge a scenario; its history and the records of its logs are Parquet files, which the checks read."""
     load = scenario.only_load.load
     assert load is not None, "it was chosen for its load"
     spark = start_session(task_slots=max(2, load.producers))
-    kept = history_folder is not None
-    folder = history_folder / f"{scenario.name}-{seed}" if history_folder else Path(mkdtemp(prefix="broker-sim-")) / "h"
+    temporary = Path(mkdtemp(prefix="broker-sim-"))
+    folder = (history_folder or temporary) / f"{scenario.name}-{seed}"
 
     def send(spec: DriveSpec) -> Path:
         frame = load_frame(spark, load, seed)
@@ -38,8 +39,8 @@ def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_fol
 
     try:
         with load_progress(scenario.name, load.records) as progress:
-            evidence = run_over_tcp(scenario, seed, send, progress, sender=f"Spark {spark.version}")
+            logs = TruthFiles(temporary / "logs")
+            evidence = run_over_tcp(scenario, seed, send, progress, sender=f"Spark {spark.version}", logs=logs)
         return judged(evidence, engine=SparkEngine(spark), reproduce=reproduce)
     finally:
-        if not kept:
-            shutil.rmtree(folder.parent, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)

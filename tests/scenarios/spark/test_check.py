@@ -1,8 +1,10 @@
 from random import Random
 
+import pyarrow.parquet as pq
 import pytest
 
 from broker_scenarios.arrow.history_table import write_history
+from broker_scenarios.arrow.result_table import logs_table
 from broker_scenarios.checks.partition_check import check_all
 from broker_scenarios.history import EventType, HistoryRecorder, LogRecord, TruncatedRecord, join_logs
 from broker_scenarios.promises import Promises
@@ -67,6 +69,37 @@ def test_both_engines_give_the_same_verdict_from_the_same_parquet(engine, tmp_pa
     ]
     assert verdicts[0] == verdicts[1]
     assert verdicts[0].counts.lost > 0
+
+
+def test_the_plain_sends_of_files_are_counted_and_the_verdict_is_the_same(engine, tmp_path):
+    history, stored, truncated = troubled_run(6)
+    calm = HistoryRecorder("run-1")
+    for index in range(50):
+        values = {
+            "process": 9,
+            "producer_id": 9,
+            "index": index,
+            "topic": "calm",
+            "size_bytes": 9,
+            "value_id": 900 + index,
+        }
+        calm.record(EventType.INVOKE, time_us=1, **values)
+        calm.record(EventType.OK, time_us=2, partition=0, offset=index, **values)
+        stored.append(LogRecord("calm", 0, index, 900 + index))
+    history += calm.drain()
+    write_history(tmp_path / "history.parquet", history)
+    pq.write_table(logs_table(join_logs(stored, truncated)), tmp_path / "logs.parquet")
+    verdicts = [
+        check_run(
+            history=tmp_path / "history.parquet", stored=logs, truncated=truncated, promises=PROMISES, engine=each
+        )
+        for each, logs in ((engine, tmp_path / "logs.parquet"), (DirectEngine(), stored))
+    ]
+    assert sum(record.count for record in verdicts[0].records) == len(verdicts[1].records)
+    assert [record.count for record in verdicts[0].records if record.topic == "calm"] == [50]
+    for verdict in verdicts:
+        verdict.records = []
+    assert verdicts[0] == verdicts[1]
 
 
 def test_a_partition_with_logs_and_no_sends_is_checked_too(engine):

@@ -1,0 +1,98 @@
+"""The records of the logs as Parquet files (LOGS_SCHEMA), read batch by batch by the column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from broker_scenarios.arrow.result_table import LOGS_SCHEMA, logs_table
+from broker_scenarios.workloads.values import VALUE_BYTES_MIN, value_id_of
+from protocol_specs.errors import RecordBatchError
+from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2
+from protocol_specs.records.columnar.arrays import gather_strings
+from protocol_specs.records.columnar.reader import read_batch_columns
+from protocol_specs.records.record_set import check_any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from broker_scenarios.history import LogRecord
+    from broker_sim.log.replica_log import ReplicaLog
+    from protocol_specs.records.columnar.columns import StringColumn
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["TruthFiles"]
+
+_ROWS_AT_ONCE: Final = 1_000_000
+
+
+class TruthFiles:
+    """A folder with one file per partition, and one per list of records."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._lists = 0
+
+    def add_log(self, log: ReplicaLog, topic: str, partition: int) -> bool:
+        """Write the records of a log; returns False, and writes none, if they have to be read one by one.
+
+        Those are logs with transactions, with an old format or with damage.
+        """
+        offsets: list[Ints] = []
+        values: list[Ints] = []
+        for batch in log.batches():
+            if batch.is_control or batch.is_transactional or batch.data[MAGIC_OFFSET] != MAGIC_V2:
+                return False
+            try:
+                check_any(batch.data)
+                columns = read_batch_columns(batch.data, columns=("offset", "value"))
+            except RecordBatchError:
+                return False
+            offsets.append(columns.offset)
+            values.append(_value_ids(columns.value))
+        rows = {"offset": _joined(offsets), "value_id": _joined(values)}
+        count = len(rows["offset"])
+        self._write(
+            f"{topic}-{partition}",
+            pa.table(
+                {
+                    "topic": pa.repeat(topic, count),
+                    "partition": np.full(count, partition, np.int32),
+                    **rows,
+                    "truncated": np.zeros(count, np.bool_),
+                },
+                schema=LOGS_SCHEMA,
+            ),
+        )
+        return True
+
+    def add_records(self, records: Sequence[LogRecord]) -> None:
+        """Write records that were read one by one."""
+        self._lists += 1
+        self._write(f"records-{self._lists}", logs_table(records))
+
+    def _write(self, name: str, table: pa.Table) -> None:
+        path = self.folder / f"{name}.parquet"
+        pq.write_table(table, path, compression="zstd", compression_level=1, row_group_size=_ROWS_AT_ONCE)
+
+
+def _value_ids(values: StringColumn) -> Ints:
+    """As value_id_of, for all values together if all begin with an id."""
+    if len(values) and int(values.sizes.min()) >= VALUE_BYTES_MIN:
+        _, heads = gather_strings(values.data, values.starts, np.full(len(values), VALUE_BYTES_MIN, np.int64))
+        ids = heads.view(">i8").astype(np.int64)
+        if int(ids.min()) >= 0 and int(ids.max()) < 1 << 56:
+            return ids
+    return np.array([value_id_of(value) for value in values], np.int64)
+
+
+def _joined(parts: list[Ints]) -> Any:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
