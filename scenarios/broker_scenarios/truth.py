@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.checks.per_partition.diverging_replicas import diverging_replicas
 from broker_scenarios.history import LogRecord, TruncatedRecord, join_logs
-from broker_scenarios.workloads.values import value_id_of
+from broker_scenarios.workloads.record_ids import record_id_of
 from broker_sim.control.events import LogTruncated, TailLost
 from protocol_specs.errors import InvalidRecord, RecordBatchError
 from protocol_specs.records.control_records import ControlRecordType, control_record_type
@@ -68,8 +68,8 @@ JOURNAL_DROPPED: Final = "the journal has dropped {0} events: its limit_events i
 
 
 def _id_of(record: Record) -> Value:
-    """The value of a record of a load."""
-    return value_id_of(record.value)
+    """The id of a record of a load."""
+    return record_id_of(record.value, record.headers)
 
 
 def read_truth(

@@ -1,4 +1,4 @@
-"""The format broker_sim called by Spark, on a real Kafka: the program of the page, and a micro-batch run again."""
+"""The format broker_sim called by Spark, and a verified load, on a real Kafka: the programs of the pages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_client import Admin, Consumer, Producer, TopicPartition
+from broker_scenarios.cli import main
 from broker_scenarios.spark.session import start_session
 from tests.interop.kafka_release import java_tool
 from tests.interop.real_kafka import real_kafka
@@ -21,24 +22,34 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "stream-with-spark.md"
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 RECORDS = 40
 
 
-@pytest.fixture
-def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
     java_tool("java")
-    with monkeypatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setenv("JDK_JAVA_OPTIONS", QUICK)
         session = start_session("tests", task_slots=2, attempts=4, memory="1g")
     yield session
     session.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def servers() -> Iterator[str]:
     with real_kafka("4.3.1") as kafka:
         yield kafka.bootstrap_servers
+
+
+def program_of(page: str, servers: str, **paths: Path) -> str:
+    """The program of a page with other addresses. The JVM would resolve paths in the folder in which it was started."""
+    program = re.search(r"^```python\n(.*?)^```$", (HOW_TO / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert program is not None
+    text = program[1].replace("localhost:9092", servers)
+    for name, path in paths.items():
+        text = re.sub(rf'"{name}[.]?\w*"', repr(str(path)), text)
+    return text
 
 
 def test_the_program_of_the_page_copies_each_record_once_also_if_its_micro_batch_is_run_again(
@@ -51,10 +62,7 @@ def test_the_program_of_the_page_copies_each_record_once_also_if_its_micro_batch
     with Producer(bootstrap_servers=servers) as producer:
         for number in range(RECORDS):
             producer.send("orders", b"%d" % number, partition=number % 2)
-    program = re.search(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert program is not None
-    # The JVM resolves a path, in the folder in which it was started.
-    text = program[1].replace("localhost:9092", servers).replace('"checkpoint"', repr(str(tmp_path / "checkpoint")))
+    text = program_of("stream-with-spark.md", servers, checkpoint=tmp_path / "checkpoint")
     exec(text, {})
     assert capsys.readouterr().out == f"{RECORDS} records copied\n"
     # As after a driver that ended between the tasks of a micro-batch and its commit: Spark runs the tasks again.
@@ -72,3 +80,21 @@ def test_the_program_of_the_page_copies_each_record_once_also_if_its_micro_batch
         while any(consumer.position(key) < end for key, end in ends.items()):
             values += [record.value for record in consumer.poll()]
     assert sorted(values) == sorted(b"%d" % number for number in range(RECORDS))
+
+
+def test_the_program_of_the_page_verifies_the_records_of_a_parquet_file(
+    spark: SparkSession, servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Admin(bootstrap_servers=servers) as admin:
+        admin.create_topic("loaded", partitions=2)
+    parquet, evidence = tmp_path / "orders.parquet", tmp_path / "evidence"
+    rows = spark.range(RECORDS).selectExpr("cast(id % 5 as string) as key", "'equal' as value", "id")
+    rows.write.parquet(str(parquet))
+    program = program_of("verify-a-kafka.md", servers, evidence=evidence).replace('topic="orders"', 'topic="loaded"')
+    exec(program.replace('"orders.parquet"', repr(str(parquet))), {})
+    counts = {"sent": RECORDS, "acked": RECORDS, "stored": RECORDS}
+    none = dict.fromkeys(("lost", "duplicated", "reordered", "failed", "unknown"), 0)
+    assert capsys.readouterr().out == f"valid {counts | none}\n"
+    command = ["check", str(evidence / "history"), "--promises", str(evidence / "promises.json")]
+    assert main([*command, "--logs", str(evidence / "logs"), "--spark"]) == 0
+    assert f"valid: {RECORDS} operations, 0 findings" in capsys.readouterr().out

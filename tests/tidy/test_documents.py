@@ -73,6 +73,9 @@ RUN_BY = {
     "python benchmarks/soak.py --minutes 10": "tests/interop_python/test_soak.py",
     "python -m benchmarks.planted_anomalies --events 10000000 --anomalies 1000": "tests/interop/test_spark_check.py",
     "broker-sim check history --promises promises.yaml --logs logs --spark": "tests/interop/test_spark_check.py",
+    "broker-sim check evidence/history --promises evidence/promises.json --logs evidence/logs --spark": (
+        "tests/interop/test_spark_streams.py"
+    ),
     "python benchmarks/thread_models.py": "tests/broker_sim/network/test_thread_models.py",
     "broker-sim serve scenarios/catalog/leader-crash-acks-1.yaml --duration 60": (
         "tests/scenarios/served/test_serve_scenario.py"

@@ -20,7 +20,8 @@ from twisted.python.runtime import seconds
 from broker_client.core.producer.future_table import DeliveredRows
 from broker_client.errors import ProducerError
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA
-from broker_scenarios.arrow.keyed_load_table import value_column
+from broker_scenarios.arrow.load_table import LOAD_SCHEMA
+from broker_scenarios.arrow.record_id_columns import sent_table
 from broker_scenarios.drive import EARLY_S, DriveSpec
 from broker_scenarios.history import NO_OFFSET, NO_PARTITION, EventType
 from broker_scenarios.sends import class_of
@@ -195,13 +196,13 @@ class _Task:
         client = self._clients.get(producer_id)
         if client is None:
             client = self._clients[producer_id] = self._make_producer(self._spec.client_config(producer_id))
-        values = value_column(rows["value_id"].to_numpy(), rows["size_bytes"].to_numpy())
+        sent = sent_table(rows, self._spec.run_id)
         first_index = self._invoked.get(producer_id, 0)
         self._invoked[producer_id] = first_index + rows.num_rows
-        table = _Table(rows, first_index, self._spec.run_id, lambda: int(self._now_s() * 1e6))
+        table = _Table(rows.select(LOAD_SCHEMA.names), first_index, self._spec.run_id, lambda: int(self._now_s() * 1e6))
         self._tables.append(table)
         try:
-            client.send_batch(topic, pa.table({"key": rows["key"], "value": values}), on_delivery=table.delivered)
+            client.send_batch(topic, sent, on_delivery=table.delivered)
         except ProducerError as error:
             table.refused(error)
 

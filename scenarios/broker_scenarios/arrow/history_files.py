@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA
+from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,10 +56,18 @@ def clear_folder(folder: str) -> None:
 
 @contextmanager
 def history_file(folder: str, number: int) -> Iterator[HistoryFile]:
-    """Write file number `number` of a history."""
+    """Write file number `number` of a history.
+
+    Raises:
+        ScenarioError: an earlier attempt of the task has begun the file: it may have sent its records, and this attempt
+            would send them again.
+    """
     files, path = _file_system(folder)
     name = f"part-{number:05}.parquet"
     unfinished = f"{path}/{_IN_PROGRESS}{name}"
+    begun = files.get_file_info([unfinished, f"{path}/{name}"])
+    if any(each.type is not fs.FileType.NotFound for each in begun):
+        raise ScenarioError(f"{folder}: task {number} was run again: a load is sent once, see its first failure")
     # A history is written once and read once: zstd at its fastest level.
     with pq.ParquetWriter(
         unfinished, HISTORY_SCHEMA, filesystem=files, compression="zstd", compression_level=1

@@ -1,0 +1,153 @@
+"""A load that is sent to any Kafka by Spark's tasks, read back by tasks, and judged: nothing passes through the driver.
+
+The folder of a load has `history` and `logs` (Parquet) and `promises.json`, the files of `broker-sim check`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.drive import DriveSpec
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.histories.circumstances import circumstances_of
+from broker_scenarios.spark.check import SparkEngine
+from broker_scenarios.spark.drive import drive
+from broker_scenarios.spark.failures import spark_errors
+from broker_scenarios.spark.observed_topics import ObservedTopics
+from broker_scenarios.spark.own_load import own_load_frame
+from broker_scenarios.spark.stored_records import write_stored_records
+from broker_scenarios.text_forms import partition_name
+from broker_scenarios.verdict import check_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from broker_scenarios.verdict import Counts, RunVerdict, Validity
+
+__all__ = ["HISTORY", "LOGS", "LoadVerdict", "send_and_read", "verify_load"]
+
+_SETTLES_WITHIN_S: Final = 60.0
+HISTORY: Final = "history"
+LOGS: Final = "logs"
+PROMISES: Final = "promises.json"
+"""The names in the folder of a load."""
+_REFUSED: Final = ("transactional.id", "client.id", "bootstrap.servers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadVerdict:
+    """The verdict on a load, and where its evidence is."""
+
+    verdict: RunVerdict
+    """The counts, and the findings with the reasons why the configurations permit them."""
+    others: int
+    """The records of other clients between those of the load; they are not judged."""
+    folder: Path
+
+    @property
+    def validity(self) -> Validity:
+        """`valid`, `broken`, or `unknown`: also if no record was acknowledged, because nothing was tested then."""
+        return self.verdict.validity
+
+    @property
+    def counts(self) -> Counts:
+        """The number of records by what became of them."""
+        return self.verdict.counts
+
+
+def verify_load(
+    frame: DataFrame,
+    bootstrap_servers: str,
+    folder: Path | str,
+    *,
+    topic: str | None = None,
+    producer_config: Mapping[str, str] | None = None,
+    producers: int | None = None,
+    run_id: str = "load",
+) -> LoadVerdict:
+    """Send the rows of a DataFrame to a Kafka, read back what it stored, and judge each record.
+
+    Args:
+        frame: its columns are `value` and, optionally, `key` (string or binary), `topic` (string), `partition` (int),
+            `headers` (array<struct<key:string,value:binary>>) and `timestamp` (timestamp, or long in ms).
+        bootstrap_servers: the addresses of brokers, `host:port,host:port`.
+        folder: for history, logs and promises; driver and tasks can reach it. Its earlier results are replaced.
+        topic: the topic of all rows; None if they have their own. It exists, and may have other records.
+        producer_config: Kafka's configurations of the producers, such as acks.
+        producers: the number of producers, each in a task of its own; None for as many as Spark has task slots.
+        run_id: a name for the header that each record gets, `broker_sim.id`; loads that are sent to one topic at the
+            same time need different ones.
+
+    Raises:
+        ScenarioError: a column, a topic or a configuration cannot be used, or the cluster cannot be read.
+    """
+    spark = frame.sparkSession
+    count = producers or spark.sparkContext.defaultParallelism
+    load = own_load_frame(frame, "the DataFrame", producers=count, topic=topic)
+    topics = [topic] if topic is not None else _topics_of(frame)
+    spec = DriveSpec(
+        run_id=run_id,
+        bootstrap_servers=bootstrap_servers,
+        producer_config=producer_config or {},
+        deadline_s=inf,
+    )
+    for name in _REFUSED:
+        if name in spec.producer_config:
+            raise ScenarioError(f"{name}={spec.producer_config[name]!r} cannot be set: the load sets it, or has none")
+    evidence = Path(folder)
+    observed = ObservedTopics({**spec.producer_config, "bootstrap.servers": bootstrap_servers}, topics)
+    try:
+        promises = observed.promises(spec.producer_config)
+        others = send_and_read(load, spec, observed, evidence, producers=count, by_columns=True)
+        log_starts = observed.log_starts()
+    finally:
+        observed.close()
+    text = json.dumps(
+        {**promises, "log_start": {partition_name(*key): first for key, first in log_starts.items()}}, indent=1
+    )
+    (evidence / PROMISES).write_text(text + "\n", encoding="utf-8")
+    verdict = check_run(
+        history=evidence / HISTORY,
+        stored=evidence / LOGS,
+        promises=circumstances_of(promises).promises,
+        engine=SparkEngine(spark),
+        log_starts=log_starts,
+    )
+    return LoadVerdict(verdict=verdict, others=others, folder=evidence)
+
+
+def send_and_read(
+    load: DataFrame, spec: DriveSpec, observed: ObservedTopics, folder: Path, *, producers: int, by_columns: bool
+) -> int:
+    """Send a load (LOAD_SCHEMA, perhaps with OWN_COLUMNS), and read what the observed topics hold then.
+
+    Writes `history` and `logs` to the folder, and returns the number of records of other clients.
+
+    Raises:
+        ScenarioError: Spark has too few task slots, a task failed, or the cluster cannot be read.
+    """
+    with spark_errors("the load"):
+        drive(load, spec, str(folder / HISTORY), producers=producers, by_columns=by_columns)
+    with spark_errors(f"{spec.bootstrap_servers}: the logs"):
+        return write_stored_records(
+            load.sparkSession,
+            observed.client,
+            observed.settled_ranges(within_s=_SETTLES_WITHIN_S),
+            str(folder / LOGS),
+            run_id=spec.run_id,
+            has_own_values="value" in load.columns,
+        )
+
+
+def _topics_of(frame: DataFrame) -> list[str]:
+    with spark_errors("the DataFrame"):
+        topics = [row.topic for row in frame.select("topic").distinct().collect()]
+    if None in topics:
+        raise ScenarioError("the DataFrame: column 'topic' has a null: expected the name of a topic in each row")
+    return sorted(topics)

@@ -1,0 +1,75 @@
+"""A user's DataFrame is sent to brokers on TCP, read back and judged, with a copy that a lost response leaves."""
+
+import json
+from contextlib import closing
+
+import pytest
+from pyspark.sql import functions as f
+
+from broker_client import Producer
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.histories.judge import check_history
+from broker_scenarios.spark.verified_load import verify_load
+from broker_scenarios.verdict import Validity
+from broker_sim.threaded_cluster import ThreadedCluster
+
+TOPICS = ["orders:2:1"]
+LOST_RESPONSE = {
+    "name": "lost-response",
+    "select": {"api": "Produce", "nth": 2},
+    "phase": "before_response",
+    "act": "disconnect",
+}
+ROWS = 60
+
+
+@pytest.fixture
+def cluster():
+    with closing(ThreadedCluster(brokers=1, topics=TOPICS)) as cluster:
+        yield cluster
+
+
+def test_each_record_is_judged_also_if_its_value_is_not_the_only_one_of_its_kind(spark, cluster, tmp_path):
+    with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+        producer.send("orders", b"of an earlier run")
+    cluster.add_rule(LOST_RESPONSE)
+    frame = spark.range(0, ROWS, 1, 2).select(
+        f.lit("same").alias("value"),
+        f.when(f.col("id") % 3 == 0, "key").alias("key"),
+        f.when(f.col("id") % 2 == 0, f.array(f.struct(f.lit("h").alias("key"), f.lit(b"x").alias("value")))).alias(
+            "headers"
+        ),
+        (f.col("id") % 2).cast("int").alias("partition"),
+    )
+    config = {"enable.idempotence": "false", "acks": "1"}
+    verdict = verify_load(
+        frame, cluster.bootstrap_servers, tmp_path, topic="orders", producer_config=config, producers=2
+    )
+    counts = verdict.counts
+    assert (counts.sent, counts.acked, counts.stored, counts.lost, verdict.others) == (ROWS, ROWS, ROWS, 0, 0)
+    assert 0 < counts.duplicated < ROWS
+    assert verdict.validity is Validity.VALID
+    assert verdict.verdict.found("duplicate") == counts.duplicated
+    assert {group.permitted_because is None for group in verdict.verdict.groups} == {False}
+    # The folder is what `broker-sim check` takes.
+    promises = tmp_path / "promises.json"
+    assert json.loads(promises.read_text())["topics"] == {"orders": 2}
+    again = check_history(tmp_path / "history", promises, tmp_path / "logs")
+    assert (again.validity, len(again.found("duplicate"))) == (Validity.VALID, counts.duplicated)
+
+
+def test_columns_and_topics_that_cannot_be_used_are_refused_before_the_load(spark, cluster, tmp_path):
+    servers = cluster.bootstrap_servers
+    frame = spark.range(1).select(f.lit("v").alias("value"))
+    for wrong, given, message in [
+        (spark.range(1), {"topic": "orders"}, "the DataFrame: column 'id' is no part of a record"),
+        (frame, {"topic": "absent"}, "the topics of the load: absent: UNKNOWN_TOPIC_OR_PARTITION"),
+        (
+            frame,
+            {"topic": "orders", "producer_config": {"transactional.id": "x"}},
+            "transactional.id='x' cannot be set",
+        ),
+        (frame, {"topic": "orders", "producers": 9}, "9 producers need as many Spark task slots"),
+    ]:
+        with pytest.raises(ScenarioError, match=message):
+            verify_load(wrong, servers, tmp_path, **given)
