@@ -24,6 +24,7 @@ __all__ = [
     "parquet_files",
     "read_history",
     "read_table",
+    "table_batches",
     "write_history",
 ]
 
@@ -49,6 +50,7 @@ HISTORY_SCHEMA: Final = pa.schema(
 """One row per event. `index` numbers the sends of a process; a completion has the index of its invoke."""
 
 _ARROW_FILES: Final = (".arrow", ".feather")
+_ROWS_AT_ONCE: Final = 200_000
 _VALUES: Final = attrgetter(*HISTORY_SCHEMA.names)
 
 
@@ -89,6 +91,20 @@ def read_table(path: Path, what: str, schema: pa.Schema, columns: list[str]) -> 
     with _readable(path, what):
         table = _files(path, what, schema).to_table(columns)
     return _cast(table, path, what, schema)
+
+
+def table_batches(path: Path, what: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Read the batches of a table that has all of a schema, one after another.
+
+    Raises:
+        HistoryError: the path does not exist, is no such file, or its table lacks a column or has other types.
+    """
+    with _readable(path, what):
+        files = _files(path, what, schema)
+        for batch in files.to_batches(
+            columns=schema.names, batch_size=_ROWS_AT_ONCE, batch_readahead=1, fragment_readahead=1
+        ):
+            yield from _cast(pa.Table.from_batches([batch]), path, what, schema).to_batches()
 
 
 def parquet_files(path: Path, what: str, schema: pa.Schema) -> list[tuple[Path, int]]:

@@ -19,6 +19,8 @@ from broker_scenarios.workloads.values import BLOCK_BYTES, VALUE_BYTES_MIN, fill
 from protocol_specs.records.columnar.arrays import copy_strings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from broker_scenarios.workloads.alias_table import AliasTable
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KeyedLoadTable", "value_column"]
 
+_ROWS_AT_ONCE: Final = 1 << 16
 _VALUES_BYTES_MAX: Final = 2**31 - 1
 """The offsets of a binary column have 32 bits."""
 
@@ -39,6 +42,14 @@ class KeyedLoadTable:
         self._load = KeyedLoad(spec, seed)
         self._keys = pa.array(self._load.keys, pa.binary())
         self._sizes = np.array([each.size_bytes for each in spec.sizes], np.int32)
+
+    def share(self, producer_id: int) -> Iterator[pa.RecordBatch]:
+        """Return the rows of one producer, in the order in which they are due."""
+        load = self._load
+        for first in range(0, load.spec.records, _ROWS_AT_ONCE):
+            value_ids = np.arange(first, min(first + _ROWS_AT_ONCE, load.spec.records))
+            producers, _ = load.producer_draws.below(value_ids.astype(np.uint64), load.spec.producers)
+            yield self.batch(value_ids[producers == producer_id])
 
     def batch(self, value_ids: Ints) -> pa.RecordBatch:
         """Return the rows of these records as a batch of LOAD_SCHEMA."""

@@ -61,8 +61,7 @@ def divide(history: Path, logs: Path, folder: Path, fold_all: FoldAll) -> Divide
         HistoryError: a file cannot be read.
     """
     files = [path for path, _ in parquet_files(history, "history", HISTORY_SCHEMA)]
-    table = read_table(logs, "logs", LOGS_SCHEMA, LOGS_SCHEMA.names)
-    columns = LogColumns(table)
+    columns = LogColumns.read(logs)
     apart, placed = SetApart(), 0
     for number in range(_ROUNDS_MAX):
         rest = folder / str(number) if len(apart) else None
@@ -70,7 +69,7 @@ def divide(history: Path, logs: Path, folder: Path, fold_all: FoldAll) -> Divide
             rest.mkdir()
         folds = fold_all(_fold_of(files, logs, apart, rest), len(files))
         grown, claims = _merged(folds, columns, apart)
-        left = _unclaimed(columns, table, claims)
+        left = _unclaimed(columns, claims)
         if len(grown) > len(apart):
             apart = grown
         elif rest is None or placed == len(apart):
@@ -78,7 +77,7 @@ def divide(history: Path, logs: Path, folder: Path, fold_all: FoldAll) -> Divide
         else:
             placed = len(apart)
             apart = _with_places(apart, read_table(rest, "history", HISTORY_SCHEMA, _PLACED_COLUMNS), left)
-    return DividedHistory(history, table, [])
+    return DividedHistory(history, read_table(logs, "logs", LOGS_SCHEMA, LOGS_SCHEMA.names), [])
 
 
 def _fold_of(files: list[Path], logs: Path, apart: SetApart, rest: Path | None) -> Callable[[int], FileFold]:
@@ -90,7 +89,7 @@ def _fold_of(files: list[Path], logs: Path, apart: SetApart, rest: Path | None) 
 
 def _merged(folds: Iterable[FileFold], logs: LogColumns, apart: SetApart) -> tuple[SetApart, dict[Any, Any]]:
     """Return the sends that have to be set apart now, and how often each record of each log is claimed."""
-    claims = {name: np.zeros(len(log.offsets), np.uint8) for name, log in logs.partitions.items()}
+    claims = {name: np.zeros(len(log.values), np.uint8) for name, log in logs.partitions.items()}
     values, keys, groups = [apart.values], [apart.keys], set(apart.groups)
     runs: dict[Group, list[Run]] = {}
     for fold in folds:
@@ -111,9 +110,9 @@ def _merged(folds: Iterable[FileFold], logs: LogColumns, apart: SetApart) -> tup
     return merged, claims
 
 
-def _unclaimed(logs: LogColumns, table: pa.Table, claims: dict[Any, Any]) -> pa.Table:
+def _unclaimed(logs: LogColumns, claims: dict[Any, Any]) -> pa.Table:
     """Return the rows of the logs that no plain send explains."""
-    parts = [table.filter(table["truncated"])]
+    parts = [logs.truncated]
     for (topic, partition), log in logs.partitions.items():
         left = np.flatnonzero(claims[topic, partition] == 0)
         parts.append(
@@ -121,11 +120,11 @@ def _unclaimed(logs: LogColumns, table: pa.Table, claims: dict[Any, Any]) -> pa.
                 {
                     "topic": pa.repeat(topic, len(left)),
                     "partition": np.full(len(left), partition, np.int32),
-                    "offset": log.offsets[left],
+                    "offset": log.offsets_at(left),
                     "value_id": log.values[left],
                     "truncated": np.zeros(len(left), np.bool_),
                 },
-                schema=table.schema,
+                schema=LOGS_SCHEMA,
             )
         )
     return pa.concat_tables(parts)

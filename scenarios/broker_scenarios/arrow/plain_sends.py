@@ -102,7 +102,7 @@ class _Fold:
     def __init__(self, logs: LogColumns, apart: SetApart) -> None:
         self._logs = logs
         self._apart = apart
-        self._claimed = {name: np.zeros(len(log.offsets), np.bool_) for name, log in logs.partitions.items()}
+        self._claimed = {name: np.zeros(len(log.values), np.bool_) for name, log in logs.partitions.items()}
         self._counted: list[pa.Table] = []
         self._values: list[Ints] = []
         self._keys: list[Ints] = []
@@ -193,9 +193,8 @@ class _Fold:
         for (topic, partition), log in self._logs.partitions.items():
             mine = acked.filter((pc.field("topic") == topic) & (pc.field("partition") == partition))
             offsets = mine["offset"].to_numpy()
-            if len(offsets) and len(log.offsets):
-                at = np.minimum(np.searchsorted(log.offsets, offsets), len(log.offsets) - 1)
-                self._values.append(log.values[at[log.offsets[at] == offsets]])
+            at = log.positions_of(offsets)
+            self._values.append(log.values[at[at >= 0]])
 
 
 def _fits_between(indexes: Ints, offsets: Ints, placed_indexes: Ints, placed_offsets: Ints) -> bool:

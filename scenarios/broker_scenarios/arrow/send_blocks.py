@@ -111,7 +111,8 @@ def _block(events: pa.Table, logs: LogColumns, *, is_last: bool) -> SendBlock:
         if name[0] not in names:
             continue
         mine = np.flatnonzero((own == name[1]) & (topic[completions] == names.index(name[0])))
-        positions[mine] = log.positions_of(offset[completions[mine]], value[completions[mine]])
+        at = log.positions_of(offset[completions[mine]])
+        positions[mine] = np.where((at >= 0) & (log.values[at] == value[completions[mine]]), at, -1)
     kept = (positions >= 0) & ~_contains(logs.doubtful, value[completions])
     invokes, completions, positions, own = invokes[kept], completions[kept], positions[kept], own[kept]
     places: dict[TopicPartition, tuple[Ints, Ints]] = {}

@@ -17,7 +17,7 @@ from protocol_specs.records.columnar.reader import read_batch_columns
 from protocol_specs.records.record_set import check_any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TruthFiles"]
 
-_ROWS_AT_ONCE: Final = 1_000_000
+_ROWS_AT_ONCE: Final = 200_000
+_FORMAT: Final[Mapping[str, Any]] = {"compression": "zstd", "compression_level": 1}
 
 
 class TruthFiles:
@@ -46,42 +47,63 @@ class TruthFiles:
 
         Those are logs with transactions, with an old format or with damage.
         """
-        offsets: list[Ints] = []
-        values: list[Ints] = []
-        for batch in log.batches():
-            if batch.is_control or batch.is_transactional or batch.data[MAGIC_OFFSET] != MAGIC_V2:
-                return False
-            try:
-                check_any(batch.data)
-                columns = read_batch_columns(batch.data, columns=("offset", "value"))
-            except RecordBatchError:
-                return False
-            offsets.append(columns.offset)
-            values.append(_value_ids(columns.value))
-        rows = {"offset": _joined(offsets), "value_id": _joined(values)}
-        count = len(rows["offset"])
-        self._write(
-            f"{topic}-{partition}",
-            pa.table(
-                {
-                    "topic": pa.repeat(topic, count),
-                    "partition": np.full(count, partition, np.int32),
-                    **rows,
-                    "truncated": np.zeros(count, np.bool_),
-                },
-                schema=LOGS_SCHEMA,
-            ),
-        )
-        return True
+        path = self._path(f"{topic}-{partition}")
+        with pq.ParquetWriter(path, LOGS_SCHEMA, **_FORMAT) as writer:
+            for table in _tables(log, topic, partition):
+                if table is None:
+                    break
+                writer.write_table(table)
+            else:
+                return True
+        path.unlink()
+        return False
 
     def add_records(self, records: Sequence[LogRecord]) -> None:
         """Write records that were read one by one."""
         self._lists += 1
-        self._write(f"records-{self._lists}", logs_table(records))
+        pq.write_table(logs_table(records), self._path(f"records-{self._lists}"), **_FORMAT)
 
-    def _write(self, name: str, table: pa.Table) -> None:
-        path = self.folder / f"{name}.parquet"
-        pq.write_table(table, path, compression="zstd", compression_level=1, row_group_size=_ROWS_AT_ONCE)
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+
+def _tables(log: ReplicaLog, topic: str, partition: int) -> Iterator[pa.Table | None]:
+    """Return the records of a log, some batches at a time; None for a batch that has to be read record by record."""
+    offsets: list[Ints] = []
+    values: list[Ints] = []
+    count = 0
+    for batch in log.batches():
+        if batch.is_control or batch.is_transactional or batch.data[MAGIC_OFFSET] != MAGIC_V2:
+            yield None
+            return
+        try:
+            check_any(batch.data)
+            columns = read_batch_columns(batch.data, columns=("offset", "value"))
+        except RecordBatchError:
+            yield None
+            return
+        offsets.append(columns.offset)
+        values.append(_value_ids(columns.value))
+        count += len(columns)
+        if count >= _ROWS_AT_ONCE:
+            yield _table(topic, partition, offsets, values)
+            offsets, values, count = [], [], 0
+    if count:
+        yield _table(topic, partition, offsets, values)
+
+
+def _table(topic: str, partition: int, offsets: list[Ints], values: list[Ints]) -> pa.Table:
+    rows = np.concatenate(offsets)
+    return pa.table(
+        {
+            "topic": pa.repeat(topic, len(rows)),
+            "partition": np.full(len(rows), partition, np.int32),
+            "offset": rows,
+            "value_id": np.concatenate(values),
+            "truncated": np.zeros(len(rows), np.bool_),
+        },
+        schema=LOGS_SCHEMA,
+    )
 
 
 def _value_ids(values: StringColumn) -> Ints:
@@ -92,7 +114,3 @@ def _value_ids(values: StringColumn) -> Ints:
         if int(ids.min()) >= 0 and int(ids.max()) < 1 << 56:
             return ids
     return np.array([value_id_of(value) for value in values], np.int64)
-
-
-def _joined(parts: list[Ints]) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)

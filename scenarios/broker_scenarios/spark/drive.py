@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from broker_scenarios.arrow.column_drive import drive_columns
 from broker_scenarios.arrow.history_files import clear_folder, history_file
 from broker_scenarios.arrow.history_table import history_batch
+from broker_scenarios.arrow.keyed_load_table import KeyedLoadTable
 from broker_scenarios.arrow.load_table import load_rows
 from broker_scenarios.drive import DriveSpec, broker_client_producer, drive_share
 from broker_scenarios.errors import ScenarioError
@@ -23,9 +24,11 @@ from broker_scenarios.garbage import rare_collections
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["drive"]
+    from broker_scenarios.workloads.keyed_load import LoadSpec
+
+__all__ = ["drive", "drive_keyed_load"]
 
 _WRITTEN: Final = pa.schema([pa.field("events", pa.int64(), nullable=False)])
 """One row per task: the events that it has written."""
@@ -48,17 +51,61 @@ def drive(
     Raises:
         ScenarioError: Spark has fewer task slots than `producers`.
     """
-    slots = load.sparkSession.sparkContext.defaultParallelism
+    _check_slots(load.sparkSession, producers)
+    shares = load.repartitionById(producers, "producer_id").sortWithinPartitions("due_us", "value_id")
+    return _send_shares(shares, None, spec, folder, make_producer, by_columns=by_columns)
+
+
+def drive_keyed_load(
+    spark: SparkSession,
+    load: LoadSpec,
+    seed: int,
+    spec: DriveSpec,
+    folder: str,
+    *,
+    make_producer: Callable[[Mapping[str, str]], Any] = broker_client_producer,
+) -> int:
+    """Send a keyed load as `drive` does. Each task computes the rows of its producer: nothing is shuffled or sorted.
+
+    Raises:
+        ScenarioError: Spark has fewer task slots than the load has producers.
+    """
+
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = KeyedLoadTable(load, seed)
+        for batch in batches:
+            for producer_id in batch.column(0).to_pylist():
+                yield from table.share(producer_id)
+
+    _check_slots(spark, load.producers)
+    shares = spark.range(0, load.producers, 1, load.producers)
+    return _send_shares(shares, rows, spec, folder, make_producer, by_columns=load.is_bulk)
+
+
+def _check_slots(spark: SparkSession, producers: int) -> None:
+    slots = spark.sparkContext.defaultParallelism
     if slots < producers:
         raise ScenarioError(
             f"{producers} producers need as many Spark task slots, there are {slots}: start_session(task_slots=...)"
         )
+
+
+def _send_shares(
+    shares: DataFrame,
+    rows_of: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]] | None,
+    spec: DriveSpec,
+    folder: str,
+    make_producer: Callable[[Mapping[str, str]], Any],
+    *,
+    by_columns: bool,
+) -> int:
+    """Send each partition in a task, after `rows_of` has made its rows; returns the number of events."""
     clear_folder(folder)
 
     def share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = BarrierTaskContext.get()
         with rare_collections(), history_file(folder, context.partitionId()) as file:
-            for batch in history(batches, context.barrier):
+            for batch in history(batches if rows_of is None else rows_of(batches), context.barrier):
                 file.write(batch)
         yield pa.RecordBatch.from_pylist([{"events": file.events}], schema=_WRITTEN)
 
@@ -68,7 +115,6 @@ def drive(
         rows = (row for batch in batches for row in load_rows(batch))
         return map(history_batch, drive_share(rows, spec, make_producer, start_together=start_together))
 
-    shares = load.repartitionById(producers, "producer_id").sortWithinPartitions("due_us", "value_id")
     written = shares.mapInArrow(share, from_arrow_schema(_WRITTEN), barrier=True)
     total = written.agg(F.sum("events")).first()
     assert total is not None, "an aggregate without groups has one row"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from broker_scenarios.arrow.truth_files import TruthFiles
 from broker_scenarios.evidence import judged
 from broker_scenarios.spark.check import SparkEngine
-from broker_scenarios.spark.drive import drive
-from broker_scenarios.spark.load import load_frame
+from broker_scenarios.spark.drive import drive_keyed_load
 from broker_scenarios.spark.session import start_session
 from broker_scenarios.table import load_progress
 from broker_scenarios.tcp_run import run_over_tcp
@@ -33,8 +32,7 @@ def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_fol
     folder = (history_folder or temporary) / f"{scenario.name}-{seed}"
 
     def send(spec: DriveSpec) -> Path:
-        frame = load_frame(spark, load, seed)
-        drive(frame, spec, str(folder), producers=load.producers, by_columns=load.is_bulk)
+        drive_keyed_load(spark, load, seed, spec, str(folder))
         return folder
 
     try:

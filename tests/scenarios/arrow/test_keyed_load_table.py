@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from broker_scenarios.arrow.keyed_load_table import KeyedLoadTable, value_column
 from broker_scenarios.arrow.load_table import load_batch
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.workloads.keyed_load import KeyedLoad, LoadSpec, SizeShare
+from broker_scenarios.workloads.keyed_load import KeyedLoad, LoadSpec, SizeShare, build_load, shares_of
 from broker_scenarios.workloads.values import value_bytes
 
 MIXED = LoadSpec(
@@ -46,3 +47,12 @@ def test_a_value_too_small_for_its_id_is_refused() -> None:
 def test_values_beyond_the_offsets_of_a_column_are_refused() -> None:
     with pytest.raises(ScenarioError, match="3 values of 3221225472 bytes are more than one column can hold"):
         value_column(np.arange(3), np.full(3, 2**30))
+
+
+def test_the_share_of_a_producer_has_its_rows_in_order() -> None:
+    spec = LoadSpec(topic="orders", records=70_000, producers=3, keys=10)
+    shares = shares_of(build_load(spec, 7), 3)
+    for producer_id, share in enumerate(shares):
+        batches = list(KeyedLoadTable(spec, 7).share(producer_id))
+        assert len(batches) == 2
+        assert pa.Table.from_batches(batches) == pa.Table.from_batches([load_batch(share)])

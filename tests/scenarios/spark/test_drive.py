@@ -1,12 +1,13 @@
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 from broker_scenarios.arrow.history_table import read_history
+from broker_scenarios.arrow.load_table import load_batch
 from broker_scenarios.drive import DriveSpec
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.spark.drive import drive
-from broker_scenarios.spark.load import load_frame
+from broker_scenarios.spark.drive import drive, drive_keyed_load
 from broker_scenarios.workloads.keyed_load import LoadSpec, build_load, shares_of
 from broker_sim.threaded_cluster import ThreadedCluster
 
@@ -39,10 +40,14 @@ def fake_producers():
     return FakeProducer
 
 
+def load_frame(spark):
+    return spark.createDataFrame(pa.Table.from_batches([load_batch(build_load(SPEC, 7))]))
+
+
 @pytest.fixture(scope="module")
 def history(spark, tmp_path_factory):
     path = tmp_path_factory.mktemp("drive") / "history"
-    events = drive(load_frame(spark, SPEC, 7), DRIVE, str(path), producers=3, make_producer=fake_producers())
+    events = drive(load_frame(spark), DRIVE, str(path), producers=3, make_producer=fake_producers())
     found = read_history(path)
     assert len(found) == events
     return found
@@ -74,7 +79,7 @@ def test_producers_start_together_and_keep_the_rate(history):
 
 def test_more_producers_than_task_slots_are_refused(spark):
     with pytest.raises(ScenarioError, match="9 producers need as many Spark task slots, there are 3"):
-        drive(load_frame(spark, SPEC, 7), DRIVE, "unused", producers=9)
+        drive(load_frame(spark), DRIVE, "unused", producers=9)
 
 
 def test_a_bulk_load_is_sent_by_the_column_and_replaces_what_the_folder_contains(spark, tmp_path):
@@ -83,7 +88,7 @@ def test_a_bulk_load_is_sent_by_the_column_and_replaces_what_the_folder_contains
     (tmp_path / "part-00002.parquet").write_text("of an earlier run")
     with ThreadedCluster(brokers=1, topics=["orders:2:1"]) as cluster:
         settings = DriveSpec(run_id="run-1", bootstrap_servers=cluster.bootstrap_servers)
-        events = drive(load_frame(spark, spec, 7), settings, str(tmp_path), producers=2, by_columns=True)
+        events = drive_keyed_load(spark, spec, 7, settings, str(tmp_path))
     history = read_history(tmp_path)
     assert len(history) == events == 800
     assert Counter(event.type for event in history) == {"invoke": 400, "ok": 400}
