@@ -15,6 +15,7 @@ from broker_sim.apis.kafka_apis import KafkaApis
 from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle
 from broker_sim.broker_state import BrokerState
 from broker_sim.clock import BrokerClock
+from broker_sim.config.authorizer_settings import AuthorizerSettings
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
@@ -51,6 +52,7 @@ from broker_sim.replication.replica_manager import ReplicaManager
 from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.rpc.quota_stage import DelayingQuotaStage
 from broker_sim.rpc.rpc_server import RpcServer
+from broker_sim.security.authorizer import Authorizer
 from protocol_specs import releases
 from protocol_specs.api_key import ApiKey
 
@@ -190,6 +192,8 @@ class Broker:
         self.started_us = self.journal.now_us()
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
         self.request_metrics = RequestMetrics(self.journal.now_us)
+        settings = AuthorizerSettings.of(self.config)
+        self.authorizer = None if settings is None else Authorizer(settings, lambda: self.metadata_cache.image.acls)
         self.apis = part_types.of(KafkaApis)(self)
         delays = self.config.behaviour.throttles_before_the_response
         self.rpc = RpcServer(

@@ -324,6 +324,7 @@ class ClusterAdmin:
         if version is None:
             raise BrokerSimError(f"{name}: release {cluster.config.release} does not have it")
         context = PlainCalls(broker).context(request, version.highest, client_id=CLIENT_ID)
+        context.connection.principal = None  # the cluster's own Python API needs no rights
         served: Deferred[Any] = Deferred()
         result: Any = broker.apis.serve(context)
         if isinstance(result, LateResponse):

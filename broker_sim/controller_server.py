@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.controller.controller_apis import ControllerApis
+from broker_sim.config.authorizer_settings import AuthorizerSettings
 from broker_sim.config.broker_listeners import CONTROLLER_LISTENER, BrokerListeners, Listener
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
@@ -14,6 +15,7 @@ from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.rpc.rpc_server import RpcServer
+from broker_sim.security.authorizer import Authorizer
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ class ControllerServer:
         self.knows_groups = self.config.behaviour.describes_groups
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
         self.request_metrics = RequestMetrics(self.journal.now_us)
+        settings = AuthorizerSettings.of(self.config)
+        self.authorizer = None if settings is None else Authorizer(settings, lambda: self.image.acls)
         # The handlers and the network name what they use of their node; a controller has all that its own APIs use.
         view = cast("ControllerView", self)
         self.apis = ControllerApis(view)

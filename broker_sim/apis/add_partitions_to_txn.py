@@ -23,6 +23,7 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.partition_sets import in_set_order
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.coordinators.transactions.transaction_metadata import TRANSACTIONS_V2
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order
@@ -136,7 +137,10 @@ def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> d
     image = context.broker.metadata_cache.image
     errors: dict[TopicPartition, ErrorCode] = {}
     for partition in partitions:
-        if context.api_version < BATCHES_SINCE and is_internal(partition.topic, context.broker.config):
+        if (context.api_version < BATCHES_SINCE and is_internal(partition.topic, context.broker.config)) or (
+            context.api_version < BATCHES_SINCE
+            and not context.may(AclOperation.WRITE, ResourceType.TOPIC, partition.topic)
+        ):
             errors[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         elif image.partition(*partition) is None:
             errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

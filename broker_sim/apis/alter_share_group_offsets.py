@@ -13,6 +13,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.share.state_requests import initialize_state, record_initialization
 from broker_sim.coordinators.operation_errors import refused
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.share_partitions.share_partition_manager import shares
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_share_group_offsets import (
@@ -38,10 +39,22 @@ def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> H
     image = broker.metadata_cache.image
     if not shares(image):
         return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    if not context.may(AclOperation.READ, ResourceType.GROUP, request.group_id):
+        return _refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, None)
     if not request.group_id:
         return _refusal(ErrorCode.INVALID_GROUP_ID, None)
-    unknown = [_unknown(each) for each in request.topics if each.partitions and each.topic_name not in image.topics]
-    known = [topic for topic in request.topics if topic.topic_name in image.topics]
+    unknown: list[AlterShareGroupOffsetsResponseTopic] = []
+    known: list[AlterShareGroupOffsetsRequestTopic] = []
+    for topic in request.topics:
+        if not context.may(AclOperation.READ, ResourceType.TOPIC, topic.topic_name):
+            refused_topic = _refused_topic(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            if topic.topic_name in image.topics:
+                refused_topic.topic_id = image.topics[topic.topic_name].topic_id
+            unknown.append(refused_topic)
+        elif topic.topic_name in image.topics:
+            known.append(topic)
+        elif topic.partitions:
+            unknown.append(_refused_topic(topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     groups, persister = broker.coordinators.groups, broker.share_partitions.persister
 
     def run(alteration: Alteration) -> Any:
@@ -66,8 +79,7 @@ def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> H
     return written.deferred.addCallback(run).addErrback(refused(_refusal))
 
 
-def _unknown(topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffsetsResponseTopic:
-    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _refused_topic(topic: AlterShareGroupOffsetsRequestTopic, error: ErrorCode) -> AlterShareGroupOffsetsResponseTopic:
     return AlterShareGroupOffsetsResponseTopic(
         topic_name=topic.topic_name,
         partitions=[

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_cache import MetadataCache
     from broker_sim.quotas.quota_managers import QuotaManagers
     from broker_sim.replication.replica_manager import ReplicaManager
+    from broker_sim.security.authorizer import Authorizer
     from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
     from broker_sim.topic_partition import TopicPartition
     from protocol_specs.error_codes import ErrorCode
@@ -59,6 +60,8 @@ class BrokerView(Protocol):
     apis: KafkaApis
     producer_ids: ProducerIdManager
     active_controller_id: int | None
+    authorizer: Authorizer | None
+    """None without authorizer.class.name."""
     zookeeper_offsets: ZooKeeperOffsets | None
     """None in KRaft mode."""
 

@@ -17,6 +17,8 @@ from broker_sim.config.definitions import ConfigType, broker_definitions
 from broker_sim.config.java_text import java_split
 from broker_sim.config.values import render_value
 from broker_sim.errors import ConfigError
+from broker_sim.security.acl import CLUSTER_NAME, AclOperation
+from broker_sim.security.acl import ResourceType as AclType
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import alter_configs, incremental_alter_configs
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
 
 Resource: TypeAlias = alter_configs.AlterConfigsResource | incremental_alter_configs.AlterConfigsResource
@@ -32,8 +35,14 @@ _INTEGER: Final = re.compile(r"[+-]?\d+")
 _INT32: Final = range(-(2**31), 2**31)
 
 
-def preprocess(resources: Sequence[Resource], broker: BrokerView, *, validate_only: bool) -> list[ApiError | None]:
-    """Return one error per resource that is decided already, None where the controller decides."""
+def preprocess(
+    resources: Sequence[Resource], broker: BrokerView, *, validate_only: bool, context: RequestContext | None = None
+) -> list[ApiError | None]:
+    """Return one error per resource that is decided already, None where the controller decides.
+
+    The client of `context` needs the right to change loggers.
+    """
+    may_change_loggers = context is None or context.may(AclOperation.ALTER_CONFIGS, AclType.CLUSTER, CLUSTER_NAME)
     seen: dict[tuple[int, str], int] = {}
     outcomes: list[ApiError | None] = [None] * len(resources)
     for index, resource in enumerate(resources):
@@ -45,13 +54,17 @@ def preprocess(resources: Sequence[Resource], broker: BrokerView, *, validate_on
     for index, resource in enumerate(resources):
         if outcomes[index] is None:
             try:
-                outcomes[index] = _preprocess(resource, broker, validate_only=validate_only)
+                outcomes[index] = _preprocess(
+                    resource, broker, validate_only=validate_only, may_change_loggers=may_change_loggers
+                )
             except Refused as refused:
                 outcomes[index] = refused.error
     return outcomes
 
 
-def _preprocess(resource: Resource, broker: BrokerView, *, validate_only: bool) -> ApiError | None:
+def _preprocess(
+    resource: Resource, broker: BrokerView, *, validate_only: bool, may_change_loggers: bool
+) -> ApiError | None:
     names = [each.name for each in resource.configs]
     if len(dict.fromkeys(names)) < len(names):
         raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -64,6 +77,8 @@ def _preprocess(resource: Resource, broker: BrokerView, *, validate_only: bool) 
         raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     kind = resource.resource_type
     if kind == ResourceType.BROKER_LOGGER and isinstance(resource, incremental_alter_configs.AlterConfigsResource):
+        if not may_change_loggers:
+            raise Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return _change_loggers(resource, broker, validate_only=validate_only)
     if kind == ResourceType.BROKER:
         if resource.resource_name:

@@ -38,7 +38,7 @@ def settle_changes(
 ) -> Message | Deferred[Message]:
     """Preprocess and forward the rest; REQUEST_TIMED_OUT for the rest if no controller is reached in time."""
     broker = context.broker
-    known = preprocess(request.resources, broker, validate_only=request.validate_only)
+    known = preprocess(request.resources, broker, validate_only=request.validate_only, context=context)
     left = [resource for resource, error in zip(request.resources, known, strict=True) if error is None]
     if not left:
         return make_response([error for error in known if error is not None])
@@ -60,7 +60,9 @@ def settle_changes(
         return put_together({(each.resource_type, each.resource_name): timed_out for each in left})
 
     sent = type(request)(resources=left, validate_only=request.validate_only)
-    forwarding: Deferred[Response] = broker.forward_to_controller(sent, timeout_ms=broker.config.request_timeout_ms)
+    forwarding: Deferred[Response] = broker.forward_to_controller(
+        sent, timeout_ms=broker.config.request_timeout_ms, context=context
+    )
     return forwarding.addCallback(lambda response: put_together(_errors_of(response))).addErrback(unreachable)
 
 

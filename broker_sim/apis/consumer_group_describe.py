@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.group_descriptions import described_groups
+from broker_sim.apis.group_requests import hide_groups_of_hidden_topics
 from broker_sim.coordinators.groups.consumer.availability import serves_consumer_groups
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.consumer_group_describe import ConsumerGroupDescribeResponse, DescribedGroup
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
@@ -27,7 +30,13 @@ def handle(request: ConsumerGroupDescribeRequest, context: RequestContext) -> Co
     if not serves_consumer_groups(context.broker.config, context.broker.metadata_cache.image):
         return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)
     groups = described_groups(request, context, lambda shard: shard.consumer, DescribedGroup)
-    return ConsumerGroupDescribeResponse(groups=groups)
+    return ConsumerGroupDescribeResponse(groups=hide_groups_of_hidden_topics(groups, _topics_of, context))
+
+
+def _topics_of(group: DescribedGroup) -> Iterable[str]:
+    for member in group.members:
+        for assignment in (member.assignment, member.target_assignment):
+            yield from (each.topic_name for each in assignment.topic_partitions)
 
 
 def error_response(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.group_requests import client_info
+from broker_sim.apis.group_requests import client_info, denied_heartbeat
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.consumer.availability import serves_consumer_groups
@@ -33,6 +33,9 @@ def handle(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> H
     broker = context.broker
     if not serves_consumer_groups(broker.config, broker.metadata_cache.image):
         return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    denied = denied_heartbeat(request, request.subscribed_topic_names or (), context)
+    if denied is not None:
+        return _refusal(denied, None)
     try:
         check_heartbeat(
             request,

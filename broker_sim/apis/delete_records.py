@@ -16,6 +16,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.partition_order import grouped_by_topic, grouped_from_immutable, mutable_order, partition_hash
 from broker_sim.replication.delayed_delete_records import DeleteResult
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_records import (
@@ -39,9 +40,12 @@ def handle(request: DeleteRecordsRequest, context: RequestContext) -> HandlerRes
     results: dict[TopicPartition, DeleteResult] = {}
     offsets: dict[TopicPartition, int] = {}
     for topic in request.topics:
+        denied = not context.may(AclOperation.DELETE, ResourceType.TOPIC, topic.name)
         for partition in topic.partitions:
             key = TopicPartition(topic.name, partition.partition_index)
-            if image.partition(*key) is None:
+            if denied:
+                results[key] = DeleteResult(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            elif image.partition(*key) is None:
                 results[key] = DeleteResult(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif is_internal(topic.name, broker.config):
                 results[key] = DeleteResult(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)

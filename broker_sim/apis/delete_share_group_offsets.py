@@ -13,6 +13,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.share.state_requests import delete_state
 from broker_sim.coordinators.operation_errors import refused
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.share_partitions.share_partition_manager import shares
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import computed_order, hash_order_of_uuids, uuid_hash
@@ -35,13 +36,28 @@ def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> 
     image = broker.metadata_cache.image
     if not shares(image):
         return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    if not context.may(AclOperation.DELETE, ResourceType.GROUP, request.group_id):
+        return _refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, None)
     if not request.group_id:
         return _refusal(ErrorCode.INVALID_GROUP_ID, None)
+    names = [topic.topic_name for topic in request.topics]
+    may_read = [name for name in names if context.may(AclOperation.READ, ResourceType.TOPIC, name)]
+    denied = [
+        DeleteShareGroupOffsetsResponseTopic(
+            topic_name=name,
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message=default_message(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        )
+        for name in names
+        if name not in may_read
+    ]
+    if denied and not may_read:
+        return DeleteShareGroupOffsetsResponse(responses=denied)
     groups, persister = broker.coordinators.groups, broker.share_partitions.persister
 
     def run(deletion: Deletion) -> Any:
         if not deletion.partitions:
-            return DeleteShareGroupOffsetsResponse(responses=deletion.refused)
+            return DeleteShareGroupOffsetsResponse(responses=[*denied, *deletion.refused])
         return delete_state(persister, request.group_id, deletion.partitions).addCallback(deleted, deletion)
 
     def deleted(results: Results, deletion: Deletion) -> Any:
@@ -66,14 +82,14 @@ def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> 
             "complete-delete-share-group-offsets",
             lambda shard: shard.share.offsets.complete_delete(request.group_id, hash_order_of_uuids(done)),
         ).deferred
-        return written.addCallback(lambda topics: DeleteShareGroupOffsetsResponse(responses=[*topics, *failed]))
+        return written.addCallback(
+            lambda topics: DeleteShareGroupOffsetsResponse(responses=[*denied, *topics, *failed])
+        )
 
     begun = groups.write(
         request.group_id,
         "initiate-delete-share-group-offsets",
-        lambda shard: shard.share.offsets.begin_delete(
-            request.group_id, [topic.topic_name for topic in request.topics]
-        ),
+        lambda shard: shard.share.offsets.begin_delete(request.group_id, may_read),
     )
     return begun.deferred.addCallback(run).addErrback(refused(_refusal))
 

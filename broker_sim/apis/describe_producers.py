@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.coordinators.default_messages import default_message
 from broker_sim.metadata.topic_names import refused_name
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order_of_longs
@@ -63,6 +65,9 @@ def _topic(topic: TopicRequest, context: RequestContext) -> TopicResponse:
     invalid = refused_name(topic.name, illegal=context.behaviour.illegal_topic_names)
     if invalid is not None:
         error, message = ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
+    elif not context.may(AclOperation.READ, ResourceType.TOPIC, topic.name):
+        error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        message = default_message(error)
     elif topic.name not in context.broker.metadata_cache.image.topics:
         error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
     else:

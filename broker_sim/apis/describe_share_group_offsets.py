@@ -16,6 +16,7 @@ from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.modern.topic_partitions import ordered
 from broker_sim.coordinators.groups.share.state_requests import read_summaries
 from broker_sim.coordinators.operation_errors import client_error, refused
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.share_partitions.share_partition_manager import shares
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -67,12 +68,31 @@ def _refusal(group_id: str, error_code: ErrorCode) -> Group:
     return Group(group_id=group_id, error_code=error_code, error_message=default_message(error_code))
 
 
+def _denied(name: str, partitions: list[int]) -> Topic:
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return Topic(
+        topic_name=name,
+        partitions=[
+            Partition(
+                partition_index=each,
+                start_offset=UNINITIALIZED,
+                error_code=error,
+                error_message=default_message(error),
+            )
+            for each in partitions
+        ],
+    )
+
+
 def _describe(group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext) -> Deferred[Group]:
     broker = context.broker
     image = broker.metadata_cache.image
     if not shares(image):
         return succeed(Group(group_id=group.group_id, error_code=ErrorCode.UNSUPPORTED_VERSION))
+    if not context.may(AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id):
+        return succeed(Group(group_id=group.group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED))
     missing: list[Topic] = []
+    denied: list[Topic] = []
     wanted: list[tuple[bytes, list[int]]] = []
     if group.topics is None:
         try:
@@ -81,8 +101,16 @@ def _describe(group: DescribeShareGroupOffsetsRequestGroup, context: RequestCont
             )
         except CoordinatorError as error:
             return succeed(_refusal(group.group_id, client_error(error.error_code)))
-        wanted = [each for each in ordered(known) if each[0] in image.topics_by_id]
+        wanted = [
+            each
+            for each in ordered(known)
+            if each[0] in image.topics_by_id
+            and context.may(AclOperation.DESCRIBE, ResourceType.TOPIC, image.topics_by_id[each[0]].name)
+        ]
     for topic in group.topics or ():
+        if not context.may(AclOperation.DESCRIBE, ResourceType.TOPIC, topic.topic_name):
+            denied.append(_denied(topic.topic_name, topic.partitions))
+            continue
         found = image.topics.get(topic.topic_name)
         if found is None:
             partitions = [Partition(partition_index=each, start_offset=UNINITIALIZED) for each in topic.partitions]
@@ -90,11 +118,11 @@ def _describe(group: DescribeShareGroupOffsetsRequestGroup, context: RequestCont
         else:
             wanted.append((found.topic_id, topic.partitions))
     if not wanted:
-        return succeed(Group(group_id=group.group_id, topics=missing))
+        return succeed(Group(group_id=group.group_id, topics=[*missing, *denied]))
     if not group.group_id or not all(partitions for _, partitions in wanted):
         # The parameters of such a request cannot be made in Kafka.
         return succeed(_refusal(group.group_id, ErrorCode.UNKNOWN_SERVER_ERROR))
-    return _with_offsets(group.group_id, _as_read(wanted), missing, context)
+    return _with_offsets(group.group_id, _as_read(wanted), [*missing, *denied], context)
 
 
 def _as_read(wanted: list[tuple[bytes, list[int]]]) -> dict[bytes, list[int]]:

@@ -12,6 +12,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.partition_sets import in_set_order
 from broker_sim.coordinators.transactions.transaction_state import TransactionState as States
+from broker_sim.security.acl import AclOperation, ResourceType
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_transactions import DescribeTransactionsResponse, TopicData, TransactionState
 
@@ -28,6 +29,9 @@ def handle(request: DescribeTransactionsRequest, context: RequestContext) -> Des
 
 
 def _state(transactional_id: str, context: RequestContext) -> TransactionState:
+    if not context.may(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+        denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return TransactionState(transactional_id=transactional_id, error_code=denied)
     if not transactional_id:
         return TransactionState(transactional_id=transactional_id, error_code=ErrorCode.INVALID_REQUEST)
     try:
@@ -39,7 +43,8 @@ def _state(transactional_id: str, context: RequestContext) -> TransactionState:
     topics: dict[str, TopicData] = {}
     java = context.behaviour.transactions_are_in_java_sets
     for topic, index in in_set_order(metadata.partitions, java=java):
-        topics.setdefault(topic, TopicData(topic=topic, partitions=[])).partitions.append(index)
+        if context.may(AclOperation.DESCRIBE, ResourceType.TOPIC, topic):
+            topics.setdefault(topic, TopicData(topic=topic, partitions=[])).partitions.append(index)
     return TransactionState(
         transactional_id=transactional_id,
         error_code=ErrorCode.NONE,

@@ -24,6 +24,7 @@ from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_results import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
+from broker_sim.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ConversionFailedWhileSending, RecordBatchError
@@ -80,6 +81,7 @@ class Fetch:
         faulty = self.context.injected_errors
         missing: dict[SessionKey, PartitionData] = {}
         names = self.session.names
+        checks = self.context.access is not None
         for key, wanted in self.session.partitions.items():
             topic = image.topics_by_id.get(key.topic_id) if by_id else image.topics.get(key.topic)
             if topic is None and key in names:
@@ -90,6 +92,8 @@ class Fetch:
                 # A follower's partitions are refused in their order; for others Kafka looks for the ids first.
                 refused = missing if self.replica_id >= 0 else self.refused
                 refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+            elif checks and not self._may_read(key.topic or names[key]):
+                missing[key] = refused_partition(key.partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             elif topic is None or not 0 <= key.partition < len(topic.partitions):
                 missing[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif faulty is not None and (topic.name, key.partition) in faulty:
@@ -109,6 +113,12 @@ class Fetch:
                 )
 
         self.refused |= missing
+
+    def _may_read(self, topic: str) -> bool:
+        """Return True if the consumer may read the topic, or the follower is a node of the cluster."""
+        if self.replica_id >= 0:
+            return self.context.may(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+        return self.context.may(AclOperation.READ, ResourceType.TOPIC, topic)
 
     def read(self) -> list[Result] | Deferred[list[Result]] | None:
         """Read from the ReplicaManager; None for an isolation level that does not exist."""

@@ -20,6 +20,7 @@ from broker_sim.metadata.topic_names import (
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,
 )
+from broker_sim.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from protocol_specs import uuids
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.find_coordinator import Coordinator, FindCoordinatorResponse
@@ -36,6 +37,9 @@ NO_NODE: Final = (-1, "", -1)
 _TEXTS: Final = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
     ErrorCode.INVALID_REQUEST: (
         "This most likely occurs because of a request being malformed by the client library or the message was "
         "sent to an incompatible broker. See the broker logs for more details."
@@ -94,6 +98,12 @@ def _single(error_code: ErrorCode, node: tuple[int, str, int], context: RequestC
 
 
 def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple[ErrorCode, tuple[int, str, int]]:
+    if key_type is not CoordinatorType.SHARE:
+        resource_type, denied = _RIGHTS[key_type]
+        if not context.may(AclOperation.DESCRIBE, resource_type, key):
+            return denied, NO_NODE
+    elif not context.may(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME):
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED, NO_NODE
     if key_type is CoordinatorType.SHARE and (context.api_version < SHARE_SINCE or not is_share_partition_key(key)):
         return ErrorCode.INVALID_REQUEST, NO_NODE
     broker = context.broker
@@ -111,6 +121,15 @@ def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
     return ErrorCode.NONE, (leader.id, leader.host, leader.port)
 
+
+_RIGHTS: Final = {
+    CoordinatorType.GROUP: (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    CoordinatorType.TRANSACTION: (
+        ResourceType.TRANSACTIONAL_ID,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
+}
+"""The resources that a client must be allowed to describe, and the errors."""
 
 _TOPICS: Final = {
     CoordinatorType.GROUP: GROUP_METADATA_TOPIC_NAME,

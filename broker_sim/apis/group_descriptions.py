@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from broker_sim.apis.group_requests import operations_on_group
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.groups_by_partition import groups_by_partition
 from broker_sim.coordinators.operation_errors import client_error
+from broker_sim.security.acl import AclOperation, ResourceType
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class _Request(Protocol):
 
 
 class _DescribedGroup(Protocol):
+    group_id: str
     error_code: int
     authorized_operations: int
 
@@ -50,12 +53,15 @@ def described_groups(
     With `explains_coordinator_errors` a group whose coordinator is not available has the text of its error.
     """
     groups = context.broker.coordinators.groups
-    described = [
+    denied = [each for each in request.group_ids if not context.may(AclOperation.DESCRIBE, ResourceType.GROUP, each)]
+    group_ids = [each for each in request.group_ids if each not in denied]
+    described = [described_type(group_id=each, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED) for each in denied]
+    described += [
         described_type(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
-        for group_id in request.group_ids
+        for group_id in group_ids
         if not group_id
     ]
-    named = [group_id for group_id in request.group_ids if group_id]
+    named = [group_id for group_id in group_ids if group_id]
     for partition, group_ids in groups_by_partition(named, groups.partitions).items():
 
         def describe(shard: GroupShard, committed_offset: int, group_ids: list[str] = group_ids) -> list[D]:
@@ -73,5 +79,5 @@ def described_groups(
     if request.include_authorized_operations:
         for group in described:
             if not group.error_code:
-                group.authorized_operations = context.behaviour.group_operations
+                group.authorized_operations = operations_on_group(context, group.group_id)
     return described

@@ -23,7 +23,9 @@ from protocol_specs.version_range import VersionRange
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_sim.apis.authorization.rule import AuthorizedHandlers
     from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.security.authorizer import Authorizer
 
 __all__ = ["HANDLERS", "KafkaApis"]
 
@@ -48,7 +50,7 @@ class KafkaApis(NodeApis):
             two_phase_commits=unstable and behaviour.two_phase_commits_are_unstable,
         )
         super().__init__(
-            handlers=HANDLERS,
+            handlers=HANDLERS if broker.authorizer is None else _authorized(broker.authorizer),
             advertised=advertised,
             enabled=enabled,
             features=broker.release.listeners["broker"].features,
@@ -60,6 +62,14 @@ class KafkaApis(NodeApis):
             shards=behaviour.fetch_session_shards,
             zero_ids_fail=behaviour.fetch_session_zero_ids_fail,
         )
+
+
+def _authorized(authorizer: Authorizer) -> AuthorizedHandlers:
+    """Return the handlers of a broker with an authorizer; the rules are imported with the first."""
+    from broker_sim.apis.authorization.broker_rules import BROKER_RULES
+    from broker_sim.apis.authorization.rule import AuthorizedHandlers
+
+    return AuthorizedHandlers(HANDLERS, BROKER_RULES, authorizer)
 
 
 @cache

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_sim.apis.api_handler import HandlerTable
+    from broker_sim.apis.authorization.rule import AuthorizedHandlers
     from broker_sim.apis.handler_result import HandlerResult, NoResponse
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.api_key import ApiKey
@@ -33,7 +34,7 @@ class NodeApis:
     def __init__(
         self,
         *,
-        handlers: HandlerTable,
+        handlers: HandlerTable | AuthorizedHandlers,
         advertised: Mapping[ApiKey, VersionRange],
         enabled: Mapping[ApiKey, range] | None = None,
         features: Mapping[int, Features],

@@ -29,6 +29,7 @@ from broker_sim.apis.offset_results import (
 )
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit, metadata_is_too_long
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import encode_response
@@ -113,6 +114,8 @@ def only_commit(request: OffsetCommitRequest, context: RequestContext) -> Offset
         [partition] = topic.partitions
     except ValueError:
         return None
+    if context.access is not None:
+        return None
     image = context.broker.metadata_cache.image
     if context.api_version >= TOPIC_IDS_SINCE:
         found = image.topics_by_id.get(topic.topic_id)
@@ -183,6 +186,9 @@ def _known(request: OffsetCommitRequest, context: RequestContext) -> KnownPartit
                 known.refuse_topic(("", topic.topic_id), map(_index, topic.partitions), ErrorCode.UNKNOWN_TOPIC_ID)
                 continue
             named = (by_id.name, topic.topic_id)
+        if not context.may(AclOperation.READ, ResourceType.TOPIC, named[0]):
+            known.refuse_topic(named, map(_index, topic.partitions), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            continue
         known.add_topic(named, topic.partitions, _index, image, any_partition=any_partition)
     return known
 

@@ -15,6 +15,7 @@ from broker_sim.apis.offset_results import KnownPartitions, by_topic
 from broker_sim.apis.partition_order import immutable_order, partition_hash
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.operation_errors import refusal
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.offset_delete import (
@@ -39,7 +40,11 @@ def handle(request: OffsetDeleteRequest, context: RequestContext) -> HandlerResu
     """Refuse unknown partitions, and delete the offsets of the others."""
     known: KnownPartitions[OffsetDeleteRequestPartition] = KnownPartitions()
     for topic in request.topics:
-        known.add_topic((topic.name, ZERO_UUID), topic.partitions, _index, context.broker.metadata_cache.image)
+        named = (topic.name, ZERO_UUID)
+        if context.may(AclOperation.READ, ResourceType.TOPIC, topic.name):
+            known.add_topic(named, topic.partitions, _index, context.broker.metadata_cache.image)
+        else:
+            known.refuse_topic(named, map(_index, topic.partitions), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     partitions = known.flat()

@@ -8,7 +8,7 @@ GroupCoordinatorService.fetchOffsets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
@@ -20,6 +20,7 @@ from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinat
 from broker_sim.coordinators.groups.offsets.offset_metadata_manager import LATEST
 from broker_sim.coordinators.operation_errors import client_error, refusal
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order, hash_order_by
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.offsets.offset_metadata_manager import FetchedOffset
     from protocol_specs.message import Message
     from protocol_specs.messages.offset_fetch import OffsetFetchRequest
+
+_Refused: TypeAlias = "tuple[OffsetFetchRequestTopics, ErrorCode]"
+"""A topic of a request, and its error."""
 
 GROUPS_SINCE: Final = 1
 GROUP_ERRORS_SINCE: Final = 2
@@ -108,7 +112,9 @@ def _groups(request: OffsetFetchRequest, context: RequestContext) -> list[Offset
 def _fetch(
     group: OffsetFetchRequestGroup, context: RequestContext, *, require_stable: bool
 ) -> OffsetFetchResponseGroup | Deferred[OffsetFetchResponseGroup]:
-    topics, unknown = _topics(group, context)
+    if not context.may(AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id):
+        return _group_error(group, ErrorCode.GROUP_AUTHORIZATION_FAILED, context)
+    topics, refused = _topics(group, context)
     partitions = None
     if topics is not None:
         partitions = [
@@ -127,7 +133,7 @@ def _fetch(
         )
 
     def respond(fetched: list[FetchedOffset]) -> OffsetFetchResponseGroup:
-        return _group_response(group.group_id, fetched, topics, unknown, context)
+        return _group_response(group.group_id, fetched, topics, refused, context)
 
     if require_stable and not uses_old_coordinator(context.broker.config):
         written = groups.write(
@@ -145,13 +151,13 @@ def _fetch(
 
 def _topics(
     group: OffsetFetchRequestGroup, context: RequestContext
-) -> tuple[list[OffsetFetchRequestTopics] | None, list[OffsetFetchRequestTopics]]:
-    """Return the topics of a group's request with name and id, None for all, and the topics of unknown id."""
+) -> tuple[list[OffsetFetchRequestTopics] | None, list[_Refused]]:
+    """Return the topics of a group's request with name and id, None for all, and those refused with their errors."""
     if group.topics is None:
         return None, []
     image = context.broker.metadata_cache.image
     known: list[OffsetFetchRequestTopics] = []
-    unknown: list[OffsetFetchRequestTopics] = []
+    refused: list[_Refused] = []
     for topic in group.topics:
         if context.api_version < TOPIC_IDS_SINCE:
             found = image.topics.get(topic.name)
@@ -159,10 +165,13 @@ def _topics(
         elif (found := image.topics_by_id.get(topic.topic_id)) is not None:
             name, topic_id = found.name, topic.topic_id
         else:
-            unknown.append(topic)
+            refused.append((topic, ErrorCode.UNKNOWN_TOPIC_ID))
+            continue
+        if not context.may(AclOperation.DESCRIBE, ResourceType.TOPIC, name):
+            refused.append((topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
             continue
         known.append(OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=topic.partition_indexes))
-    return known, unknown
+    return known, refused
 
 
 def _fetch_error(error_code: ErrorCode) -> ErrorCode:
@@ -175,7 +184,7 @@ def _group_response(
     group_id: str,
     fetched: Sequence[FetchedOffset],
     topics: list[OffsetFetchRequestTopics] | None,
-    unknown: list[OffsetFetchRequestTopics],
+    refused: list[_Refused],
     context: RequestContext,
 ) -> OffsetFetchResponseGroup:
     if uses_old_coordinator(context.broker.config):
@@ -192,12 +201,15 @@ def _group_response(
             )
             for topic in topics
         ]
+    if topics is None and context.access is not None:
+        responses = [each for each in responses if context.may(AclOperation.DESCRIBE, ResourceType.TOPIC, each.name)]
     responses += [
         OffsetFetchResponseTopics(
+            name=topic.name,
             topic_id=topic.topic_id,
-            partitions=[_error_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes],
+            partitions=[_error_partition(index, error_code) for index in topic.partition_indexes],
         )
-        for topic in unknown
+        for topic, error_code in refused
     ]
     return OffsetFetchResponseGroup(group_id=group_id, topics=responses)
 

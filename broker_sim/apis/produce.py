@@ -54,7 +54,7 @@ __all__ = ["HANDLER", "handle", "only_partition", "success_response"]
 def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     """Append to the partitions that this broker leads, and respond when acks are reached."""
     hook = context.append_hook
-    if hook is None:
+    if hook is None and context.access is None:
         only = only_partition(request, context)
         if only is not None:
             partition, records, batch = only

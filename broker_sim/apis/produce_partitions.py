@@ -33,6 +33,7 @@ from broker_sim.apis.produce_validation import (
 from broker_sim.apis.transaction_verification import Support, Verified, verified
 from broker_sim.log.append_results import PartitionAppend
 from broker_sim.replication.append_events import note_completion
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import computed_order
@@ -91,6 +92,7 @@ class ProducePartitions:
         "request",
         "sequences",
         "topic_ids",
+        "unauthorized",
         "unknown_ids",
         "unknown_partitions",
     )
@@ -102,6 +104,8 @@ class ProducePartitions:
         """Records to append by partition; of two record sets for one partition the last."""
         self.failed: list[PartitionAppend] = []
         """Partitions that fail without an append, with the error that the log would have given."""
+        self.unauthorized: list[PartitionAppend] = []
+        """Partitions of topics to which the client may not write."""
         self.unknown_partitions: list[PartitionAppend] = []
         """Results of partitions that do not exist."""
         self.invalid: list[PartitionAppend] = []
@@ -139,6 +143,7 @@ class ProducePartitions:
             if name in INTERNAL_TOPICS and self.context.client_id != ADMIN_CLIENT_ID:
                 self.needs_checks = True
             count = 0 if topic_image is None else len(topic_image.partitions)
+            denied = not self.context.may(AclOperation.WRITE, ResourceType.TOPIC, name)
             for partition in topic.partition_data:
                 key = TopicPartition(name, partition.index)
                 records = partition.records
@@ -147,7 +152,10 @@ class ProducePartitions:
                 if not is_plain_batch(records):
                     self.needs_checks = True
                     error = partition_error(records, version)
-                if injected is not None and (name, partition.index) in injected:
+                if denied:
+                    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                    self.unauthorized.append(PartitionAppend(key, error_code=error))
+                elif injected is not None and (name, partition.index) in injected:
                     error = injected[name, partition.index]
                     self.failed.append(PartitionAppend(key, error_code=error))
                 elif not 0 <= partition.index < count:
@@ -272,7 +280,7 @@ class ProducePartitions:
         """Build the response; for acks=0 decide whether the connection stays open."""
         if isinstance(results, NoResponse):
             return results
-        refused = self.failed or self.unknown_partitions or self.invalid or self.unknown_ids
+        refused = self.failed or self.unauthorized or self.unknown_partitions or self.invalid or self.unknown_ids
         outcomes = [(self.topic_ids.get(result.topic_partition.topic, ZERO_UUID), result) for result in results]
         if refused or (len(outcomes) > 1 and not self._by_id):
             outcomes = self._in_order(outcomes)
@@ -340,14 +348,15 @@ class ProducePartitions:
         """
         by_id = self._by_id
         results = [*self._identified(self.failed), *results]
+        unauthorized = self._identified(self.unauthorized)
         unknown_partitions = [*self._identified(self.unknown_partitions), *self._unknown_ids()]
         invalid = self._identified(self.invalid)
-        if by_id and not (unknown_partitions or invalid):
+        if by_id and not (unauthorized or unknown_partitions or invalid):
             return results
         hash_of = _hash_with_id if by_id else _hash
         results = self._identified([result for _, result in results])
         merged = _keyed(results if by_id else mutable_order(results, hash_of))
-        for refused in (unknown_partitions, invalid):
+        for refused in (unauthorized, unknown_partitions, invalid):
             merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
         # A broker that verifies transactions first has an immutable map of their errors and adds the results to it.
         with_id = self.request.transactional_id is not None and self.request.acks in VALID_ACKS

@@ -171,6 +171,21 @@ def whole_request_error(request: ProduceRequest) -> RequestRefused | None:
     return None
 
 
+def has_transactional_records(request: ProduceRequest) -> bool:
+    """Return True if the first batch of a record set is transactional. Mirrors RequestUtils.hasTransactionalRecords."""
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            records = partition.records
+            if records is None or isinstance(records, list):
+                continue
+            first = _batch_at(records, 0)
+            if isinstance(first, _Corrupt):
+                return False  # the handler refuses the whole request
+            if first is not None and first.magic == MAGIC_V2 and first.attributes & TRANSACTIONAL:
+                return True
+    return False
+
+
 def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
     """True if each first batch is long enough to hold a producer id; otherwise 4.x fails the whole request."""
     return all(

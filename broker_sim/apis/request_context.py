@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.handler_result import NoResponse
+from broker_sim.config.authorizer_settings import ANONYMOUS
 from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from broker_sim.apis.handler_result import Response
     from broker_sim.apis.transport import Transport
     from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from broker_sim.security.access import Access
+    from broker_sim.security.acl import AclOperation, ResourceType
     from protocol_specs.api_key import ApiKey
     from protocol_specs.error_codes import ErrorCode
 
@@ -36,6 +39,8 @@ class ConnectionInfo:
     client_host: str
     client_port: int = 0
     listener_name: str = DEFAULT_LISTENER
+    principal: str | None = ANONYMOUS
+    """Type and name of the client's principal; None for a node of the cluster, and for the cluster's own Python API."""
     client_software_name: str = "unknown"
     client_software_version: str = "unknown"
     closed: bool = False
@@ -69,6 +74,8 @@ class RequestContext:
     """The response as rules have left it, for the observers of responses."""
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
     """Partitions for which a fault rule wants an error in place of what the handler would do."""
+    access: Access | None = None
+    """The rights of the client; None where nothing is checked: without an authorizer, and between nodes."""
     header_tags: Sequence[tuple[int, bytes]] = ()
 
     def __init__(
@@ -131,6 +138,11 @@ class RequestContext:
     def listener_name(self) -> str:
         """The listener that accepted the connection; Metadata returns its addresses."""
         return self.connection.listener_name
+
+    def may(self, operation: AclOperation, resource_type: ResourceType, name: str) -> bool:
+        """Return True if the client may do the operation on the resource, as every client may without an authorizer."""
+        access = self.access
+        return access is None or access.allows(operation, resource_type, name)
 
     def disconnect(self, reason: str) -> NoResponse:
         """Return the result that closes the connection without a response; `reason` is logged."""

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.group_descriptions import described_groups
+from broker_sim.apis.group_requests import hide_groups_of_hidden_topics
 from broker_sim.share_partitions.share_partition_manager import shares
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.share_group_describe import DescribedGroup, ShareGroupDescribeResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.share_group_describe import ShareGroupDescribeRequest
 
@@ -27,7 +30,12 @@ def handle(request: ShareGroupDescribeRequest, context: RequestContext) -> Share
     groups = described_groups(
         request, context, lambda shard: shard.share, DescribedGroup, explains_coordinator_errors=True
     )
-    return ShareGroupDescribeResponse(groups=groups)
+    return ShareGroupDescribeResponse(groups=hide_groups_of_hidden_topics(groups, _topics_of, context))
+
+
+def _topics_of(group: DescribedGroup) -> Iterable[str]:
+    for member in group.members:
+        yield from (each.topic_name for each in member.assignment.topic_partitions)
 
 
 def error_response(

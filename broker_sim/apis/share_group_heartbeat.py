@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.group_requests import client_info
+from broker_sim.apis.group_requests import client_info, denied_heartbeat
 from broker_sim.apis.share_requests import is_valid_member
 from broker_sim.config.values import TRIMMED
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH
@@ -32,6 +32,9 @@ def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -> Hand
     broker = context.broker
     if not shares(broker.metadata_cache.image):
         return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    denied = denied_heartbeat(request, request.subscribed_topic_names or (), context)
+    if denied is not None:
+        return _refusal(denied, None)
     if not is_valid_member(request.member_id):
         return _refusal(ErrorCode.INVALID_REQUEST, None)
     invalid = _invalid(request)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from broker_sim.apis.partition_order import immutable_order, mutable_order, partition_hash_with_id
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.share_partitions.acknowledgement import AcknowledgedBatch
 from broker_sim.share_partitions.record_states import AcknowledgeType
 from broker_sim.share_partitions.share_error import ShareError
@@ -39,6 +40,8 @@ def refusal(request: Any, context: RequestContext) -> ErrorCode | None:
         return ErrorCode.UNSUPPORTED_VERSION
     if request.group_id is None or not is_valid_member(request.member_id):
         return ErrorCode.INVALID_REQUEST
+    if not context.may(AclOperation.READ, ResourceType.GROUP, request.group_id):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
     return None
 
 
@@ -60,10 +63,12 @@ class Topics:
         return None if topic is None else topic.name
 
     def error(self, key: TopicIdPartition) -> ErrorCode | None:
-        """Return the error of a partition that does not exist, or that a fault rule refuses."""
+        """Return the error of a partition that is not there, not the client's to read, or refused by a fault rule."""
         topic = self._image.topics_by_id.get(key.topic_id)
         if topic is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
+        if not self._context.may(AclOperation.READ, ResourceType.TOPIC, topic.name):
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if not 0 <= key.partition < len(topic.partitions):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         faulty = self._context.injected_errors

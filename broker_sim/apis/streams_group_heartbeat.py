@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.group_requests import client_info
+from broker_sim.apis.group_requests import client_info, denied_heartbeat, may_describe
 from broker_sim.apis.streams_internal_topics import create_internal_topics
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.streams.heartbeat_checks import check_heartbeat, check_topic_names
+from broker_sim.coordinators.groups.streams.heartbeat_checks import check_heartbeat, check_topic_names, topics_of
 from broker_sim.coordinators.groups.streams.streams_config import serves_streams_groups
 from broker_sim.coordinators.operation_errors import refusal
 from protocol_specs.error_codes import ErrorCode
@@ -32,8 +32,13 @@ def handle(request: StreamsGroupHeartbeatRequest, context: RequestContext) -> Ha
     broker = context.broker
     if not serves_streams_groups(broker.config, broker.metadata_cache.image):
         return _refusal(ErrorCode.UNSUPPORTED_VERSION, None)
+    denied = denied_heartbeat(request, (), context)
+    if denied is not None:
+        return _refusal(denied, None)
     try:
         check_topic_names(request.topology)
+        if not may_describe(topics_of(request.topology), context):
+            return _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
         check_heartbeat(request)
     except CoordinatorError as error:
         return _refusal(error.error_code, error.message)

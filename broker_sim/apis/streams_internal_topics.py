@@ -14,6 +14,7 @@ from broker_sim.coordinators.default_messages import default_message
 from broker_sim.coordinators.groups.streams.configured_topology import StatusCode
 from broker_sim.coordinators.groups.streams.streams_config import StreamsConfig
 from broker_sim.links.node_links import LinkFailure
+from broker_sim.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
@@ -37,6 +38,10 @@ def create_internal_topics(result: HeartbeatResult, group_id: str, context: Requ
     if not result.missing_topics:
         return
     broker = context.broker
+    denied = _denied(result.missing_topics, context)
+    if denied:
+        _add_detail(result, f"Unauthorized to CREATE on topics {', '.join(denied)}.")
+        return
     creations = broker.coordinators.groups.internal_topics
     now_ms = broker.now_ms()
     errors = creations.errors(result.missing_topics, now_ms)
@@ -44,9 +49,21 @@ def create_internal_topics(result: HeartbeatResult, group_id: str, context: Requ
     if names:
         expires_ms = now_ms + 2 * StreamsConfig(broker).heartbeat_interval_ms(group_id)
         _request_topics({name: result.missing_topics[name] for name in names}, context, expires_ms)
+    if errors:
+        _add_detail(result, f"Creation failed: {_shown(errors)}.")
+
+
+def _denied(names: Iterable[str], context: RequestContext) -> list[str]:
+    """Return the topics that the client may not create."""
+    if context.may(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME):
+        return []
+    return [name for name in names if not context.may(AclOperation.CREATE, ResourceType.TOPIC, name)]
+
+
+def _add_detail(result: HeartbeatResult, detail: str) -> None:
     for status in result.response.status or ():
-        if errors and status.status_code == StatusCode.MISSING_INTERNAL_TOPICS:
-            status.status_detail += f"; Creation failed: {_shown(errors)}."
+        if status.status_code == StatusCode.MISSING_INTERNAL_TOPICS:
+            status.status_detail += f"; {detail}"
             break
 
 

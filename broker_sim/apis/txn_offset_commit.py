@@ -28,6 +28,7 @@ from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, 
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
+from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.txn_offset_commit import (
@@ -69,7 +70,11 @@ def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> HandlerR
     for topic in request.topics:
         by_name = image.topics.get(topic.name)
         topic_id = ZERO_UUID if by_name is None else by_name.topic_id
-        known.add_topic((topic.name, topic_id), topic.partitions, _index, image)
+        if context.may(AclOperation.READ, ResourceType.TOPIC, topic.name):
+            known.add_topic((topic.name, topic_id), topic.partitions, _index, image)
+        else:
+            denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            known.refuse_topic((topic.name, topic_id), map(_index, topic.partitions), denied)
     commits = known.flat()
     if not commits:
         return _response(known.errors, context)

@@ -13,7 +13,7 @@ from broker_sim.config.cross_field_validation import check_at_start
 from broker_sim.config.definitions import ConfigValue, broker_definitions, oldest_definition
 from broker_sim.config.metadata_mode import in_mode, table_of
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
-from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
+from broker_sim.config.simulator_configs import AUTHORIZER_DEFINITIONS, SIMULATOR_DEFINITIONS
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
 from broker_sim.part_types import AS_BUILT, PartTypes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from protocol_specs.releases import Release
 
 _log = Logger()
+_UNDEFINED_BY_KAFKA: Final = {**SIMULATOR_DEFINITIONS, **AUTHORIZER_DEFINITIONS}
 _MESSAGE_FORMATS: Final = ("log.message.format.version", "message.format.version")
 _NOT_ATTRIBUTES: Final = {
     "behaviour",
@@ -100,10 +101,10 @@ class BrokerConfig:
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
         for name, text in overrides.items():
-            definition = definitions.get(_without_listener(name)) or SIMULATOR_DEFINITIONS.get(name)
+            definition = definitions.get(_without_listener(name)) or _UNDEFINED_BY_KAFKA.get(name)
             if definition is None:
                 msg = f"unknown broker configuration {name!r} for release {behaviour.release}"
-                raise ConfigError(msg + nearest(name, [*definitions, *SIMULATOR_DEFINITIONS]))
+                raise ConfigError(msg + nearest(name, [*definitions, *_UNDEFINED_BY_KAFKA]))
             values[name] = parse_value(definition, text)
         named = _named(values)
         given = dict(overrides)
@@ -138,7 +139,7 @@ class BrokerConfig:
                     overrides[name] = text
         values = dict(_defaults(self.release))
         for name, text in overrides.items():
-            values[name] = parse_value(definitions.get(base_name(name)) or SIMULATOR_DEFINITIONS[name], text)
+            values[name] = parse_value(definitions.get(base_name(name)) or _UNDEFINED_BY_KAFKA[name], text)
         named = _named(values)
         return replace(
             self,
@@ -222,7 +223,7 @@ def _without_name(name: str) -> ConfigValue:
 @cache
 def _defaults(release: str) -> Mapping[str, ConfigValue]:
     defaults = {name: definition.default for name, definition in broker_definitions(release).items()}
-    return defaults | {name: definition.default for name, definition in SIMULATOR_DEFINITIONS.items()}
+    return defaults | {name: definition.default for name, definition in _UNDEFINED_BY_KAFKA.items()}
 
 
 _LISTENER_PREFIX: Final = "listener.name."
@@ -258,7 +259,7 @@ _GROUP_LIMITS: Final = {
 """What the configurations of a group and their defaults are checked against."""
 
 # Read by name, or through the topic configurations that they give their defaults.
-_ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *SIMULATOR_DEFINITIONS, *_GROUP_LIMITS]) | {
+_ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *_UNDEFINED_BY_KAFKA, *_GROUP_LIMITS]) | {
     "compression.gzip.level",
     "compression.lz4.level",
     "compression.type",
@@ -382,6 +383,7 @@ _ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *SIMULATOR_DEFINITIONS, *_G
     "unclean.leader.election.interval.ms",
     "unstable.api.versions.enable",
     "advertised.listeners",
+    "authorizer.class.name",
     "controller.socket.timeout.ms",
     "controlled.shutdown.max.retries",
     "controlled.shutdown.retry.backoff.ms",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.authorizer_settings import AuthorizerSettings
 from broker_sim.config.config_names import synonyms_of
 from broker_sim.config.connection_overrides import connection_overrides
 from broker_sim.config.definitions import broker_definitions
@@ -36,6 +37,7 @@ def check_at_start(config: BrokerConfig) -> None:
     """Raise ConfigError, with reason and value, for configurations with which no broker starts."""
     try:
         check_together(config)
+        AuthorizerSettings.of(config)
     except ConfigError as error:
         reason = str(error).removeprefix(_REQUIREMENT)
         about = f"{error.about}: {reason}" if isinstance(error, NamelessConfigError) else reason

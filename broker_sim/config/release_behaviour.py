@@ -320,6 +320,14 @@ class ReleaseBehaviour:
     """Brokers have cordoned.log.dirs, which must be among their directories."""
 
     # The cluster and its clients.
+    authorization_errors_name_operations: bool = _since("4.0")
+    """The text of a refused operation on the cluster names the operation (else that the request is not authorized)."""
+    groups_hide_topics: bool = _since("4.0")
+    """Members of the new groups, and clients that describe these, need DESCRIBE on the groups' topics (KAFKA-18813)."""
+    markers_need_alter_alone: bool = _since("3.8")
+    """WriteTxnMarkers needs ALTER or CLUSTER_ACTION on the cluster (KAFKA-16513; else CLUSTER_ACTION)."""
+    acl_principals_have_types: bool = _since("4.0")
+    """CreateAcls refuses a principal without a type (else it is stored, and fails every check that reads it)."""
     throttles_before_the_response: bool = _until("2.0")
     """A client over its quota gets its response when its throttle time has ended (else at once, KIP-219)."""
     features_change_all_or_nothing: bool = _since("4.0")

@@ -1,4 +1,6 @@
-"""Configurations of this simulator's brokers that Kafka does not have: its models, and AutoMQ's thread model."""
+"""Configurations that are in no table of Kafka's brokers: the simulator's models, AutoMQ's thread model, and those of
+Kafka's authorizer.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ if TYPE_CHECKING:
     from broker_sim.config.definitions import ConfigValue
 
 __all__ = [
+    "ALLOW_EVERYONE",
+    "AUTHORIZER_DEFINITIONS",
     "CLASSIC",
     "PERSIST_TIME_MS",
     "PIPELINED",
     "QUEUED_BYTES",
     "SIMULATOR_DEFINITIONS",
+    "SUPER_USERS",
     "TELEMETRY_RECEIVER",
     "THREAD_MODEL",
 ]
@@ -26,6 +31,8 @@ THREAD_MODEL: Final = "thread.model"
 QUEUED_BYTES: Final = "queued.max.requests.size.bytes"
 PERSIST_TIME_MS: Final = "persist.time.ms"
 TELEMETRY_RECEIVER: Final = "client.telemetry.receiver"
+SUPER_USERS: Final = "super.users"
+ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
 CLASSIC: Final = "classic"
 PIPELINED: Final = "pipelined"
 QUEUED_BYTES_DEFAULT: Final = 100 * 1024 * 1024
@@ -62,6 +69,17 @@ def _own(
         synonyms=(),
     )
 
+
+AUTHORIZER_DEFINITIONS: Final[Mapping[str, ConfigDefinition]] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            _own(SUPER_USERS, ConfigType.STRING, None),
+            _own(ALLOW_EVERYONE, ConfigType.STRING, "false"),
+        )
+    }
+)
+"""The configurations of Kafka's authorizer, by name. Kafka's brokers do not define them: they pass them on to it."""
 
 SIMULATOR_DEFINITIONS: Final[Mapping[str, ConfigDefinition]] = MappingProxyType(
     {

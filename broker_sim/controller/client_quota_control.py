@@ -51,6 +51,8 @@ ERROR_TEXTS: Final = {
     ErrorCode.NOT_CONTROLLER: PLAIN_TEXT,
     ErrorCode.POLICY_VIOLATION: "Request parameters do not satisfy the configured policy.",
 }
+_ALTERATION_TEXTS: Final = {**ERROR_TEXTS, ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed."}
+"""DescribeClientQuotas has no text for the last."""
 FRACTION_MAX: Final = 1e-6
 
 
@@ -108,7 +110,9 @@ def error_response(request: AlterClientQuotasRequest, error_code: ErrorCode) -> 
     """The whole request fails: every entry has the error."""
     return AlterClientQuotasResponse(
         entries=[
-            ResponseEntryData(error_code=error_code, error_message=ERROR_TEXTS.get(error_code), entity=entry.entity)
+            ResponseEntryData(
+                error_code=error_code, error_message=_ALTERATION_TEXTS.get(error_code), entity=entry.entity
+            )
             for entry in request.entries
         ]
     )

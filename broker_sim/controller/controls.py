@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broker_sim.controller.acl_control import AclControl
 from broker_sim.controller.client_quota_control import ClientQuotaControl
 from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.config_control import ConfigControl
@@ -29,6 +30,7 @@ class ControllerControls:
     topics: TopicControl
     partitions: PartitionControl
     client_quotas: ClientQuotaControl
+    acls: AclControl
     features: FeatureControl
     quorum: QuorumDescription
     cluster: ClusterControl
@@ -43,6 +45,11 @@ class ControllerControls:
             topics=TopicControl(controller, random=streams.stream("topic control")),
             partitions=PartitionControl(controller, config=config, random=streams.stream("partition control")),
             client_quotas=ClientQuotaControl(controller),
+            acls=AclControl(
+                controller,
+                random=streams.stream("acl control"),
+                types_are_checked=config.behaviour.acl_principals_have_types,
+            ),
             features=FeatureControl(controller, config=config, node_id=quorum.leader_id),
             quorum=quorum,
             cluster=ClusterControl(controller, config=config, quorum=quorum),

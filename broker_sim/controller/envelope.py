@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
+from broker_sim.config.authorizer_settings import ANONYMOUS
 from broker_sim.controller.not_controller import is_not_controller
 from broker_sim.links.node_links import LinkFailure
 from protocol_specs.api_key import ApiKey
@@ -27,14 +28,21 @@ from protocol_specs.schemas.record_serde import encode_versioned
 if TYPE_CHECKING:
     from protocol_specs.message import Message
 
-__all__ = ["ForwardedRequest", "ForwardedResponse", "anonymous_principal"]
+__all__ = ["ForwardedRequest", "ForwardedResponse", "encoded_principal"]
 
 NO_CLIENT_HOST: Final = "127.0.0.1"
 
 
-def anonymous_principal() -> bytes:
-    """User:ANONYMOUS, as every client of a listener without authentication is."""
-    return encode_versioned(DefaultPrincipalData(type="User", name="ANONYMOUS", token_authenticated=False), 0)
+def encoded_principal(principal: str) -> bytes:
+    """Return a principal, such as `User:ANONYMOUS`, as DefaultKafkaPrincipalBuilder serializes it."""
+    kind, _, name = principal.partition(":")
+    return encode_versioned(DefaultPrincipalData(type=kind, name=name, token_authenticated=False), 0)
+
+
+class ClientConnection(Protocol):
+    """The part of a client's connection that an Envelope repeats."""
+
+    principal: str | None
 
 
 class ClientRequest(Protocol):
@@ -44,6 +52,10 @@ class ClientRequest(Protocol):
     correlation_id: int
 
     @property
+    def connection(self) -> ClientConnection:
+        """The client's connection."""
+
+    @property
     def client_host(self) -> str:
         """The client's address."""
 
@@ -51,7 +63,7 @@ class ClientRequest(Protocol):
 class ForwardedRequest:
     """A request by reference, with its client and version. `envelope` returns the message that carries it on a wire."""
 
-    __slots__ = ("api_version", "client_host", "client_id", "correlation_id", "request")
+    __slots__ = ("api_version", "client_host", "client_id", "correlation_id", "principal", "request")
     NAME: ClassVar[str] = "Envelope"
     API_KEY: Final = ApiKey.ENVELOPE
 
@@ -61,6 +73,8 @@ class ForwardedRequest:
         self.client_id = None if context is None else context.client_id
         self.client_host = NO_CLIENT_HOST if context is None else context.client_host
         self.correlation_id = 0 if context is None else context.correlation_id
+        self.principal = None if context is None else context.connection.principal
+        """None for a request of the broker's own."""
 
     @property
     def RULE_API_KEY(self) -> ApiKey:  # noqa: N802 - as every message has it
@@ -72,7 +86,7 @@ class ForwardedRequest:
         """The declared message."""
         return EnvelopeRequest(
             request_data=self.request_data,
-            request_principal=anonymous_principal(),
+            request_principal=encoded_principal(self.principal or ANONYMOUS),
             client_host_address=ipaddress.ip_address(self.client_host).packed,
         )
 

@@ -32,6 +32,11 @@ _MESSAGES: Final = {
         "This most likely occurs because of a request being malformed by the client library or the message was "
         "sent to an incompatible broker. See the broker logs for more details."
     ),
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ErrorCode.SECURITY_DISABLED: "Security features are disabled.",
     ErrorCode.FENCED_LEADER_EPOCH: "The leader epoch in the request is older than the epoch on the broker.",
     ErrorCode.FENCED_STATE_EPOCH: (
         "The share coordinator rejected the request because the share-group state epoch did not match."

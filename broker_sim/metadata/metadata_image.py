@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.config_resource import ConfigRecord
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
+    from broker_sim.security.acl import Acl
     from broker_sim.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1
@@ -170,6 +171,8 @@ class MetadataImage:
     client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
     producer_ids: ProducerIds = NO_PRODUCER_IDS
     controllers: Mapping[int, ControllerRegistration] = field(default_factory=dict)
+    acls: Mapping[bytes, Acl] = field(default_factory=dict)
+    """The access control entries by their 16-byte ids."""
 
     @classmethod
     def empty(cls, cluster_id: str) -> MetadataImage:

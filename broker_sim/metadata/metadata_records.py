@@ -1,8 +1,9 @@
 """The records of a commit: those that lead from one image to the next.
 
 Mirrors the records that ReplicationControlManager, ClusterControlManager, ConfigurationControlManager,
-FeatureControlManager, ClientQuotaControlManager and ProducerIdControlManager generate, in their order: a broker that
-becomes inactive is recorded after the partitions that it leaves; one that becomes active or stops in order, before.
+FeatureControlManager, ClientQuotaControlManager, ProducerIdControlManager and AclControlManager generate, in their
+order: a broker that becomes inactive is recorded after the partitions that it leaves; one that becomes active or stops
+in order, before.
 `image_records` are those of a snapshot, in the order of MetadataImage.write. `metadata_replay` is the inverse.
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
 from broker_sim.metadata.metadata_record_versions import RecordVersions, record_versions
 from protocol_specs.java_hash import hash_order
+from protocol_specs.schemas.metadata.access_control_entry_record import AccessControlEntryRecord
 from protocol_specs.schemas.metadata.broker_registration_change_record import BrokerRegistrationChangeRecord
 from protocol_specs.schemas.metadata.clear_elr_record import ClearElrRecord
 from protocol_specs.schemas.metadata.client_quota_record import ClientQuotaRecord, EntityData
@@ -28,6 +30,7 @@ from protocol_specs.schemas.metadata.register_controller_record import (
     ControllerFeature,
     RegisterControllerRecord,
 )
+from protocol_specs.schemas.metadata.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from protocol_specs.schemas.metadata.remove_topic_record import RemoveTopicRecord
 from protocol_specs.schemas.metadata.topic_record import TopicRecord
 from protocol_specs.schemas.metadata.unfence_broker_record import UnfenceBrokerRecord
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
         PartitionRegistration,
         TopicImage,
     )
+    from broker_sim.security.acl import Acl
     from protocol_specs.message import Message
 
 __all__ = ["METADATA_VERSION", "MetadataRecord", "image_records", "records_of_change"]
@@ -95,6 +99,10 @@ def records_of_change(old: MetadataImage, new: MetadataImage) -> list[MetadataRe
         records += _quotas(old, new)
     if new.producer_ids is not old.producer_ids:
         records.append(_producer_ids(new))
+    if new.acls is not old.acls:
+        records += [_acl(each, acl) for each, acl in new.acls.items() if each not in old.acls]
+        removed = [each for each in old.acls if each not in new.acls]
+        records += [MetadataRecord(RemoveAccessControlEntryRecord(id=each), 0) for each in removed]
     return records + leaving
 
 
@@ -116,6 +124,7 @@ def image_records(image: MetadataImage) -> list[MetadataRecord]:
         records += [_quota(entity.entries, key, value) for key, value in quotas.items()]
     if image.producer_ids.next_producer_id:
         records.append(_producer_ids(image))
+    records += [_acl(each, acl) for each, acl in image.acls.items()]
     assert versions is change.versions
     return records
 
@@ -394,4 +403,18 @@ def _quota(entries: tuple[tuple[str, str | None], ...], key: str, value: float |
 def _producer_ids(image: MetadataImage) -> MetadataRecord:
     next_producer_id, broker_id, broker_epoch = image.producer_ids
     record = ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=next_producer_id)
+    return MetadataRecord(record, 0)
+
+
+def _acl(acl_id: bytes, acl: Acl) -> MetadataRecord:
+    record = AccessControlEntryRecord(
+        id=acl_id,
+        resource_type=acl.resource_type,
+        resource_name=acl.resource_name,
+        pattern_type=acl.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission_type,
+    )
     return MetadataRecord(record, 0)

@@ -24,6 +24,8 @@ from broker_sim.metadata.metadata_image import (
 )
 from broker_sim.metadata.metadata_records import LOST_DIRECTORY
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
+from broker_sim.security.acl import Acl, AclOperation, AclPermissionType, PatternType
+from broker_sim.security.acl import ResourceType as AclResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -55,10 +57,22 @@ def replay(image: MetadataImage, messages: Iterable[Message], *, version: int) -
 class _Delta:
     """The changes so far. Unchanged parts stay the same objects."""
 
-    __slots__ = ("base", "brokers", "configs", "controllers", "features", "names", "producer_ids", "quotas", "topics")
+    __slots__ = (
+        "acls",
+        "base",
+        "brokers",
+        "configs",
+        "controllers",
+        "features",
+        "names",
+        "producer_ids",
+        "quotas",
+        "topics",
+    )
 
     def __init__(self, base: MetadataImage) -> None:
         self.base = base
+        self.acls: dict[bytes, Acl] | None = None
         self.brokers: dict[int, BrokerRegistration] | None = None
         self.controllers: dict[int, ControllerRegistration] | None = None
         self.features: dict[str, int] | None = None
@@ -88,6 +102,8 @@ class _Delta:
             changes["finalized_features"] = self.features
         if self.producer_ids is not None:
             changes["producer_ids"] = self.producer_ids
+        if self.acls is not None:
+            changes["acls"] = self.acls
         return replace(image, version=version, **changes)
 
     # Brokers and controllers.
@@ -264,6 +280,24 @@ class _Delta:
     def set_producer_ids(self, record: Any) -> None:
         self.producer_ids = ProducerIds(record.next_producer_id, record.broker_id, record.broker_epoch)
 
+    def add_acl(self, record: Any) -> None:
+        if self.acls is None:
+            self.acls = dict(self.base.acls)
+        self.acls[bytes(record.id)] = Acl(
+            AclResourceType(record.resource_type),
+            record.resource_name,
+            PatternType(record.pattern_type),
+            record.principal,
+            record.host,
+            AclOperation(record.operation),
+            AclPermissionType(record.permission_type),
+        )
+
+    def remove_acl(self, record: Any) -> None:
+        if self.acls is None:
+            self.acls = dict(self.base.acls)
+        del self.acls[bytes(record.id)]
+
     def ignore(self, record: Any) -> None:
         """Ignore a record that only the controller's own log needs."""
 
@@ -318,6 +352,8 @@ _REPLAYS: Final[dict[str, Callable[[_Delta, Any], None]]] = {
     "ClientQuotaRecord": _Delta.set_quota,
     "FeatureLevelRecord": _Delta.set_feature,
     "ProducerIdsRecord": _Delta.set_producer_ids,
+    "AccessControlEntryRecord": _Delta.add_acl,
+    "RemoveAccessControlEntryRecord": _Delta.remove_acl,
     "NoOpRecord": _Delta.ignore,
     "BeginTransactionRecord": _Delta.ignore,
     "EndTransactionRecord": _Delta.ignore,

@@ -75,7 +75,7 @@ class LinkTransport:
 
     def _add_peer(self, call: LinkCall) -> _Peer:
         source = call.source
-        connection = ConnectionInfo(connection_id=f"link:{source}-{call.target}", client_host="")
+        connection = ConnectionInfo(connection_id=f"link:{source}-{call.target}", client_host="", principal=None)
         peer = self._peers[source] = connection, f"broker-{source}"
         return peer
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.config.definitions import broker_definitions
+from broker_sim.config.simulator_configs import AUTHORIZER_DEFINITIONS
 from tests.differential.probe import Probe
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Case:
 
     def settings_for(self, release: str) -> tuple[tuple[str, str], ...]:
         """Those of its settings that the release knows, and those of the tests themselves (`+...`)."""
-        known = broker_definitions(release)
+        known = {**broker_definitions(release), **AUTHORIZER_DEFINITIONS}
         return tuple(
             (name, value) for name, value in self.settings if name.rpartition(":")[2] in known or name[0] == "+"
         )

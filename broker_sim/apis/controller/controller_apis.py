@@ -18,14 +18,24 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
+    from broker_sim.apis.authorization.rule import AuthorizedHandlers
     from broker_sim.apis.controller.controller_view import ControllerView
     from broker_sim.apis.handler_result import NoResponse
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.security.authorizer import Authorizer
     from protocol_specs.message import Message
 
 __all__ = ["HANDLERS", "ControllerApis"]
 
 HANDLERS: Final = HandlerTable("broker_sim.apis.controller", "broker_sim.apis", served=Served.CONTROLLER)
+
+
+def _authorized(authorizer: Authorizer) -> AuthorizedHandlers:
+    """Return the handlers of a controller with an authorizer; the rules are imported with the first."""
+    from broker_sim.apis.authorization.controller_rules import CONTROLLER_RULES
+    from broker_sim.apis.authorization.rule import AuthorizedHandlers
+
+    return AuthorizedHandlers(HANDLERS, CONTROLLER_RULES, authorizer)
 
 
 class ControllerApis(NodeApis):
@@ -34,7 +44,7 @@ class ControllerApis(NodeApis):
     def __init__(self, view: ControllerView) -> None:
         table = view.release.listeners["controller"]
         super().__init__(
-            handlers=HANDLERS,
+            handlers=HANDLERS if view.authorizer is None else _authorized(view.authorizer),
             advertised={key: table.api_versions[key] for key in table.api_versions if key in HANDLERS.served},
             features=table.features,
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.controller.active_controller import controller_view
+from broker_sim.coordinators.default_messages import default_message
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_quorum import DescribeQuorumResponse, ResponsePartitionData, ResponseTopicData
 from protocol_specs.uuids import ZERO_UUID
@@ -46,4 +47,16 @@ def handle(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQ
     return response
 
 
-HANDLER: Final = ApiHandler(handle=handle)
+def error_response(
+    request: DescribeQuorumRequest,  # noqa: ARG001 - the error alone
+    context: RequestContext,
+    error_code: ErrorCode,
+) -> DescribeQuorumResponse:
+    """Return the error at the top; since v2 a refused client gets a text. Mirrors getTopLevelErrorResponse."""
+    response = DescribeQuorumResponse(error_code=error_code)
+    if error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED and context.api_version >= NODES_SINCE:
+        response.error_message = default_message(error_code)
+    return response
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -46,8 +46,8 @@ def handle(request: EnvelopeRequest | ForwardedRequest, context: RequestContext)
     if isinstance(request, ForwardedRequest):
         return _serve_by_reference(request, context)
     try:
-        _check_principal(request.request_principal)
-        inner = _inner_context(request, context)
+        principal = _principal(request.request_principal)
+        inner = _inner_context(request, context, principal)
     except _Refused as refused:
         return EnvelopeResponse(error_code=refused.error_code)
     result = inner.broker.apis.serve(inner)
@@ -67,24 +67,20 @@ def _serve_by_reference(request: ForwardedRequest, context: RequestContext) -> H
     return ForwardedResponse(request, result)  # type: ignore[return-value]
 
 
-def _check_principal(data: bytes | None) -> None:
+def _principal(data: bytes | None) -> str:
+    """Mirrors DefaultKafkaPrincipalBuilder.deserialize, which refuses a version that it does not know."""
     try:
         if data is None:
             raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
-        _principal(bytes(data))
+        principal, version = decode_versioned(DefaultPrincipalData, bytes(data))
     except ProtocolError:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from None
-
-
-def _principal(data: bytes) -> DefaultPrincipalData:
-    """Mirrors DefaultKafkaPrincipalBuilder.deserialize, which refuses a version that it does not know."""
-    principal, version = decode_versioned(DefaultPrincipalData, data)
-    if int.from_bytes(data[:VERSION_BYTES]) != version:
+    if int.from_bytes(bytes(data)[:VERSION_BYTES]) != version:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
-    return principal
+    return f"{principal.type}:{principal.name}"
 
 
-def _inner_context(request: EnvelopeRequest, context: RequestContext) -> RequestContext:
+def _inner_context(request: EnvelopeRequest, context: RequestContext, principal: str) -> RequestContext:
     address = bytes(request.client_host_address)
     if len(address) not in ADDRESS_SIZES:
         raise _Refused(ErrorCode.INVALID_REQUEST)
@@ -110,6 +106,7 @@ def _inner_context(request: EnvelopeRequest, context: RequestContext) -> Request
         connection_id=context.connection_id,
         client_host=_text(address),
         listener_name=context.listener_name,
+        principal=principal,
     )
     return RequestContext(
         context.broker,
@@ -148,6 +145,7 @@ def _forwarded_context(request: ForwardedRequest, context: RequestContext) -> Re
         connection_id=context.connection_id,
         client_host=request.client_host,
         listener_name=context.listener_name,
+        principal=request.principal,
     )
     return RequestContext(
         context.broker,

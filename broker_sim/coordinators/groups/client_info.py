@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from broker_sim.security.access import Access
 
 __all__ = ["ClientInfo"]
 
@@ -13,3 +16,5 @@ class ClientInfo(NamedTuple):
     client_id: str
     client_host: str
     api_version: int
+    access: Access | None = None
+    """The rights of the client, by which expressions find topics; None where nothing is checked."""

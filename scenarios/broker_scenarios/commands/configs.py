@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from broker_sim.config.definitions import ConfigDefinition
 
-KINDS: Final = ("broker", "topic", "group", "client-metrics", "simulator")
-"""`simulator`: configurations of brokers that Kafka does not have."""
+KINDS: Final = ("broker", "topic", "group", "client-metrics", "authorizer", "simulator")
+"""`authorizer`: those that a broker passes on to its authorizer; `simulator`: those that Kafka does not have."""
 NEAREST_MAX: Final = 3
 DEFAULT_SHOWN_MAX: Final = 40
 
@@ -64,13 +64,14 @@ def run(options: argparse.Namespace) -> int:
 def rows_of(release: str, kind: str | None = None) -> list[Row]:
     """Every configuration of a release, by kind and name."""
     from broker_sim.config import config_effect, definitions
-    from broker_sim.config.simulator_configs import SIMULATOR_DEFINITIONS
+    from broker_sim.config.simulator_configs import AUTHORIZER_DEFINITIONS, SIMULATOR_DEFINITIONS
 
     sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str, str], bool]]] = {
         "broker": (definitions.broker_definitions, config_effect.has_effect),
         "topic": (definitions.topic_definitions, config_effect.topic_config_has_effect),
         "group": (definitions.group_definitions, _always),
         "client-metrics": (definitions.client_metrics_definitions, _always),
+        "authorizer": (lambda _: AUTHORIZER_DEFINITIONS, _always),
         "simulator": (lambda _: SIMULATOR_DEFINITIONS, _always),
     }
     return [

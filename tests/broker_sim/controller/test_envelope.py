@@ -16,7 +16,12 @@ Make = Any
 DELETE = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=1_000)
 
 
+class Connection:
+    principal = "User:CN=a,O=b"
+
+
 class Context:
+    connection = Connection()
     api_version = 6
     client_id = "admin"
     client_host = "10.0.0.7"
@@ -37,7 +42,7 @@ def test_an_envelope_holds_header_and_body_principal_and_address() -> None:
     assert DeleteTopicsRequest.decode(6, bytes(read.request_data)[position:]) == DELETE
     assert read.request_principal is not None
     principal = DefaultPrincipalData.decode(0, bytes(read.request_principal)[2:])
-    assert (principal.type, principal.name) == ("User", "ANONYMOUS")
+    assert (principal.type, principal.name) == ("User", "CN=a,O=b")
     assert read.client_host_address == bytes([10, 0, 0, 7])
 
 

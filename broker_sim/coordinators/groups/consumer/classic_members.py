@@ -138,6 +138,7 @@ class ClassicMembers:
             new=new,
             records=records,
             owned=owned_partitions(subscription, self._context.host.metadata_cache.image.topics),
+            access=joining.client.access,
         )
 
     def _joined(self, group_id: str, joining: Joining, member: ConsumerMember, error: CoordinatorError | None) -> None:

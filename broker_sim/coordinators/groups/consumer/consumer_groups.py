@@ -139,6 +139,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
             records=records,
             owned=owned,
             replaces=replaced is not None,
+            access=client.access,
         )
         try:
             updated = self.run(update)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.modern.topic_partitions import OwnedPartitions, TopicPartitions
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.shard import ShardContext
+    from broker_sim.security.access import Access
 
 __all__ = ["REFRESH_MS", "MemberUpdate", "epoch_records"]
 
@@ -52,6 +53,8 @@ class MemberUpdate:
     """Something else than the subscription requires a new epoch."""
     replaces: bool = False
     """The member of 3.7's preview replaces a static one: the target assignment is computed anew."""
+    access: Access | None = None
+    """The rights of the member's client; None where nothing is checked."""
     group_epoch: int = field(init=False)
     computed: bool = field(init=False, default=False)
     """A new target assignment was computed."""

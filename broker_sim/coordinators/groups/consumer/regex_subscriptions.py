@@ -20,6 +20,7 @@ from broker_sim.coordinators.groups.consumer.resolved_regex import (
     matching_topics,
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from broker_sim.security.acl import AclOperation
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import (
     hash_order,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate
     from broker_sim.coordinators.groups.group_registry import GroupRegistry
     from broker_sim.coordinators.runtime.shard import ShardContext
+    from broker_sim.security.access import Access
 
 __all__ = ["RegexSubscriptions"]
 
@@ -99,13 +101,16 @@ class RegexSubscriptions:
             or now_ms > last.timestamp_ms + self._config.regex_refresh_ms
         )
         if refresh and subscribed:
-            regexes = _listed(group.regex_subscribers.keys(), new, subscribed)
+            regexes, access = _listed(group.regex_subscribers.keys(), new, subscribed), update.access
             self._context.timers.schedule(
-                _key(group.group_id), 0, lambda: self._resolve(group.group_id, regexes), retry=False
+                _key(group.group_id), 0, lambda: self._resolve(group.group_id, regexes, access), retry=False
             )
 
-    def _resolve(self, group_id: str, regexes: list[str]) -> CoordinatorResult[None]:
-        """Return the records of the expressions, and those of a new epoch if other topics match."""
+    def _resolve(self, group_id: str, regexes: list[str], access: Access | None) -> CoordinatorResult[None]:
+        """Return the records of the expressions, and those of a new epoch if other topics match.
+
+        An expression matches only topics that the client of the heartbeat may describe.
+        """
         group = self._groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
             return CoordinatorResult([], None)
@@ -116,12 +121,15 @@ class RegexSubscriptions:
         for regex in regexes:
             if regex not in group.regex_subscribers:
                 continue
-            resolved = ResolvedRegex(matching_topics(regex, image.topics), image.version, now_ms)
+            topics = matching_topics(regex, image.topics)
+            if access is not None:
+                topics = frozenset(access.topics(AclOperation.DESCRIBE, topics))
+            resolved = ResolvedRegex(topics, image.version, now_ms)
             resolved_now[regex] = resolved
             changed = changed or resolved.topics != (group.regexes.get(regex) or NOT_RESOLVED).topics
             records.append(consumer_records.regex_record(group_id, regex, resolved))
-        topics = set(group.subscribers).union(*(found.topics for found in resolved_now.values()))
-        fingerprint = self._config.fingerprint(hash_order(sorted(topics)))
+        everything = set(group.subscribers).union(*(found.topics for found in resolved_now.values()))
+        fingerprint = self._config.fingerprint(hash_order(sorted(everything)))
         metadata_changed = (fingerprint or None) != (group.metadata.get() or None)
         if changed or metadata_changed:
             epoch = group.group_epoch.get() + 1

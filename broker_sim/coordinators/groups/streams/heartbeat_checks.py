@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Topology
 
-__all__ = ["check_heartbeat", "check_topic_names"]
+__all__ = ["check_heartbeat", "check_topic_names", "topics_of"]
 
 _INTERNAL: Final = {GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME}
 _NO_TIMEOUT: Final = -1
@@ -34,7 +34,7 @@ def check_topic_names(topology: Topology | None) -> None:
     Raises:
         CoordinatorError: STREAMS_INVALID_TOPOLOGY.
     """
-    names = dict.fromkeys(_topics(topology))
+    names = dict.fromkeys(topics_of(topology))
     internal = [name for name in names if name in _INTERNAL]
     if internal:
         raise CoordinatorError(
@@ -48,7 +48,8 @@ def check_topic_names(topology: Topology | None) -> None:
         )
 
 
-def _topics(topology: Topology | None) -> Iterable[str]:
+def topics_of(topology: Topology | None) -> Iterable[str]:
+    """Yield the topics that a topology names, with repetitions."""
     for each in [] if topology is None else topology.subtopologies:
         yield from each.source_topics
         yield from each.repartition_sink_topics

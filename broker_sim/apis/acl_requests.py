@@ -1,0 +1,87 @@
+"""The common part of the ACL APIs: the entries and filters of requests, and those that no release reads.
+
+A request with codes that Kafka's request classes refuse closes the connection. Mirrors the constructors of
+CreateAclsRequest, DeleteAclsRequest and DescribeAclsRequest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_sim.security.acl import Acl, AclFilter, AclOperation, AclPermissionType, PatternType, ResourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.apis.handler_result import NoResponse
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.create_acls import AclCreation
+
+__all__ = ["FilterFields", "acl_of", "filter_of", "is_binding", "refuse_creations", "refuse_filters"]
+
+PATTERN_TYPES_SINCE: Final = 1
+"""Before KIP-290 every pattern is literal."""
+
+
+class FilterFields(Protocol):
+    """The fields that DescribeAclsRequest and each filter of DeleteAclsRequest have."""
+
+    resource_type_filter: int
+    resource_name_filter: str | None
+    pattern_type_filter: int
+    principal_filter: str | None
+    host_filter: str | None
+    operation: int
+    permission_type: int
+
+
+def acl_of(creation: AclCreation) -> Acl:
+    """Return the entry of a creation; codes that are unknown become UNKNOWN."""
+    return Acl(
+        ResourceType(creation.resource_type),
+        creation.resource_name,
+        PatternType(creation.resource_pattern_type),
+        creation.principal,
+        creation.host,
+        AclOperation(creation.operation),
+        AclPermissionType(creation.permission_type),
+    )
+
+
+def filter_of(fields: FilterFields) -> AclFilter:
+    """Return the filter of a request; codes that are unknown become UNKNOWN."""
+    return AclFilter(
+        ResourceType(fields.resource_type_filter),
+        fields.resource_name_filter,
+        PatternType(fields.pattern_type_filter),
+        fields.principal_filter,
+        fields.host_filter,
+        AclOperation(fields.operation),
+        AclPermissionType(fields.permission_type),
+    )
+
+
+def refuse_creations(creations: Sequence[AclCreation], context: RequestContext) -> NoResponse | None:
+    """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read."""
+    for each in creations:
+        if 0 in {each.resource_type, each.resource_pattern_type, each.operation, each.permission_type}:
+            return context.disconnect("CreatableAcls contain unknown elements")
+    return None
+
+
+def is_binding(acl: Acl) -> bool:
+    """Return True if Kafka can make an AclBinding of an entry: the codes of filters fail the whole request."""
+    return not (
+        acl.resource_type is ResourceType.ANY
+        or acl.pattern_type in {PatternType.ANY, PatternType.MATCH}
+        or acl.operation is AclOperation.ANY
+        or acl.permission_type is AclPermissionType.ANY
+    )
+
+
+def refuse_filters(filters: Sequence[FilterFields], context: RequestContext) -> NoResponse | None:
+    """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read."""
+    for each in filters:
+        if 0 in {each.resource_type_filter, each.pattern_type_filter, each.operation, each.permission_type}:
+            return context.disconnect(f"{context.api_key.api_name}Request contains UNKNOWN elements")
+    return None

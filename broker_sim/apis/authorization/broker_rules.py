@@ -1,0 +1,99 @@
+"""The rule of each API at a broker. Mirrors KafkaApis.
+
+A broker forwards most admin requests with the client's principal: the controller checks them (`controller_rules`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.authorization import acl_rules, config_rules, group_rules, topic_rules
+from broker_sim.apis.authorization.rule import NODES_ALONE, OPEN, cluster, group, transactional_id
+from broker_sim.security.acl import AclOperation
+from protocol_specs.api_key import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.apis.authorization.rule import Rule
+
+__all__ = ["BROKER_RULES"]
+
+_O = AclOperation
+_FORWARDED: Final = OPEN
+_IN_HANDLER: Final = OPEN
+"""The handler checks each group, topic or transactional id where Kafka does."""
+
+BROKER_RULES: Final[Mapping[ApiKey, Rule]] = {
+    **NODES_ALONE,
+    # Records and offsets.
+    ApiKey.PRODUCE: group_rules.produce,
+    ApiKey.FETCH: _IN_HANDLER,
+    ApiKey.LIST_OFFSETS: topic_rules.list_offsets,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: topic_rules.offset_for_leader_epoch,
+    ApiKey.DELETE_RECORDS: _IN_HANDLER,
+    ApiKey.DESCRIBE_PRODUCERS: _IN_HANDLER,
+    # The cluster and its topics.
+    ApiKey.API_VERSIONS: OPEN,
+    ApiKey.METADATA: topic_rules.metadata,
+    ApiKey.DESCRIBE_CLUSTER: topic_rules.describe_cluster,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: topic_rules.describe_topic_partitions,
+    ApiKey.CREATE_TOPICS: _FORWARDED,
+    ApiKey.DELETE_TOPICS: _FORWARDED,
+    ApiKey.CREATE_PARTITIONS: _FORWARDED,
+    ApiKey.ELECT_LEADERS: _FORWARDED,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _FORWARDED,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _FORWARDED,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: cluster(_O.ALTER),
+    ApiKey.DESCRIBE_LOG_DIRS: cluster(_O.DESCRIBE),
+    ApiKey.DESCRIBE_QUORUM: _FORWARDED,
+    ApiKey.UPDATE_FEATURES: _FORWARDED,
+    ApiKey.UNREGISTER_BROKER: _FORWARDED,
+    ApiKey.ADD_RAFT_VOTER: _FORWARDED,
+    ApiKey.REMOVE_RAFT_VOTER: _FORWARDED,
+    # Configurations, quotas, rights.
+    ApiKey.DESCRIBE_CONFIGS: config_rules.describe_configs,
+    ApiKey.ALTER_CONFIGS: _FORWARDED,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _FORWARDED,
+    ApiKey.LIST_CONFIG_RESOURCES: cluster(_O.DESCRIBE_CONFIGS),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: cluster(_O.DESCRIBE_CONFIGS),
+    ApiKey.ALTER_CLIENT_QUOTAS: _FORWARDED,
+    ApiKey.DESCRIBE_ACLS: acl_rules.describe_acls,
+    ApiKey.CREATE_ACLS: _FORWARDED,
+    ApiKey.DELETE_ACLS: _FORWARDED,
+    # Groups.
+    ApiKey.FIND_COORDINATOR: _IN_HANDLER,
+    ApiKey.JOIN_GROUP: group(_O.READ),
+    ApiKey.SYNC_GROUP: group(_O.READ),
+    ApiKey.HEARTBEAT: group(_O.READ),
+    ApiKey.LEAVE_GROUP: group(_O.READ),
+    ApiKey.OFFSET_COMMIT: group(_O.READ),
+    ApiKey.OFFSET_FETCH: _IN_HANDLER,
+    ApiKey.OFFSET_DELETE: group(_O.DELETE),
+    ApiKey.DESCRIBE_GROUPS: group_rules.describe_groups,
+    ApiKey.LIST_GROUPS: group_rules.list_groups,
+    ApiKey.DELETE_GROUPS: group_rules.delete_groups,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _IN_HANDLER,
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _IN_HANDLER,
+    ApiKey.STREAMS_GROUP_HEARTBEAT: _IN_HANDLER,
+    ApiKey.STREAMS_GROUP_DESCRIBE: _IN_HANDLER,
+    ApiKey.SHARE_GROUP_HEARTBEAT: _IN_HANDLER,
+    ApiKey.SHARE_GROUP_DESCRIBE: _IN_HANDLER,
+    ApiKey.SHARE_FETCH: _IN_HANDLER,
+    ApiKey.SHARE_ACKNOWLEDGE: _IN_HANDLER,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _IN_HANDLER,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: _IN_HANDLER,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: _IN_HANDLER,
+    # Transactions.
+    ApiKey.INIT_PRODUCER_ID: group_rules.init_producer_id,
+    ApiKey.ADD_PARTITIONS_TO_TXN: group_rules.add_partitions_to_txn,
+    ApiKey.ADD_OFFSETS_TO_TXN: transactional_id(_O.WRITE, group(_O.READ)),
+    ApiKey.TXN_OFFSET_COMMIT: transactional_id(_O.WRITE, group(_O.READ)),
+    ApiKey.END_TXN: transactional_id(_O.WRITE),
+    ApiKey.DESCRIBE_TRANSACTIONS: _IN_HANDLER,
+    ApiKey.LIST_TRANSACTIONS: group_rules.list_transactions,
+    # Metrics of clients.
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: OPEN,
+    ApiKey.PUSH_TELEMETRY: OPEN,
+    ApiKey.WRITE_TXN_MARKERS: cluster(_O.ALTER, _O.CLUSTER_ACTION),
+}

@@ -1,0 +1,138 @@
+"""The rules of the APIs about groups and transactions. Mirrors the parts of KafkaApis that call AuthHelper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.apis.authorization.rule import changed, edited
+from broker_sim.apis.produce_validation import has_transactional_records
+from broker_sim.security.acl import AclOperation, ResourceType
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.delete_groups import DeletableGroupResult
+from protocol_specs.messages.describe_groups import DescribedGroup
+
+if TYPE_CHECKING:
+    from broker_sim.apis.authorization.rule import Handle
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.security.access import Access
+    from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+    from protocol_specs.messages.delete_groups import DeleteGroupsRequest
+    from protocol_specs.messages.describe_groups import DescribeGroupsRequest
+    from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+    from protocol_specs.messages.list_groups import ListGroupsRequest
+    from protocol_specs.messages.list_transactions import ListTransactionsRequest
+    from protocol_specs.messages.produce import ProduceRequest
+
+NOT_REQUESTED: Final = -(2**31)
+BATCHES_SINCE: Final = 4
+"""From this version on brokers send AddPartitionsToTxn."""
+
+
+def produce(request: ProduceRequest, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:
+    """Produce: WRITE on the transactional id of transactional records; the handler checks the topics."""
+    transactional_id = request.transactional_id
+    if (
+        transactional_id is not None
+        and has_transactional_records(request)
+        and not access.transactional_id(AclOperation.WRITE, transactional_id)
+    ):
+        return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return handle(request, context)
+
+
+def init_producer_id(
+    request: InitProducerIdRequest, context: RequestContext, access: Access, handle: Handle
+) -> HandlerResult:
+    """InitProducerId: WRITE on the transactional id; else IDEMPOTENT_WRITE on the cluster, or WRITE on any topic.
+
+    Two-phase commits need an operation of their own (KIP-939).
+    """
+    transactional_id = request.transactional_id
+    if transactional_id is not None:
+        if not access.transactional_id(AclOperation.WRITE, transactional_id) or (
+            request.enable2_pc and not access.transactional_id(AclOperation.TWO_PHASE_COMMIT, transactional_id)
+        ):
+            return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    elif not access.cluster(AclOperation.IDEMPOTENT_WRITE) and not access.allows_any(
+        AclOperation.WRITE, ResourceType.TOPIC
+    ):
+        return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return handle(request, context)
+
+
+def add_partitions_to_txn(
+    request: AddPartitionsToTxnRequest, context: RequestContext, access: Access, handle: Handle
+) -> HandlerResult:
+    """AddPartitionsToTxn: WRITE on a producer's transactional id; CLUSTER_ACTION for the requests of brokers."""
+    if context.api_version >= BATCHES_SINCE:
+        if not access.cluster(AclOperation.CLUSTER_ACTION):
+            return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    elif not access.transactional_id(AclOperation.WRITE, request.v3_and_below_transactional_id):
+        return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return handle(request, context)
+
+
+def describe_groups(
+    request: DescribeGroupsRequest, context: RequestContext, access: Access, handle: Handle
+) -> HandlerResult:
+    """DescribeGroups: DESCRIBE on each group; refused groups come first."""
+    refused = [each for each in request.groups if not access.group(AclOperation.DESCRIBE, each)]
+    left = [each for each in request.groups if each not in refused]
+
+    def show(response: Any) -> None:
+        for described in response.groups:
+            if described.authorized_operations != NOT_REQUESTED:
+                described.authorized_operations = access.operations(
+                    ResourceType.GROUP, described.group_id, mask=context.behaviour.group_operations
+                )
+        denied = [DescribedGroup(group_id=each, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED) for each in refused]
+        response.groups = [*denied, *response.groups]
+
+    return edited(handle(changed(request, groups=left), context), show)
+
+
+def list_groups(request: ListGroupsRequest, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:
+    """ListGroups: DESCRIBE on the cluster, or on each listed group."""
+    result = handle(request, context)
+    if access.cluster(AclOperation.DESCRIBE):
+        return result
+
+    def leave_out(response: Any) -> None:
+        response.groups = [each for each in response.groups if access.group(AclOperation.DESCRIBE, each.group_id)]
+
+    return edited(result, leave_out)
+
+
+def delete_groups(
+    request: DeleteGroupsRequest, context: RequestContext, access: Access, handle: Handle
+) -> HandlerResult:
+    """DeleteGroups: DELETE on each group; refused groups are at the end."""
+    names = list(dict.fromkeys(request.groups_names))
+    refused = [each for each in names if not access.group(AclOperation.DELETE, each)]
+    left = changed(request, groups_names=[each for each in names if each not in refused])
+
+    def add(response: Any) -> None:
+        error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        response.results += [DeletableGroupResult(group_id=each, error_code=error) for each in refused]
+
+    return edited(handle(left, context), add)
+
+
+def list_transactions(
+    request: ListTransactionsRequest, context: RequestContext, access: Access, handle: Handle
+) -> HandlerResult:
+    """ListTransactions: DESCRIBE on each listed transactional id."""
+
+    def leave_out(response: Any) -> None:
+        response.transaction_states = [
+            each
+            for each in response.transaction_states
+            if access.transactional_id(AclOperation.DESCRIBE, each.transactional_id)
+        ]
+
+    return edited(handle(request, context), leave_out)
+
+
+def _refused(context: RequestContext, error_code: ErrorCode) -> HandlerResult:
+    return context.broker.apis.error_response(context, error_code)

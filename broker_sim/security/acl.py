@@ -1,0 +1,151 @@
+"""Access control entries and the filters that select them. Mirrors StandardAcl, AclBinding and AclBindingFilter."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+__all__ = [
+    "ANY_HOST",
+    "CLUSTER_NAME",
+    "SUPPORTED_OPERATIONS",
+    "WILDCARD_PRINCIPAL",
+    "WILDCARD_RESOURCE",
+    "Acl",
+    "AclFilter",
+    "AclOperation",
+    "AclPermissionType",
+    "PatternType",
+    "ResourceType",
+]
+
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The only name of a resource of type CLUSTER."""
+WILDCARD_RESOURCE: Final = "*"
+"""As the name of a literal pattern: every resource of the type."""
+ANY_HOST: Final = "*"
+WILDCARD_PRINCIPAL: Final = "User:*"
+
+
+class _Code(IntEnum):
+    """An enumeration of the protocol, whose codes that no release knows are UNKNOWN."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> _Code:  # noqa: ARG003 - as IntEnum has it
+        return cls(0)
+
+
+class ResourceType(_Code):
+    """The type of a resource."""
+
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class PatternType(_Code):
+    """The way in which the name of an entry selects resources."""
+
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class AclOperation(_Code):
+    """An operation on a resource."""
+
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class AclPermissionType(_Code):
+    """The effect of an entry."""
+
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+_O = AclOperation
+SUPPORTED_OPERATIONS: Final = {
+    ResourceType.TOPIC: (
+        _O.READ, _O.WRITE, _O.CREATE, _O.DESCRIBE, _O.DELETE, _O.ALTER, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS,
+    ),
+    ResourceType.GROUP: (_O.READ, _O.DESCRIBE, _O.DELETE, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS),
+    ResourceType.CLUSTER: (
+        _O.CREATE, _O.CLUSTER_ACTION, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS, _O.IDEMPOTENT_WRITE, _O.ALTER, _O.DESCRIBE,
+    ),
+}  # fmt: skip
+"""The operations of the `authorized_operations` fields (KIP-430). Mirrors AclEntry.supportedOperations."""
+
+
+class Acl(NamedTuple):
+    """One access control entry."""
+
+    resource_type: ResourceType
+    resource_name: str
+    pattern_type: PatternType
+    principal: str
+    """Type and name, as `User:ann`."""
+    host: str
+    """The client's address, or `*`."""
+    operation: AclOperation
+    permission_type: AclPermissionType
+
+
+class AclFilter(NamedTuple):
+    """Selects entries; None, and the code ANY, select all values of a field."""
+
+    resource_type: ResourceType
+    resource_name: str | None
+    pattern_type: PatternType
+    principal: str | None
+    host: str | None
+    operation: AclOperation
+    permission_type: AclPermissionType
+
+    def matches(self, acl: Acl) -> bool:
+        """Return True if the filter selects the entry."""
+        return (
+            self.resource_type in {ResourceType.ANY, acl.resource_type}
+            and self._matches_pattern(acl)
+            and self.principal in {None, acl.principal}
+            and self.host in {None, acl.host}
+            and self.operation in {AclOperation.ANY, acl.operation}
+            and self.permission_type in {AclPermissionType.ANY, acl.permission_type}
+        )
+
+    def _matches_pattern(self, acl: Acl) -> bool:
+        """Compare type and name of the pattern; MATCH selects every pattern that applies to the name."""
+        if self.pattern_type not in {PatternType.ANY, PatternType.MATCH, acl.pattern_type}:
+            return False
+        name = self.resource_name
+        if name is None or name == acl.resource_name:
+            return True
+        if self.pattern_type is not PatternType.MATCH:
+            return False
+        if acl.pattern_type is PatternType.LITERAL:
+            return acl.resource_name == WILDCARD_RESOURCE
+        return name.startswith(acl.resource_name)

@@ -1,0 +1,12 @@
+"""Every API of a broker has a rule."""
+
+from __future__ import annotations
+
+from broker_sim.apis.authorization.broker_rules import BROKER_RULES
+from broker_sim.apis.kafka_apis import HANDLERS
+
+
+def test_every_api_has_a_rule_and_no_rule_is_left_over() -> None:
+    assert [key.api_name for key in HANDLERS.served if key not in BROKER_RULES] == []
+    own = {key for key in BROKER_RULES if not key.facts.cluster_action}
+    assert [key.api_name for key in own - {*HANDLERS.served}] == []

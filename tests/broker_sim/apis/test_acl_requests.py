@@ -1,0 +1,27 @@
+"""Entries and filters of requests."""
+
+from __future__ import annotations
+
+from broker_sim.apis.acl_requests import acl_of, filter_of, is_binding
+from broker_sim.security.acl import AclOperation, PatternType, ResourceType
+from protocol_specs.messages.create_acls import AclCreation
+from protocol_specs.messages.delete_acls import DeleteAclsFilter
+
+CREATION = AclCreation(resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3)
+
+
+def test_codes_become_names_and_unknown_ones_unknown() -> None:
+    acl = acl_of(CREATION)
+    assert (acl.resource_type, acl.pattern_type, acl.operation) == (
+        ResourceType.TOPIC,
+        PatternType.LITERAL,
+        AclOperation.READ,
+    )
+    unknown = DeleteAclsFilter(resource_type_filter=99, operation=1, permission_type=1)
+    assert filter_of(unknown).resource_type is ResourceType.UNKNOWN
+
+
+def test_an_entry_has_no_codes_of_filters() -> None:
+    assert is_binding(acl_of(CREATION))
+    assert not is_binding(acl_of(CREATION)._replace(operation=AclOperation.ANY))
+    assert not is_binding(acl_of(CREATION)._replace(pattern_type=PatternType.MATCH))

@@ -1,0 +1,46 @@
+"""The configurations of the authorizer."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_sim.config.authorizer_settings import STANDARD_AUTHORIZER, AuthorizerSettings
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.errors import ConfigError
+
+NAME = "authorizer.class.name"
+OPEN = {NAME: STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
+
+
+def settings_of(config: dict[str, str], release: str = "4.3.1") -> AuthorizerSettings | None:
+    return AuthorizerSettings.of(BrokerConfig.parse(config, release=release))
+
+
+def test_super_users_are_separated_by_semicolons() -> None:
+    settings = settings_of({NAME: STANDARD_AUTHORIZER, "super.users": " User:a ;;User:ANONYMOUS;User:CN=b,O=c"})
+    assert settings is not None
+    assert settings.super_users == {"User:a", "User:ANONYMOUS", "User:CN=b,O=c"}
+    assert not settings.allow_everyone_if_no_acl_found
+    assert settings_of(OPEN) == AuthorizerSettings(allow_everyone_if_no_acl_found=True)
+
+
+def test_without_a_class_there_is_no_authorizer() -> None:
+    assert settings_of({"super.users": "User:a"}) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({NAME: "com.example.Own"}, "com.example.Own: expected org.apache.kafka.metadata.authorizer.Standard"),
+        (OPEN | {"super.users": "a"}, "expected a string in format principalType:principalName but got a"),
+        ({NAME: STANDARD_AUTHORIZER, "super.users": "User:a"}, "Add it to super.users, or set allow.everyone"),
+    ],
+)
+def test_what_no_broker_starts_with_is_refused(config: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        BrokerConfig.parse(config)
+
+
+def test_releases_in_zookeeper_mode_refuse_it_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"authorizer\.class\.name=.*ZooKeeper mode"):
+        BrokerConfig.parse(OPEN, release="2.8.2")
