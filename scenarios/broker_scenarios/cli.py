@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from broker_scenarios.commands import defect_option, real_cluster, result_options
-from broker_sim.argument_types import positive, seed
+from broker_sim.argument_types import address, positive, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,6 +181,17 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     real_cluster.add_targets(where)
     where.add_argument("--spark", action="store_true", help="on TCP, with producers in Spark tasks (needs Java 17)")
     real_cluster.add_control(parser)
+    parser.add_argument(
+        "--bootstrap",
+        type=address,
+        metavar="HOST:PORT",
+        help="with --spark: on this Kafka, without a proxy; the topics of the file are created and deleted",
+    )
+    parser.add_argument(
+        "--load",
+        metavar="SOURCE",
+        help="with --spark: send the records of a Parquet file or folder, or of kafka://HOST:PORT/TOPIC",
+    )
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     defect_option.add(parser)
@@ -200,9 +211,20 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from broker_scenarios.errors import ScenarioError
     from broker_scenarios.language.scenario import load_scenario
     from broker_scenarios.runs import RunOptions, run_scenarios
+    from broker_scenarios.workloads.load_source import load_source
 
+    for name in ("bootstrap", "load"):
+        given = getattr(options, name)
+        if given is not None and not options.spark:
+            text = given if name == "load" else f"{given[0]}:{given[1]}"
+            raise ScenarioError(f"--{name} {text} is for Spark: expected --spark beside it")
+    if options.load is not None:
+        load_source(options.load)  # refused before Spark starts
+    if options.load is not None and options.records is not None:
+        raise ScenarioError(f"--records {options.records}: --load {options.load} has a number of records of its own")
     return run_scenarios(
         [load_scenario(path, defect=options.defect) for path in options.scenarios],
         RunOptions(
@@ -210,6 +232,8 @@ def _run(options: argparse.Namespace) -> int:
             attach=options.attach,
             control=real_cluster.control_of(options),
             kafka=options.kafka,
+            load=options.load,
+            bootstrap=options.bootstrap,
             seed=options.seed,
             records=options.records,
             decisions=options.decisions,

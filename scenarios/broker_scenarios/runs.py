@@ -62,6 +62,10 @@ class RunOptions:
     """The command that controls the processes of ATTACHED."""
     kafka: Path | None = None
     """The folder of the release of KAFKA."""
+    load: str | None = None
+    """The source of the records of SPARK, in place of those of the file."""
+    bootstrap: tuple[str, int] | None = None
+    """The address of the cluster of SPARK; None for a simulated one."""
 
     @property
     def target(self) -> str:
@@ -69,7 +73,10 @@ class RunOptions:
         if self.attach is not None:
             control = "" if self.control is None else f" --control {quote(self.control)}"
             return f"--attach {self.attach[0]}:{self.attach[1]}{control}"
-        return self.where.value if self.kafka is None else f"--kafka {quote(str(self.kafka))}"
+        if self.kafka is not None:
+            return f"--kafka {quote(str(self.kafka))}"
+        bootstrap = "" if self.bootstrap is None else f" --bootstrap {self.bootstrap[0]}:{self.bootstrap[1]}"
+        return f"{self.where.value}{bootstrap}{'' if self.load is None else f' --load {quote(self.load)}'}"
 
 
 def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
@@ -115,9 +122,7 @@ def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None
         scenario = scenario.with_records(options.records)
     scenario = scenario.drawn(seed, None if options.decisions is None else read_decisions(options.decisions))
     if options.where is Where.SPARK:
-        from broker_scenarios.spark.run import run_with_spark
-
-        return run_with_spark(scenario, seed, reproduce=reproduce, history_folder=options.history_folder)
+        return _run_with_spark(scenario, seed, reproduce, options)
     with (
         _trace(options.trace_folder, f"{scenario.name}-{seed}") as trace,
         load_progress(scenario.name, None if scenario.has_scripts else scenario.records) as progress,
@@ -143,6 +148,25 @@ def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None
         print(f"trace: broker-sim trace {' '.join(quote(str(path)) for path in trace.paths)} --batch", file=sys.stderr)
     _keep(evidence, options.history_folder)
     return judged(evidence, engine=None, reproduce=reproduce)
+
+
+def _run_with_spark(scenario: Scenario, seed: int, reproduce: str, options: RunOptions) -> RunRecord:
+    if options.bootstrap is None:
+        from broker_scenarios.spark.run import run_with_spark
+
+        return run_with_spark(
+            scenario, seed, reproduce=reproduce, history_folder=options.history_folder, load=options.load
+        )
+    from broker_scenarios.spark.bootstrap_run import run_on_bootstrap
+
+    return run_on_bootstrap(
+        scenario,
+        seed,
+        options.bootstrap,
+        reproduce=reproduce,
+        history_folder=options.history_folder,
+        load=options.load,
+    )
 
 
 def _trace(folder: Path | None, name: str) -> AbstractContextManager[RunTrace | None]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History
 
-__all__ = ["SendLoad", "cluster_of", "run_attached", "run_locally", "run_on_kafka", "run_over_tcp"]
+__all__ = ["SendLoad", "cluster_of", "run_attached", "run_id_of", "run_locally", "run_on_kafka", "run_over_tcp"]
 
 SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
 """Sends the whole load and returns the history of the producers."""
@@ -132,26 +132,28 @@ def run_over_tcp(
     progress: LoadProgress,
     *,
     sender: str,
+    load: str,
     logs: TruthFiles | None = None,
 ) -> Evidence:
     """Start the cluster, send its one load with `send` under the scenario's rules, heal, settle, and read the logs.
 
-    The records of the logs are written to `logs`, or kept in memory without it.
+    `sender` and `load` describe both in the facts of the run. The records of the logs are written to `logs`, or kept in
+    memory without it.
 
     Raises:
         ScenarioError: the scenario is more than one load, or has a driver.
     """
     refuse_drivers(scenario, "a client of Spark's tasks")
     group = scenario.only_load
-    load = group.load
-    assert load is not None, "it was chosen for its load"
+    spec_of_load = group.load
+    assert spec_of_load is not None, "it was chosen for its load"
     with closing(cluster_of(scenario, seed, timeout_s=scenario.deadline_s)) as threaded:
         cluster = threaded.cluster
-        threaded.call(lambda: cluster.faults.expect(records=load.records))
+        threaded.call(lambda: cluster.faults.expect(records=spec_of_load.records))
         for rule in scenario.rules:
             threaded.add_rule(rule)
         spec = DriveSpec(
-            run_id=f"{scenario.name}-{seed}",
+            run_id=run_id_of(scenario, seed),
             bootstrap_servers=threaded.bootstrap_servers,
             producer_config=group.producer or {},
             deadline_s=scenario.deadline_s,
@@ -171,7 +173,7 @@ def run_over_tcp(
         scenario=scenario,
         seed=seed,
         history=history,
-        groups=dict.fromkeys(range(load.producers), group),
+        groups=dict.fromkeys(range(spec_of_load.producers), group),
         truth=truth,
         rules=reports,
         watch=watch,
@@ -179,11 +181,16 @@ def run_over_tcp(
             "seed": str(seed),
             "release": scenario.release,
             "brokers": str(scenario.brokers),
-            "load": f"{load.records:,} records from {load.producers} producers at {load.rate_per_s:g}/s",
+            "load": load,
             "sender": f"{sender}, over TCP",
         },
         problems=(unsettled,) if unsettled else (),
     )
+
+
+def run_id_of(scenario: Scenario, seed: int) -> str:
+    """Return the name of a run in its history, and in the headers of a user's records."""
+    return f"{scenario.name}-{seed}"
 
 
 def cluster_of(

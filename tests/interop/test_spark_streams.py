@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,6 +81,8 @@ def test_the_program_of_the_page_copies_each_record_once_also_if_its_micro_batch
         while any(consumer.position(key) < end for key, end in ends.items()):
             values += [record.value for record in consumer.poll()]
     assert sorted(values) == sorted(b"%d" % number for number in range(RECORDS))
+    with Admin(bootstrap_servers=servers) as admin:
+        admin.delete_topics(["orders"])
 
 
 def test_the_program_of_the_page_verifies_the_records_of_a_parquet_file(
@@ -98,3 +101,30 @@ def test_the_program_of_the_page_verifies_the_records_of_a_parquet_file(
     command = ["check", str(evidence / "history"), "--promises", str(evidence / "promises.json")]
     assert main([*command, "--logs", str(evidence / "logs"), "--spark"]) == 0
     assert f"valid: {RECORDS} operations, 0 findings" in capsys.readouterr().out
+
+
+def test_the_scenario_of_the_page_runs_with_generated_and_with_own_records(
+    spark: SparkSession,
+    servers: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (HOW_TO / "verify-a-kafka.md").read_text()
+    [scenario] = re.findall(r"^```yaml file=orders.yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "orders.yaml").write_text(scenario.replace("100000", str(RECORDS)))
+    header = "array(struct('origin' as key, binary('here') as value)) as headers"
+    rows = spark.range(RECORDS).selectExpr("cast(id % 5 as string) as key", "'equal' as value", header)
+    rows.write.parquet(str(tmp_path / "orders.parquet"))
+    commands = re.findall(r"^\$ (broker-sim run orders.yaml --spark .*)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        arguments = command.replace("127.0.0.1:9092", servers).split()[1:]
+        assert main([*arguments, "--json", "result.json"]) == 0
+        result = json.loads((tmp_path / "result.json").read_text())
+        assert {name: result["counts"][name] for name in ("sent", "acked", "stored")} == dict.fromkeys(
+            ("sent", "acked", "stored"), RECORDS
+        )
+    with Admin(bootstrap_servers=servers) as admin:
+        assert "orders" not in admin.list_topics()

@@ -73,6 +73,11 @@ RUN_BY = {
     "python benchmarks/soak.py --minutes 10": "tests/interop_python/test_soak.py",
     "python -m benchmarks.planted_anomalies --events 10000000 --anomalies 1000": "tests/interop/test_spark_check.py",
     "broker-sim check history --promises promises.yaml --logs logs --spark": "tests/interop/test_spark_check.py",
+    "broker-sim run orders.yaml --spark --bootstrap 127.0.0.1:9092": "tests/interop/test_spark_streams.py",
+    "broker-sim run orders.yaml --spark --bootstrap 127.0.0.1:9092 --load orders.parquet": (
+        "tests/interop/test_spark_streams.py"
+    ),
+    "broker-sim run orders.yaml --spark --load orders.parquet": "tests/interop/test_spark_streams.py",
     "broker-sim check evidence/history --promises evidence/promises.json --logs evidence/logs --spark": (
         "tests/interop/test_spark_streams.py"
     ),

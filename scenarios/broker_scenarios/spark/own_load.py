@@ -2,32 +2,102 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (PySpark's own convention)
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.spark.connector import register
 from broker_scenarios.spark.connector.record_columns import check_columns
+from broker_scenarios.spark.drive import drive, drive_keyed_load
 from broker_scenarios.spark.failures import spark_errors
+from broker_scenarios.workloads.load_source import load_source
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["own_load_frame", "read_parquet_load"]
+    from broker_scenarios.drive import DriveSpec
+    from broker_scenarios.language.scenario import Scenario
+    from broker_scenarios.workloads.keyed_load import LoadSpec
+
+__all__ = ["PlannedLoad", "own_load_frame", "planned_load"]
 
 
-def read_parquet_load(spark: SparkSession, path: Path) -> DataFrame:
-    """Return the records of a Parquet file, or of a folder of them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLoad:
+    """The load of a scenario, or the records of a user in its place."""
+
+    spark: SparkSession
+    seed: int
+    scenario: Scenario
+    """Its load has the number of the records."""
+    spec: LoadSpec
+    source: str | None = None
+    """The source of the user's records."""
+    frame: DataFrame | None = None
+    """The user's records, with LOAD_SCHEMA and OWN_COLUMNS."""
+
+    def send(self, spec: DriveSpec, folder: str) -> None:
+        """Send all records, and write the history to a folder. Raises ScenarioError for too few task slots."""
+        with spark_errors("the load"):
+            if self.frame is None:
+                drive_keyed_load(self.spark, self.spec, self.seed, spec, folder)
+            else:
+                drive(self.frame, spec, folder, producers=self.spec.producers, by_columns=True)
+
+    @property
+    def text(self) -> str:
+        """The load in a few words."""
+        if self.source is None:
+            return f"{self.spec.records:,} records from {self.spec.producers} producers at {self.spec.rate_per_s:g}/s"
+        return f"{self.spec.records:,} records of {self.source} from {self.spec.producers} producers"
+
+
+def planned_load(spark: SparkSession, scenario: Scenario, seed: int, source: str | None) -> PlannedLoad:
+    """Return the load that the file generates, or the records of `source` in its place.
 
     Raises:
-        ScenarioError: it does not exist, or cannot be read.
+        ScenarioError: the source, a column or a topic cannot be used.
     """
-    if not path.exists():
-        raise ScenarioError(f"{path} (--load) does not exist: expected a Parquet file, or a folder of them")
-    with spark_errors(f"{path} (--load)"):
-        return spark.read.parquet(str(path.resolve()))
+    spec = _spec_of(scenario)
+    if source is None:
+        return PlannedLoad(spark=spark, seed=seed, scenario=scenario, spec=spec)
+    what = f"--load {source}"
+    rows = _read(spark, source, what)
+    topic = None if "topic" in rows.columns else spec.topic
+    frame = own_load_frame(rows, what, producers=spec.producers, topic=topic)
+    with spark_errors(what):
+        records = rows.count()
+        named = [spec.topic] if topic is not None else [row.topic for row in rows.select("topic").distinct().collect()]
+    declared = [each.name for each in scenario.topics]
+    for name in named:
+        if name not in declared:
+            raise ScenarioError(f"{what}: topic {name!r} is not in {scenario.path}: expected {', '.join(declared)}")
+    changed = scenario.with_records(records)
+    return PlannedLoad(spark=spark, seed=seed, scenario=changed, spec=_spec_of(changed), source=source, frame=frame)
+
+
+def _spec_of(scenario: Scenario) -> LoadSpec:
+    spec = scenario.only_load.load
+    assert spec is not None, "it was chosen for its load"
+    return spec
+
+
+def _read(spark: SparkSession, source: str, what: str) -> DataFrame:
+    """Return the records of a source, with all columns of a file, or with those of a topic that can be sent."""
+    found = load_source(source)
+    with spark_errors(what):
+        if isinstance(found, Path):
+            return spark.read.parquet(str(found.resolve()))
+        register(spark)
+        options = {
+            "kafka.bootstrap.servers": found.bootstrap_servers,
+            "subscribe": found.topic,
+            "includeHeaders": "true",
+        }
+        return spark.read.format("broker_sim").options(**options).load().select("key", "value", "headers")
 
 
 def own_load_frame(frame: DataFrame, what: str, *, producers: int, topic: str | None) -> DataFrame:
@@ -63,7 +133,7 @@ def own_load_frame(frame: DataFrame, what: str, *, producers: int, topic: str | 
     return frame.select(*(column.alias(name) for name, column in columns.items()))
 
 
-_WRONG = {
+_WRONG: Final = {
     "headers": "a null header or key: expected a key (string) in each header",
     "partition": "a negative number: expected a partition, or null",
     "timestamp": "a time before 1970: expected a later one, or null",

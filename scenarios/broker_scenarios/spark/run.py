@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from broker_scenarios.arrow.truth_files import TruthFiles
 from broker_scenarios.evidence import judged
 from broker_scenarios.spark.check import SparkEngine
-from broker_scenarios.spark.drive import drive_keyed_load
+from broker_scenarios.spark.own_load import planned_load
 from broker_scenarios.spark.session import start_session
 from broker_scenarios.table import load_progress
-from broker_scenarios.tcp_run import run_over_tcp
+from broker_scenarios.tcp_run import run_id_of, run_over_tcp
 
 if TYPE_CHECKING:
     from broker_scenarios.drive import DriveSpec
@@ -23,22 +23,29 @@ if TYPE_CHECKING:
 __all__ = ["run_with_spark"]
 
 
-def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_folder: Path | None) -> RunRecord:
-    """Run and judge a scenario; its history and the records of its logs are Parquet files, which the checks read."""
-    load = scenario.only_load.load
-    assert load is not None, "it was chosen for its load"
-    spark = start_session(task_slots=max(2, load.producers))
+def run_with_spark(
+    scenario: Scenario, seed: int, *, reproduce: str, history_folder: Path | None, load: str | None = None
+) -> RunRecord:
+    """Run and judge a scenario; its history and the records of its logs are Parquet files, which the checks read.
+
+    `load` has the records in place of those of the file: a path of Parquet, or kafka://HOST:PORT/TOPIC.
+    """
+    producers = 1 if scenario.only_load.load is None else scenario.only_load.load.producers
+    spark = start_session(task_slots=max(2, producers))
+    planned = planned_load(spark, scenario, seed, load)
     temporary = Path(mkdtemp(prefix="broker-sim-"))
     folder = (history_folder or temporary) / f"{scenario.name}-{seed}"
 
     def send(spec: DriveSpec) -> Path:
-        drive_keyed_load(spark, load, seed, spec, str(folder))
+        planned.send(spec, str(folder))
         return folder
 
     try:
-        with load_progress(scenario.name, load.records) as progress:
-            logs = TruthFiles(temporary / "logs")
-            evidence = run_over_tcp(scenario, seed, send, progress, sender=f"Spark {spark.version}", logs=logs)
+        with load_progress(scenario.name, planned.spec.records) as progress:
+            logs = TruthFiles(temporary / "logs", own_values_of=None if load is None else run_id_of(scenario, seed))
+            evidence = run_over_tcp(
+                planned.scenario, seed, send, progress, sender=f"Spark {spark.version}", load=planned.text, logs=logs
+            )
         return judged(evidence, engine=SparkEngine(spark), reproduce=reproduce)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -24,9 +24,9 @@ from broker_scenarios.text_forms import partition_name
 from broker_scenarios.verdict import check_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from broker_scenarios.verdict import Counts, RunVerdict, Validity
 
@@ -104,7 +104,12 @@ def verify_load(
     observed = ObservedTopics({**spec.producer_config, "bootstrap.servers": bootstrap_servers}, topics)
     try:
         promises = observed.promises(spec.producer_config)
-        others = send_and_read(load, spec, observed, evidence, producers=count, by_columns=True)
+
+        def send(history: str) -> None:
+            with spark_errors("the load"):
+                drive(load, spec, history, producers=count, by_columns=True)
+
+        others = send_and_read(spark, send, spec, observed, evidence, has_own_values=True)
         log_starts = observed.log_starts()
     finally:
         observed.close()
@@ -123,25 +128,30 @@ def verify_load(
 
 
 def send_and_read(
-    load: DataFrame, spec: DriveSpec, observed: ObservedTopics, folder: Path, *, producers: int, by_columns: bool
+    spark: SparkSession,
+    send: Callable[[str], object],
+    spec: DriveSpec,
+    observed: ObservedTopics,
+    folder: Path,
+    *,
+    has_own_values: bool,
 ) -> int:
-    """Send a load (LOAD_SCHEMA, perhaps with OWN_COLUMNS), and read what the observed topics hold then.
+    """Send a load, and read what the observed topics hold then. `send` writes the history to the folder that it gets.
 
-    Writes `history` and `logs` to the folder, and returns the number of records of other clients.
+    Writes `history` and `logs` to `folder`, and returns the number of records of other clients.
 
     Raises:
         ScenarioError: Spark has too few task slots, a task failed, or the cluster cannot be read.
     """
-    with spark_errors("the load"):
-        drive(load, spec, str(folder / HISTORY), producers=producers, by_columns=by_columns)
+    send(str(folder / HISTORY))
     with spark_errors(f"{spec.bootstrap_servers}: the logs"):
         return write_stored_records(
-            load.sparkSession,
+            spark,
             observed.client,
             observed.settled_ranges(within_s=_SETTLES_WITHIN_S),
             str(folder / LOGS),
             run_id=spec.run_id,
-            has_own_values="value" in load.columns,
+            has_own_values=has_own_values,
         )
 
 

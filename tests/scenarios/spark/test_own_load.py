@@ -1,0 +1,67 @@
+"""`broker-sim run --spark --load`: the producers of a scenario send a user's records under the rules of its file."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from broker_scenarios.cli import main
+
+SCENARIO = """title: A lost response
+cluster: {brokers: 1}
+topics: {orders: {partitions: 2, replication_factor: 1}}
+producer: {enable.idempotence: false}
+load: {topic: orders, records: 9000, producers: 2, rate_per_second: 100}
+rules:
+  lose-the-response: {select: {api: Produce, nth: 1}, phase: before_response, act: disconnect}
+expect: {lost: 0, duplicated: ">= 1", sent: 300}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lost-response.yaml").write_text(SCENARIO)
+    pq.write_table(pa.table({"key": [b"a", b"b", b"c"] * 100, "value": ["equal"] * 300}), tmp_path / "orders.parquet")
+    return tmp_path
+
+
+def test_records_of_a_file_are_judged_under_the_rules_of_the_scenario(spark, folder):
+    assert spark.version >= "4.2"
+    command = ["run", "lost-response.yaml", "--spark", "--load", "orders.parquet", "--json", "result.json"]
+    assert main(command) == 0
+    [line] = (folder / "result.json").read_text().splitlines()
+    result = json.loads(line)
+    counts = {name: result["counts"][name] for name in ("sent", "acked", "stored", "lost")}
+    assert counts == {"sent": 300, "acked": 300, "stored": 300, "lost": 0}
+    assert result["facts"]["load"] == "300 records of orders.parquet from 2 producers"
+    assert "--spark --load orders.parquet" in result["reproduce"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--load", "orders.parquet"], "--load orders.parquet is for Spark: expected --spark beside it"),
+        (["--bootstrap", "localhost:9092"], "--bootstrap localhost:9092 is for Spark: expected --spark beside it"),
+        (["--spark", "--load", "absent"], "--load absent does not exist"),
+        (["--spark", "--load", "orders.parquet", "--records", "7"], "--records 7: --load orders.parquet has a number"),
+        (["--spark", "--bootstrap", "localhost:9092"], "rule 'lose-the-response': --bootstrap sends to the brokers"),
+    ],
+)
+def test_what_a_run_cannot_do_is_refused_before_it(folder, capsys, options, message):
+    assert folder.exists()
+    assert main(["run", "lost-response.yaml", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_columns_and_topics_of_a_file_are_refused_by_name(spark, folder, capsys):
+    assert spark.version >= "4.2"
+    pq.write_table(pa.table({"value": [1]}), folder / "numbers.parquet")
+    pq.write_table(pa.table({"value": ["v"], "topic": ["bills"]}), folder / "bills.parquet")
+    for name, message in [
+        ("numbers", "--load numbers.parquet: column 'value' has the type bigint: expected string or binary"),
+        ("bills", "--load bills.parquet: topic 'bills' is not in lost-response.yaml: expected orders"),
+    ]:
+        assert main(["run", "lost-response.yaml", "--spark", "--load", f"{name}.parquet"]) == 2
+        assert message in capsys.readouterr().err
