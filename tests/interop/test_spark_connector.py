@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,11 +11,12 @@ from pyspark.sql import functions as f
 from broker_client import OffsetAndMetadata, TopicPartition
 from broker_client.consumer import Consumer
 from broker_scenarios.spark.session import start_session
-from tests.interop.kafka_release import jars
 from tests.interop.served_cluster import served_cluster
+from tests.interop.spark_connector import connector_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -25,21 +25,10 @@ RECORDS = 3_000
 TOPICS = ("written", "copied", "streamed", "resumed", "committed")
 STREAM_SECONDS_MAX = 120
 
-# The connector's parent project is not resolvable: each of its parts is named apart. The token provider, which the
-# connector requests Kerberos tokens that do not exist here, is the newest that there is.
-CONNECTOR = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-    "org.apache.kafka:kafka-clients:3.9.2",
-    "org.apache.commons:commons-pool2:2.12.1",
-    "org.scala-lang.modules:scala-parallel-collections_2.13:1.2.0",
-)
-
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    folder = Path(jars("spark-kafka-4.2.0", *CONNECTOR)).parent
-    session = start_session("connector", jars=sorted(folder.glob("*.jar")))
+    session = start_session("connector", jars=connector_jars())
     yield session
     session.stop()
 

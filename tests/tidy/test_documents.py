@@ -72,6 +72,7 @@ RUN_BY = {
     "python benchmarks/consumer.py 1000": "tests/interop_python/test_consumer_benchmark.py",
     "python benchmarks/soak.py --minutes 10": "tests/interop_python/test_soak.py",
     "python -m benchmarks.planted_anomalies --events 10000000 --anomalies 1000": "tests/interop/test_spark_check.py",
+    "python -m benchmarks.spark_drive --records 10000000": "tests/interop/test_spark_drive.py",
     "broker-sim check history --promises promises.yaml --logs logs --spark": "tests/interop/test_spark_check.py",
     "broker-sim run orders.yaml --spark --bootstrap 127.0.0.1:9092": "tests/interop/test_spark_streams.py",
     "broker-sim run orders.yaml --spark --bootstrap 127.0.0.1:9092 --load orders.parquet": (
