@@ -223,7 +223,8 @@ def _verified(spark: SparkSession, records: int, folder: Path) -> list[Measured]
     begin = _cpu()
     began_s = time.perf_counter()
     with load_progress(scenario.name, records) as progress:
-        evidence = run_over_tcp(scenario, SEED, send, progress, sender="Spark", logs=TruthFiles(folder / "logs"))
+        logs_files = TruthFiles(folder / "logs")
+        evidence = run_over_tcp(scenario, SEED, send, progress, sender="Spark", load="measured", logs=logs_files)
     # The rest of the run: the cluster starts, comes to rest, and its logs are read.
     logs.seconds = time.perf_counter() - began_s - drive.seconds
     logs.cpu = {part: seconds - begin.get(part, 0) - drive.cpu.get(part, 0) for part, seconds in _cpu().items()}
