@@ -1,6 +1,6 @@
 """Settings of all tests: Hypothesis without deadlines, the order of the files, and the garbage collector.
 
-The duration of an example depends on the load of the machine, so deadlines are off. A test that needs more than fifty
+The duration of an example depends on the load of the machine, so deadlines are off. A test that needs more than thirty
 examples has settings of its own. The check of a commit (`CI` is set) draws the same examples each time, so that its
 result depends on the commit alone; other runs draw new examples.
 
@@ -52,7 +52,7 @@ LONGEST: Final = (
 TOGETHER: Final = "tests/scenarios/spark/"
 FROZEN_FOR: Final = pytest.StashKey[Path]()
 
-settings.register_profile("developer", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("developer", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("developer"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from broker_scenarios.evidence import Evidence
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
-SEEDS = 60
-RECORDS = 250
+SEEDS = 40
+RECORDS = 150
 
 
 def test_no_seed_loses_an_acknowledged_record_with_acks_all_whenever_the_leader_dies() -> None:

@@ -378,4 +378,4 @@ class ProducerMachine(RuleBasedStateMachine):
 
 
 TestProducer = ProducerMachine.TestCase
-TestProducer.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestProducer.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
