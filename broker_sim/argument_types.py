@@ -37,6 +37,6 @@ def seed(text: str) -> int:
 def address(text: str) -> tuple[str, int]:
     """An address of a broker."""
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+    if not host or "," in host or not port.isdigit() or not 0 < int(port) < 1 << 16:
         raise argparse.ArgumentTypeError(f"{text!r}: expected HOST:PORT")
     return host, int(port)

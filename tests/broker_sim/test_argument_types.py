@@ -38,6 +38,7 @@ def test_a_valid_text_is_read(form: Callable[[str], Any], text: str, value: obje
         (address, "localhost:0", "HOST:PORT"),
         (address, "localhost:65536", "HOST:PORT"),
         (address, "localhost:kafka", "HOST:PORT"),
+        (address, "a:9092,b:9092", "HOST:PORT"),
     ],
 )
 def test_another_text_is_refused_with_the_expected_form(form: Callable[[str], Any], text: str, expected: str) -> None:

@@ -59,7 +59,8 @@ def run_on_bootstrap(
     spark = start_session(task_slots=max(2, producers))
     planned = planned_load(spark, scenario, seed, load)
     temporary = Path(mkdtemp(prefix="broker-sim-"))
-    folder = (history_folder or temporary) / run_id_of(scenario, seed)
+    # The working folder of a task is not that of this process.
+    folder = (history_folder or temporary).resolve() / run_id_of(scenario, seed)
     upstream = attached_to(address, None)
     try:
         with (

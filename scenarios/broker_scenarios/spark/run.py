@@ -34,7 +34,8 @@ def run_with_spark(
     spark = start_session(task_slots=max(2, producers))
     planned = planned_load(spark, scenario, seed, load)
     temporary = Path(mkdtemp(prefix="broker-sim-"))
-    folder = (history_folder or temporary) / f"{scenario.name}-{seed}"
+    # The working folder of a task is not that of this process.
+    folder = (history_folder or temporary).resolve() / run_id_of(scenario, seed)
 
     def send(spec: DriveSpec) -> Path:
         planned.send(spec, str(folder))

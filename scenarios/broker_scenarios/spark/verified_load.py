@@ -100,7 +100,7 @@ def verify_load(
     for name in _REFUSED:
         if name in spec.producer_config:
             raise ScenarioError(f"{name}={spec.producer_config[name]!r} cannot be set: the load sets it, or has none")
-    evidence = Path(folder)
+    evidence = Path(folder).resolve()  # the working folder of a task is not that of this process
     observed = ObservedTopics({**spec.producer_config, "bootstrap.servers": bootstrap_servers}, topics)
     try:
         promises = observed.promises(spec.producer_config)

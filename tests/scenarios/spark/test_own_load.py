@@ -1,12 +1,15 @@
 """`broker-sim run --spark --load`: the producers of a scenario send a user's records under the rules of its file."""
 
 import json
+from contextlib import closing
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from broker_client import Admin, Producer
 from broker_scenarios.cli import main
+from broker_sim.threaded_cluster import ThreadedCluster
 
 SCENARIO = """title: A lost response
 cluster: {brokers: 1}
@@ -29,7 +32,17 @@ def folder(tmp_path, monkeypatch):
 
 def test_records_of_a_file_are_judged_under_the_rules_of_the_scenario(spark, folder):
     assert spark.version >= "4.2"
-    command = ["run", "lost-response.yaml", "--spark", "--load", "orders.parquet", "--json", "result.json"]
+    command = [
+        "run",
+        "lost-response.yaml",
+        "--spark",
+        "--load",
+        "orders.parquet",
+        "--json",
+        "result.json",
+        "--history",
+        "evidence",
+    ]
     assert main(command) == 0
     [line] = (folder / "result.json").read_text().splitlines()
     result = json.loads(line)
@@ -37,6 +50,23 @@ def test_records_of_a_file_are_judged_under_the_rules_of_the_scenario(spark, fol
     assert counts == {"sent": 300, "acked": 300, "stored": 300, "lost": 0}
     assert result["facts"]["load"] == "300 records of orders.parquet from 2 producers"
     assert "--spark --load orders.parquet" in result["reproduce"]
+
+
+def test_records_of_a_topic_are_sent_to_a_cluster_that_runs_already(spark, folder):
+    assert spark.version >= "4.2"
+    (folder / "plain.yaml").write_text(f"{SCENARIO.partition('rules:')[0]}expect: {{lost: 0, sent: 50}}\n")
+    with closing(ThreadedCluster(brokers=1, topics=["bills:2:1"])) as cluster:
+        servers = cluster.bootstrap_servers
+        with Producer(bootstrap_servers=servers) as producer:
+            for number in range(50):
+                producer.send("bills", b"equal", partition=number % 2, headers=[("origin", b"here")])
+        options = ["--spark", "--bootstrap", servers, "--load", f"kafka://{servers}/bills"]
+        assert main(["run", "plain.yaml", *options, "--history", "evidence", "--json", "result.json"]) == 0
+        with Admin(bootstrap_servers=servers) as admin:
+            assert [*admin.list_topics()] == ["bills"]
+    counts = json.loads((folder / "result.json").read_text())["counts"]
+    assert [counts[name] for name in ("acked", "stored", "duplicated")] == [50, 50, 0]
+    assert sorted(each.name for each in (folder / "evidence" / "plain-0").iterdir()) == ["history", "logs"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import functions as f
@@ -9,14 +10,16 @@ from pyspark.sql import functions as f
 from broker_client import Producer
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.histories.judge import check_history
+from broker_scenarios.spark.observed_topics import ObservedTopics
 from broker_scenarios.spark.verified_load import verify_load
 from broker_scenarios.verdict import Validity
 from broker_sim.threaded_cluster import ThreadedCluster
 
-TOPICS = ["orders:2:1"]
+TOPICS = ["orders:2:2"]
+CONFIG = {"min.insync.replicas": "2"}  # acks=all then promises that no record is lost
 LOST_RESPONSE = {
     "name": "lost-response",
-    "select": {"api": "Produce", "nth": 2},
+    "select": {"api": "Produce", "partition": 0, "nth": 1},
     "phase": "before_response",
     "act": "disconnect",
 }
@@ -25,10 +28,23 @@ ROWS = 60
 
 @pytest.fixture
 def cluster():
-    with closing(ThreadedCluster(brokers=1, topics=TOPICS)) as cluster:
+    with closing(ThreadedCluster(brokers=2, topics=TOPICS, config=CONFIG)) as cluster:
         yield cluster
 
 
+@pytest.fixture
+def unread(monkeypatch):
+    """The first record of the load in partition 1 is not found in the log, as if the cluster had lost it."""
+    settled_ranges = ObservedTopics.settled_ranges
+
+    def without_one(self, **given):
+        # A request to the leader of the other partition loses its response.
+        return [replace(each, start=each.start + each.partition) for each in settled_ranges(self, **given)]
+
+    monkeypatch.setattr(ObservedTopics, "settled_ranges", without_one)
+
+
+@pytest.mark.usefixtures("unread")
 def test_each_record_is_judged_also_if_its_value_is_not_the_only_one_of_its_kind(spark, cluster, tmp_path):
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
         producer.send("orders", b"of an earlier run")
@@ -41,21 +57,25 @@ def test_each_record_is_judged_also_if_its_value_is_not_the_only_one_of_its_kind
         ),
         (f.col("id") % 2).cast("int").alias("partition"),
     )
-    config = {"enable.idempotence": "false", "acks": "1"}
+    config = {"enable.idempotence": "false", "acks": "all"}
     verdict = verify_load(
         frame, cluster.bootstrap_servers, tmp_path, topic="orders", producer_config=config, producers=2
     )
     counts = verdict.counts
-    assert (counts.sent, counts.acked, counts.stored, counts.lost, verdict.others) == (ROWS, ROWS, ROWS, 0, 0)
+    assert (counts.sent, counts.acked, counts.stored, counts.lost, verdict.others) == (ROWS, ROWS, ROWS - 1, 1, 0)
     assert 0 < counts.duplicated < ROWS
-    assert verdict.validity is Validity.VALID
+    assert verdict.validity is Validity.BROKEN
     assert verdict.verdict.found("duplicate") == counts.duplicated
-    assert {group.permitted_because is None for group in verdict.verdict.groups} == {False}
+    assert {group.kind: group.permitted_because is None for group in verdict.verdict.groups} == {
+        "lost-write": True,
+        "duplicate": False,
+    }
     # The folder is what `broker-sim check` takes.
     promises = tmp_path / "promises.json"
     assert json.loads(promises.read_text())["topics"] == {"orders": 2}
     again = check_history(tmp_path / "history", promises, tmp_path / "logs")
-    assert (again.validity, len(again.found("duplicate"))) == (Validity.VALID, counts.duplicated)
+    assert (again.validity, len(again.found("duplicate"))) == (Validity.BROKEN, counts.duplicated)
+    assert len(again.found("lost-write")) == 1
 
 
 def test_columns_and_topics_that_cannot_be_used_are_refused_before_the_load(spark, cluster, tmp_path):
