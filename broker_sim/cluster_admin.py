@@ -23,7 +23,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.message import Message
 from protocol_specs.messages import alter_client_quotas as client_quotas
 from protocol_specs.messages import alter_partition_reassignments as reassignments
-from protocol_specs.messages import create_partitions, delete_records, elect_leaders
+from protocol_specs.messages import create_acls, create_partitions, delete_acls, delete_records, elect_leaders
 from protocol_specs.messages import incremental_alter_configs as incremental
 from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.virtual_host import HostReactor
@@ -290,6 +290,21 @@ class ClusterAdmin:
         ]
         entry = client_quotas.EntryData(entity=named, ops=changes)
         return self._request(client_quotas.AlterClientQuotasRequest(entries=[entry]))
+
+    def alter_acl(self, entry: create_acls.AclCreation, *, delete: bool) -> Deferred[None]:
+        """Create an access control entry, or delete it (KIP-140)."""
+        if not delete:
+            return self._request(create_acls.CreateAclsRequest(creations=[entry]))
+        only = delete_acls.DeleteAclsFilter(
+            resource_type_filter=entry.resource_type,
+            resource_name_filter=entry.resource_name,
+            pattern_type_filter=entry.resource_pattern_type,
+            principal_filter=entry.principal,
+            host_filter=entry.host,
+            operation=entry.operation,
+            permission_type=entry.permission_type,
+        )
+        return self._request(delete_acls.DeleteAclsRequest(filters=[only]))
 
     def update_features(self, request: Message) -> Deferred[None]:
         """Serve an UpdateFeatures, which finalizes the levels of features (KIP-584)."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.log_files import LogFiles
     from broker_sim.faults.rule import BrokerRef, Drawable
     from broker_sim.topic_spec import TopicSpec
+    from protocol_specs.messages.create_acls import AclCreation
 
 
 class AdminTarget(RuleTargets, Protocol):
@@ -101,6 +102,9 @@ class AdminTarget(RuleTargets, Protocol):
 
     def alter_quota(self, entity: Mapping[str, str | None], quotas: Mapping[str, float | None]) -> Deferred[None]:
         """Set quotas of a `user`, `client-id` or `ip` (a name of None: the default); None removes one."""
+
+    def alter_acl(self, entry: AclCreation, *, delete: bool) -> Deferred[None]:
+        """Create an access control entry, or delete it."""
 
 
 class FaultTarget(Protocol):

@@ -22,6 +22,14 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from broker_client.admin_errors import ItemsFailed
 from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import ADMIN_KEYS
+from broker_client.core.admin.acls import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
 from broker_client.core.admin.admin_core import AdminCore
 from broker_client.core.admin.cluster import (
     ClusterDescription,
@@ -99,6 +107,10 @@ __all__ = [
     "HIGH_WATERMARK",
     "NO_DURATION",
     "AbortTransactionSpec",
+    "AclBinding",
+    "AclBindingFilter",
+    "AclOperation",
+    "AclPermissionType",
     "Admin",
     "AlterConfigOp",
     "ClassicGroupDescription",
@@ -130,12 +142,14 @@ __all__ = [
     "NewTopic",
     "OffsetSpec",
     "PartitionReassignment",
+    "PatternType",
     "ProducerState",
     "QuorumInfo",
     "QuorumReplica",
     "QuotaEntity",
     "QuotaFilter",
     "ReplicaInfo",
+    "ResourceType",
     "ShareGroupDescription",
     "ShareMemberDescription",
     "SharePartitionOffset",
@@ -517,6 +531,18 @@ class Admin:
     ) -> None:
         """Set quotas by entity and name; None removes one. `validate_only` only checks the request. From 2.6 on."""
         self._call(lambda: self._admin.alter_client_quotas(changes, validate_only=validate_only))
+
+    def create_acls(self, acls: Sequence[AclBinding]) -> None:
+        """Create access control entries; one that exists stays."""
+        self._call(lambda: self._admin.create_acls(acls))
+
+    def describe_acls(self, only: AclBindingFilter | None = None) -> list[AclBinding]:
+        """Return access control entries, all of them or those that a filter selects."""
+        return self._call(lambda: self._admin.describe_acls(only))
+
+    def delete_acls(self, filters: Sequence[AclBindingFilter]) -> dict[AclBindingFilter, list[AclBinding]]:
+        """Delete the access control entries that filters select, and return them by filter."""
+        return self._call(lambda: self._admin.delete_acls(filters))
 
     def close(self) -> None:
         """Close the connections and stop the network thread; a second call has no effect."""

@@ -23,12 +23,10 @@ __all__ = ["FOLDER", "WITHOUT_A_FILE", "PairResult", "catalog_page", "find", "lo
 
 FOLDER: Final = Path("scenarios/catalog")
 WITHOUT_A_FILE: Final = {
-    "acl-revoked": "needs an authorizer",
     "auth-failure-storm": "needs SASL",
     "cert-expires-midrun": "needs certificates on virtual time",
-    "idempotent-needs-cluster-acl": "needs an authorizer",
+    "idempotent-needs-cluster-acl": "needs an authorizer of releases before 2.8, which are in ZooKeeper mode",
     "reauth": "needs SASL",
-    "txn-id-acl": "needs an authorizer",
 }
 """The documented anomalies that have no pair yet, and what the simulated brokers lack for it."""
 

@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_client.core.admin.acls import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
 from broker_client.core.admin.configs import (
     AlterConfigOp,
     ConfigOperation,
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from broker_scenarios.targets.attached_cluster import AttachedCluster
     from broker_sim.faults.action import Need
     from broker_sim.topic_spec import TopicSpec
+    from protocol_specs.messages.create_acls import AclCreation
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["AttachedAdmin"]
@@ -60,6 +69,7 @@ class AttachedAdmin:
         """The groups of the scenario's consumers, none of which was there before."""
         """The topics that the run has created."""
         self._quotas: dict[QuotaEntity, set[str]] = {}
+        self._acls: dict[AclBinding, None] = {}
         self._configs: dict[ConfigResource, dict[str, str | None]] = {}
 
     # What rules can name.
@@ -215,6 +225,22 @@ class AttachedAdmin:
         self._quotas.setdefault(whose, set()).update(quotas)
         return _begun(lambda: self._admin.alter_client_quotas({whose: quotas}))
 
+    def alter_acl(self, entry: AclCreation, *, delete: bool) -> Deferred[None]:
+        """Create an access control entry, or delete it; what the run has created is deleted in the end."""
+        acl = AclBinding(
+            resource_type=ResourceType(entry.resource_type),
+            resource_name=entry.resource_name,
+            pattern_type=PatternType(entry.resource_pattern_type),
+            principal=entry.principal,
+            host=entry.host,
+            operation=AclOperation(entry.operation),
+            permission_type=AclPermissionType(entry.permission_type),
+        )
+        if delete:
+            return _begun(lambda: self._admin.delete_acls([_exactly(acl)]))
+        self._acls[acl] = None
+        return _begun(lambda: self._admin.create_acls([acl]))
+
     async def restore(self) -> None:
         """Delete the topics and the groups, and take back the quotas and configurations that the run has changed."""
         groups = await self._admin.list_groups() if self.groups else {}
@@ -231,6 +257,21 @@ class AttachedAdmin:
             await self._admin.alter_client_quotas({whose: dict.fromkeys(keys) for whose, keys in self._quotas.items()})
         for resource, configs in self._configs.items():
             await self._set(resource, configs)
+        if self._acls:
+            await self._admin.delete_acls([_exactly(acl) for acl in self._acls])
+
+
+def _exactly(acl: AclBinding) -> AclBindingFilter:
+    """Return the filter that selects one entry."""
+    return AclBindingFilter(
+        resource_type=acl.resource_type,
+        resource_name=acl.resource_name,
+        pattern_type=acl.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission_type,
+    )
 
 
 def _begun(call: Callable[[], Coroutine[Any, Any, object]]) -> Deferred[None]:

@@ -56,7 +56,7 @@ def test_the_results_of_targets_become_one_table(folder: Path, capsys: pytest.Ca
     capsys.readouterr()
     assert main(["catalog", "table", *map(str, files)]) == 0
     table, _, missing = capsys.readouterr().out.partition("\n\n## Documented, without a file\n")
-    assert "- `txn-id-acl`: needs an authorizer" in missing
+    assert "- `reauth`: needs SASL" in missing
     assert table.splitlines()[-7:] == [
         "- 1 of 2 on virtual time",
         "- 1 of 1 on TCP",

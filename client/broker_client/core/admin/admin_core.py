@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_client.core.admin.acls import AclCalls
 from broker_client.core.admin.calls import AdminCalls
 from broker_client.core.admin.cluster import ClusterCalls
 from broker_client.core.admin.configs import ConfigCalls, ConfigEntry
@@ -43,6 +44,7 @@ class AdminCore(
     LogReadCalls,
     ClusterCalls,
     QuotaCalls,
+    AclCalls,
     GroupCalls,
     GroupMemberCalls,
     GroupOffsetCalls,
