@@ -6,7 +6,6 @@ Each file is read once if all sends are plain, otherwise until no further send h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, parquet_files, 
 from broker_scenarios.arrow.log_columns import LogColumns
 from broker_scenarios.arrow.plain_sends import FileFold, SetApart, fold_file
 from broker_scenarios.arrow.result_table import LOGS_SCHEMA
+from broker_scenarios.arrow.send_order import Stretch, disordered_ranges, inside_ranges, joined_ranges
 from broker_scenarios.findings import Outcome, RecordResult
 from broker_scenarios.history import NO_OFFSET, EventType
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broker_scenarios.arrow.plain_sends import Group, Run
+    from broker_scenarios.arrow.plain_sends import Group
 
     Ints = NDArray[np.int64]
     FoldAll = Callable[[Callable[[int], FileFold], int], list[FileFold]]
@@ -90,24 +90,37 @@ def _fold_of(files: list[Path], logs: Path, apart: SetApart, rest: Path | None) 
 def _merged(folds: Iterable[FileFold], logs: LogColumns, apart: SetApart) -> tuple[SetApart, dict[Any, Any]]:
     """Return the sends that have to be set apart now, and how often each record of each log is claimed."""
     claims = {name: np.zeros(len(log.values), np.uint8) for name, log in logs.partitions.items()}
-    values, keys, groups = [apart.values], [apart.keys], set(apart.groups)
-    runs: dict[Group, list[Run]] = {}
+    values, keys = [apart.values], [apart.keys]
+    stretches: dict[Group, list[Stretch]] = {}
     for fold in folds:
         for name, bits in fold.claims.items():
             claims[name] += np.unpackbits(bits, count=len(claims[name]))
         values.append(fold.apart.values)
         keys.append(fold.apart.keys)
-        groups |= fold.apart.groups
-        for run in fold.runs:
-            runs.setdefault(run.group, []).append(run)
+        for group, mine in fold.stretches.items():
+            stretches.setdefault(group, []).extend(mine)
     for name, count in claims.items():
         values.append(logs.partitions[name].values[count > 1])
-    for group, mine in runs.items():
-        mine.sort(key=lambda run: run.first_index)
-        if any(one.last_index >= two.first_index or one.last_offset >= two.first_offset for one, two in pairwise(mine)):
-            groups.add(group)
-    merged = SetApart(np.unique(np.concatenate(values)), np.unique(np.concatenate(keys)), frozenset(groups))
+    ranges = dict(apart.ranges)
+    for group, mine in stretches.items():
+        found = disordered_ranges(_with_placed(mine, apart.placed.get(group)))
+        if len(found):
+            ranges[group] = joined_ranges(ranges.get(group, found), found)
+    merged = SetApart(np.unique(np.concatenate(values)), np.unique(np.concatenate(keys)), ranges)
     return merged, claims
+
+
+def _with_placed(stretches: list[Stretch], placed: tuple[Ints, Ints] | None) -> list[Stretch]:
+    """Add the sends that are set apart and that no stretch includes."""
+    if placed is None:
+        return stretches
+    ranges = joined_ranges(
+        np.array([(each.first_index, each.last_index + 1) for each in stretches], np.int64).ravel(),
+        np.zeros(0, np.int64),
+    )
+    outside = ~inside_ranges(ranges, placed[0])
+    pairs = zip(placed[0][outside].tolist(), placed[1][outside].tolist(), strict=True)
+    return [*stretches, *(Stretch(index, index, offset, offset, is_ordered=True) for index, offset in pairs)]
 
 
 def _unclaimed(logs: LogColumns, claims: dict[Any, Any]) -> pa.Table:
@@ -138,15 +151,12 @@ def _with_places(apart: SetApart, events: pa.Table, logs: pa.Table) -> SetApart:
         held.aggregate([("offset", "min")]), ["topic", "value_id"], join_type="inner"
     )
     placed: dict[Group, tuple[Ints, Ints]] = {}
-    for place in (
-        found.group_by(["process", "topic", "partition"])
-        .aggregate([("index", "list"), ("offset_min", "list")])
-        .to_pylist()
-    ):
-        group = place["process"], place["topic"], place["partition"]
-        if group not in apart.groups:
-            placed[group] = np.array(place["index_list"]), np.array(place["offset_min_list"])
-    return SetApart(apart.values, apart.keys, apart.groups, placed)
+    groups = found.group_by(["process", "topic", "partition"]).aggregate([("index", "list"), ("offset_min", "list")])
+    for place in groups.to_pylist():
+        order = np.argsort(place["index_list"])
+        arrays = np.array(place["index_list"], np.int64)[order], np.array(place["offset_min_list"], np.int64)[order]
+        placed[place["process"], place["topic"], place["partition"]] = arrays
+    return SetApart(apart.values, apart.keys, apart.ranges, placed)
 
 
 def _counted(folds: Iterable[FileFold]) -> Iterator[RecordResult]:

@@ -9,7 +9,7 @@ the whole history (plain_check).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA
 from broker_scenarios.arrow.log_columns import LogColumns
 from broker_scenarios.arrow.send_blocks import JOINED_COLUMNS, SendBlock, send_blocks
+from broker_scenarios.arrow.send_order import Stretch, inside_ranges, stretches_of
 from broker_scenarios.history import EventType
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["FileFold", "Group", "Run", "SetApart", "fold_file"]
+__all__ = ["FileFold", "Group", "SetApart", "fold_file"]
 
 Group = tuple[int, str, int]
 """A process, a topic and a partition: the scope of the order of sending."""
@@ -47,22 +48,14 @@ class SetApart:
 
     values: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     keys: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    groups: frozenset[Group] = frozenset()
+    ranges: dict[Group, Ints] = field(default_factory=dict)
+    """Ranges of indexes, each with its end."""
     placed: dict[Group, tuple[Ints, Ints]] = field(default_factory=dict)
     """Index and offset of the sends set apart that have a place, whose order among the plain ones is checked."""
 
     def __len__(self) -> int:
-        return len(self.values) + len(self.keys) + len(self.groups)
-
-
-class Run(NamedTuple):
-    """Sends of a group within one block, in order: the indexes and offsets of the first and the last."""
-
-    group: Group
-    first_index: int
-    last_index: int
-    first_offset: int
-    last_offset: int
+        indexes = sum(int((each[1::2] - each[::2]).sum()) for each in self.ranges.values())
+        return len(self.values) + len(self.keys) + indexes
 
 
 @dataclass(slots=True)
@@ -73,7 +66,7 @@ class FileFold:
     """For each partition one bit per record in its log: set if a plain send claims it."""
     counted: pa.Table | None = None
     """The plain sends that were not set apart: topic, partition, invoke_us, complete_us, count."""
-    runs: list[Run] = field(default_factory=list)
+    stretches: dict[Group, list[Stretch]] = field(default_factory=dict)
     apart: SetApart = field(default_factory=SetApart)
     """The sends that have to be set apart."""
     events: int = 0
@@ -106,8 +99,7 @@ class _Fold:
         self._counted: list[pa.Table] = []
         self._values: list[Ints] = []
         self._keys: list[Ints] = []
-        self._groups: set[Group] = set()
-        self._runs: list[Run] = []
+        self._stretches: dict[Group, list[Stretch]] = {}
         self._events = 0
 
     def add(self, block: SendBlock) -> pa.Table:
@@ -117,15 +109,16 @@ class _Fold:
         ends = block.completions
         kept = ~(_contains(self._apart.values, value[ends]) | _contains(self._apart.keys, block.keys[ends]))
         for (topic, partition), (mine, _) in block.places.items():
-            for group in self._apart.groups:
+            for group, ranges in self._apart.ranges.items():
                 if group[1:] == (topic, partition):
-                    kept[mine[process[ends[mine]] == group[0]]] = False
+                    own = mine[process[ends[mine]] == group[0]]
+                    kept[own[inside_ranges(ranges, index[ends[own]])]] = False
         for (topic, partition), (mine, at) in block.places.items():
             chosen = kept[mine]
             rows, positions = ends[mine[chosen]], at[chosen]
             self._claim((topic, partition), positions)
             self._count(topic, partition, time_us[block.invokes[mine[chosen]]], time_us[rows])
-            self._check_order(topic, partition, process[rows], index[rows], offset[rows])
+            self._divide(topic, partition, process[rows], index[rows], offset[rows])
         is_plain = np.zeros(len(block.events), np.bool_)
         is_plain[block.invokes[kept]] = True
         is_plain[ends[kept]] = True
@@ -144,9 +137,8 @@ class _Fold:
         return FileFold(
             claims={name: np.packbits(claimed) for name, claimed in self._claimed.items()},
             counted=None if counted is None else _grouped(counted),
-            runs=self._runs,
-            apart=SetApart(np.unique(np.concatenate([*self._values, self._apart.values])), keys[keys >= 0],
-                           frozenset(self._groups)),
+            stretches=self._stretches,
+            apart=SetApart(np.unique(np.concatenate([*self._values, self._apart.values])), keys[keys >= 0]),
             events=self._events,
         )  # fmt: skip
 
@@ -173,19 +165,18 @@ class _Fold:
             )
         )
 
-    def _check_order(self, topic: str, partition: int, process: Any, index: Ints, offset: Ints) -> None:
-        """Check that each process's sends, in the order of their indexes, have ascending offsets."""
+    def _divide(self, topic: str, partition: int, process: Any, index: Ints, offset: Ints) -> None:
+        """Divide each process's sends, in the order of their indexes, where their offsets ascend."""
         starts = np.flatnonzero(np.diff(process, prepend=-1))
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), len(process)], strict=False):
             group = int(process[first]), topic, partition
             indexes, offsets = index[first:end], offset[first:end]
-            is_ordered = bool((offsets[1:] > offsets[:-1]).all())
             placed = self._apart.placed.get(group)
-            if is_ordered and placed is not None:
-                is_ordered = _fits_between(indexes, offsets, *placed)
-            if not is_ordered:
-                self._groups.add(group)
-            self._runs.append(Run(group, int(indexes[0]), int(indexes[-1]), int(offsets[0]), int(offsets[-1])))
+            if placed is not None:
+                inside = (placed[0] > indexes[0]) & (placed[0] < indexes[-1])
+                at = np.searchsorted(indexes, placed[0][inside])
+                indexes, offsets = np.insert(indexes, at, placed[0][inside]), np.insert(offsets, at, placed[1][inside])
+            self._stretches.setdefault(group, []).extend(stretches_of(indexes, offsets))
 
     def _set_apart_at_offsets(self, events: pa.Table) -> None:
         """Set apart the values at offsets that sends which are set apart were acknowledged at."""
@@ -195,15 +186,6 @@ class _Fold:
             offsets = mine["offset"].to_numpy()
             at = log.positions_of(offsets)
             self._values.append(log.values[at[at >= 0]])
-
-
-def _fits_between(indexes: Ints, offsets: Ints, placed_indexes: Ints, placed_offsets: Ints) -> bool:
-    """True if each placed send is stored behind the sends before it and ahead of those after it."""
-    at = np.searchsorted(indexes, placed_indexes)
-    last = len(indexes) - 1
-    behind = (at == 0) | (offsets[np.maximum(at - 1, 0)] < placed_offsets)
-    ahead = (at > last) | (offsets[np.minimum(at, last)] > placed_offsets)
-    return bool((behind & ahead).all())
 
 
 def _grouped(counted: pa.Table) -> pa.Table:

@@ -137,7 +137,7 @@ def test_a_lost_record_does_not_set_its_neighbours_apart(tmp_path: Path) -> None
     assert checked == 2 * len(result.findings) > 0
 
 
-def test_a_record_out_of_order_sets_its_process_apart_in_its_partition(tmp_path: Path) -> None:
+def test_a_record_out_of_order_is_set_apart_with_those_that_it_overtook(tmp_path: Path) -> None:
     run = Run(3, (), 0)
     history = run.recorder.drain()
     group = [event for event in history if event.type == "ok" and (event.process, event.topic) == (1, "b")]
@@ -147,7 +147,7 @@ def test_a_record_out_of_order_sets_its_process_apart_in_its_partition(tmp_path:
     logs = [each._replace(offset=swapped.get(int(each.value_id), each.offset)) for each in run.logs]
     result, checked = divided(tmp_path, history, logs)
     assert [(finding.kind, finding.process) for finding in result.findings] == [("nonmonotonic-send", 1)]
-    assert checked == 2 * len(group) < len(history) / 4
+    assert checked == 4
 
 
 def test_a_malformed_history_is_a_crash_as_in_the_whole(tmp_path: Path) -> None:
