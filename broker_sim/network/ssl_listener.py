@@ -1,8 +1,10 @@
 """A listener with TLS: its channels read decrypted bytes. Mirrors SslChannelBuilder in Mode.SERVER.
 
 Each listener has its own TLS context, from `listener.name.<listener>.ssl.*` and, for settings that are absent there,
-`ssl.*`. When a handshake fails, the log names the necessary change, as Kafka logs a failed authentication. Until then
-the connection counts as any other and is subject to connections.max.idle.ms.
+`ssl.*`. The principal of a client is the subject of its certificate, as X500Principal.getName prints it:
+`User:CN=a,OU=b,O=c,C=DE`; without a certificate it is User:ANONYMOUS. When a handshake fails, the log names the
+necessary change, as Kafka logs a failed authentication. Until then the connection counts as any other and is subject to
+connections.max.idle.ms.
 """
 
 from __future__ import annotations
@@ -43,7 +45,17 @@ _log = Logger()
 
 
 class _ServerTransportLayer(SslTransportLayer):
-    """Reports to the log, and to the channel, why a TLS handshake failed."""
+    """Reports why a TLS handshake failed, to the log and to the channel; to the channel also the client's principal."""
+
+    def _checkHandshakeStatus(self) -> None:  # noqa: N802 - Twisted's name
+        """Continue the handshake; at its end the client's certificate names its principal."""
+        super()._checkHandshakeStatus()  # type: ignore[no-untyped-call]  # Twisted's
+        engine = self.engine
+        if self._handshakeDone and engine is not None:
+            certificate = engine.get_peer_certificate()
+            if certificate is not None:
+                subject = certificate.to_cryptography().subject.rfc4514_string()
+                cast("KafkaChannel", self.wrappedProtocol).info.principal = f"User:{subject}"
 
     def _tlsShutdownFinished(self, reason: Failure | None) -> None:  # noqa: N802 - Twisted's name
         """End TLS; after a failed handshake, send an alert to the client."""

@@ -33,6 +33,7 @@ def test_without_a_class_there_is_no_authorizer() -> None:
     [
         ({NAME: "com.example.Own"}, "com.example.Own: expected org.apache.kafka.metadata.authorizer.Standard"),
         (OPEN | {"super.users": "a"}, "expected a string in format principalType:principalName but got a"),
+        (OPEN | {"ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/"}, "maps no subjects of certificates"),
         ({NAME: STANDARD_AUTHORIZER, "super.users": "User:a"}, "Add it to super.users, or set allow.everyone"),
     ],
 )

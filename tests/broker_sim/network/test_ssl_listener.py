@@ -15,11 +15,14 @@ from cryptography.x509 import load_der_x509_certificate
 from kafka import KafkaConsumer
 
 from broker_sim.cluster import Cluster
+from broker_sim.config.authorizer_settings import STANDARD_AUTHORIZER
 from broker_sim.config.values import ConfigValueError
 from broker_sim.errors import ConfigError
+from broker_sim.security.acl import Acl, AclOperation, AclPermissionType, PatternType, ResourceType
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.framing import decode_response, encode_request
 from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol_specs.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.world import World
@@ -132,6 +135,31 @@ def test_a_request_in_several_records_is_one_request(cluster: ThreadedCluster, c
         for byte in versions(7):
             connection.sendall(bytes([byte]))
         assert decode_response(ApiVersionsResponse, 0, response(connection))[0] == 7
+
+
+def test_the_subject_of_a_certificate_is_the_principal(certificates: Certificates) -> None:
+    rights = {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
+    listed = DescribeAclsRequest(resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1)
+    sent = encode_request(listed, 3, correlation_id=1, client_id="test")
+    with ThreadedCluster(brokers=1, config=config_of(certificates) | rights) as made:
+        subject = certificates.client.certificate.subject.rfc4514_string()
+        assert subject == "CN=client"
+        entry = Acl(
+            ResourceType.CLUSTER,
+            "kafka-cluster",
+            PatternType.LITERAL,
+            f"User:{subject}",
+            "*",
+            AclOperation.DESCRIBE,
+            AclPermissionType.ALLOW,
+        )
+        made.call(lambda: made.cluster.controller.controls.acls.create([entry]))
+        found = {}
+        for listener, identity in (("KNOWN", certificates.client), ("SECURE", None)):
+            with connected(made, listener, certificates, identity) as connection:
+                connection.sendall(sent)
+                found[listener] = decode_response(DescribeAclsResponse, 3, response(connection))[1].error_code
+    assert found == {"KNOWN": 0, "SECURE": 31}
 
 
 def test_a_listener_has_its_own_client_authentication(cluster: ThreadedCluster, certificates: Certificates) -> None:
