@@ -47,7 +47,7 @@ def header_ids(headers: Any, run_id: str) -> Ints:
     run = run_id.encode()
     fits = pc.and_(pc.equal(keys, ID_HEADER), pc.equal(pc.binary_length(values), ID_BYTES + len(run)))
     marked = np.flatnonzero(pc.fill_null(fits, False).to_numpy(zero_copy_only=False))
-    raw = np.frombuffer(b"".join(values.take(pa.array(marked)).to_pylist()), np.uint8).reshape(-1, ID_BYTES + len(run))
+    raw = _bytes_of(values.take(pa.array(marked))).reshape(-1, ID_BYTES + len(run))
     of_run = (raw[:, ID_BYTES:] == np.frombuffer(run, np.uint8)).all(axis=1)
     ids[rows[marked[of_run]]] = np.ascontiguousarray(raw[of_run, :ID_BYTES]).view(">i8").ravel()
     return ids
@@ -60,7 +60,7 @@ def value_ids(values: Any) -> Ints:
     ids = np.full(len(sizes), _NONE, np.int64)
     rows = np.flatnonzero(sizes >= ID_BYTES)
     starts = pc.binary_slice(array.take(pa.array(rows)), 0, ID_BYTES)
-    ids[rows] = np.frombuffer(b"".join(starts.to_pylist()), ">i8")
+    ids[rows] = _bytes_of(starts).view(">i8")
     return ids
 
 
@@ -86,6 +86,16 @@ def _with_ids(headers: Any, ids: Ints, run_id: str) -> pa.Array:
     places[is_own] = len(given) + np.arange(count)
     places[~is_own] = np.arange(len(given))
     return pa.ListArray.from_arrays(pa.array(offsets), pa.concat_arrays([given, own]).take(pa.array(places)))
+
+
+def _bytes_of(array: Any) -> NDArray[np.uint8]:
+    """Return all values of a binary array without nulls, one after the other."""
+    if not len(array):
+        return np.zeros(0, np.uint8)
+    _, ends, data = array.buffers()
+    offsets = np.frombuffer(ends, np.int64 if pa.types.is_large_binary(array.type) else np.int32)
+    first, last = offsets[array.offset], offsets[array.offset + len(array)]
+    return np.frombuffer(data, np.uint8)[first:last]
 
 
 def _one_chunk(column: Any) -> Any:
