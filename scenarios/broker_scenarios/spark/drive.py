@@ -1,6 +1,6 @@
 """Producers inside Spark tasks: each task sends one producer's share over TCP and writes its history as a Parquet file.
 
-The stage is a barrier stage, so that all producers start together; too few task slots are refused immediately.
+The stage of a load with times is a barrier stage, so that all producers start together; too few task slots are refused.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark import BarrierTaskContext
+from pyspark import BarrierTaskContext, TaskContext
 from pyspark.sql import functions as F  # noqa: N812  (PySpark's own convention)
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.workloads.keyed_load import LoadSpec
 
-__all__ = ["drive", "drive_keyed_load"]
+__all__ = ["drive", "drive_keyed_load", "drive_partitions"]
 
 _WRITTEN: Final = pa.schema([pa.field("events", pa.int64(), nullable=False)])
 """One row per task: the events that it has written."""
@@ -82,6 +82,14 @@ def drive_keyed_load(
     return _send_shares(shares, rows, spec, folder, make_producer, by_columns=load.is_bulk)
 
 
+def drive_partitions(load: DataFrame, spec: DriveSpec, folder: str) -> int:
+    """Send each partition of a load (LOAD_SCHEMA, perhaps with OWN_COLUMNS) by a producer of its own, as `drive` does.
+
+    Nothing is shuffled. A producer begins when its task runs, so that there may be more partitions than task slots.
+    """
+    return _send_shares(load, None, spec, folder, broker_client_producer, by_columns=True, together=False)
+
+
 def _check_slots(spark: SparkSession, producers: int) -> None:
     slots = spark.sparkContext.defaultParallelism
     if slots < producers:
@@ -98,14 +106,19 @@ def _send_shares(
     make_producer: Callable[[Mapping[str, str]], Any],
     *,
     by_columns: bool,
+    together: bool = True,
 ) -> int:
-    """Send each partition in a task, after `rows_of` has made its rows; returns the number of events."""
+    """Send each partition in a task, after `rows_of` has made its rows; returns the number of events.
+
+    `together` starts all producers at one time.
+    """
     clear_folder(folder)
 
     def share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = BarrierTaskContext.get()
+        context = BarrierTaskContext.get() if together else TaskContext.get()
+        start = context.barrier if together else int
         with rare_collections(), history_file(folder, context.partitionId()) as file:
-            for batch in history(batches if rows_of is None else rows_of(batches), context.barrier):
+            for batch in history(batches if rows_of is None else rows_of(batches), start):
                 file.write(batch)
         yield pa.RecordBatch.from_pylist([{"events": file.events}], schema=_WRITTEN)
 
@@ -115,7 +128,7 @@ def _send_shares(
         rows = (row for batch in batches for row in load_rows(batch))
         return map(history_batch, drive_share(rows, spec, make_producer, start_together=start_together))
 
-    written = shares.mapInArrow(share, from_arrow_schema(_WRITTEN), barrier=True)
+    written = shares.mapInArrow(share, from_arrow_schema(_WRITTEN), barrier=together)
     total = written.agg(F.sum("events")).first()
     assert total is not None, "an aggregate without groups has one row"
     return int(total[0])

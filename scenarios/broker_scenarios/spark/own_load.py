@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812  (PySpark's own convention)
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.spark.connector import register
 from broker_scenarios.spark.connector.record_columns import check_columns
-from broker_scenarios.spark.drive import drive, drive_keyed_load
+from broker_scenarios.spark.drive import drive_keyed_load, drive_partitions
 from broker_scenarios.spark.failures import spark_errors
+from broker_scenarios.text_forms import plural
 from broker_scenarios.workloads.load_source import load_source
 
 if TYPE_CHECKING:
@@ -40,19 +41,19 @@ class PlannedLoad:
     """The user's records, with LOAD_SCHEMA and OWN_COLUMNS."""
 
     def send(self, spec: DriveSpec, folder: str) -> None:
-        """Send all records, and write the history to a folder. Raises ScenarioError for too few task slots."""
+        """Send all records, and write the history to a folder. Raises ScenarioError."""
         with spark_errors("the load"):
             if self.frame is None:
                 drive_keyed_load(self.spark, self.spec, self.seed, spec, folder)
             else:
-                drive(self.frame, spec, folder, producers=self.spec.producers, by_columns=True)
+                drive_partitions(self.frame, spec, folder)
 
     @property
     def text(self) -> str:
         """The load in a few words."""
         if self.source is None:
             return f"{self.spec.records:,} records from {self.spec.producers} producers at {self.spec.rate_per_s:g}/s"
-        return f"{self.spec.records:,} records of {self.source} from {self.spec.producers} producers"
+        return f"{plural(self.spec.records, 'record')} of {self.source} from {plural(self.spec.producers, 'producer')}"
 
 
 def planned_load(spark: SparkSession, scenario: Scenario, seed: int, source: str | None) -> PlannedLoad:
@@ -67,16 +68,22 @@ def planned_load(spark: SparkSession, scenario: Scenario, seed: int, source: str
     what = f"--load {source}"
     rows = _read(spark, source, what)
     topic = None if "topic" in rows.columns else spec.topic
-    frame = own_load_frame(rows, what, producers=spec.producers, topic=topic)
+    frame = own_load_frame(rows, what, topic=topic)
     with spark_errors(what):
-        records = rows.count()
+        records, partitions = rows.count(), rows.rdd.getNumPartitions()
         named = [spec.topic] if topic is not None else [row.topic for row in rows.select("topic").distinct().collect()]
     declared = [each.name for each in scenario.topics]
     for name in named:
         if name not in declared:
             raise ScenarioError(f"{what}: topic {name!r} is not in {scenario.path}: expected {', '.join(declared)}")
-    changed = scenario.with_records(records)
+    changed = _with_producers(scenario.with_records(records), partitions)
     return PlannedLoad(spark=spark, seed=seed, scenario=changed, spec=_spec_of(changed), source=source, frame=frame)
+
+
+def _with_producers(scenario: Scenario, producers: int) -> Scenario:
+    group = scenario.only_load
+    assert group.load is not None, "it was chosen for its load"
+    return replace(scenario, clients=(replace(group, load=replace(group.load, producers=producers)),))
 
 
 def _spec_of(scenario: Scenario) -> LoadSpec:
@@ -100,7 +107,7 @@ def _read(spark: SparkSession, source: str, what: str) -> DataFrame:
         return spark.read.format("broker_sim").options(**options).load().select("key", "value", "headers")
 
 
-def own_load_frame(frame: DataFrame, what: str, *, producers: int, topic: str | None) -> DataFrame:
+def own_load_frame(frame: DataFrame, what: str, *, topic: str | None) -> DataFrame:
     """Return the rows as a load (LOAD_SCHEMA and OWN_COLUMNS). `topic` is that of all rows, else they have their own.
 
     Each partition of the DataFrame is sent by one producer in the order of its rows, as fast as it can.
@@ -114,7 +121,7 @@ def own_load_frame(frame: DataFrame, what: str, *, producers: int, topic: str | 
     value = F.col("value").cast("binary")
     columns = {
         "value_id": F.monotonically_increasing_id(),
-        "producer_id": (F.spark_partition_id() % producers).cast("int"),
+        "producer_id": F.spark_partition_id(),
         "topic": F.lit(topic) if topic is not None else F.col("topic"),
         "key": F.col("key").cast("binary") if "key" in names else F.lit(None).cast("binary"),
         "size_bytes": F.coalesce(F.octet_length(value), F.lit(0)),

@@ -15,7 +15,7 @@ from broker_scenarios.drive import DriveSpec
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.histories.circumstances import circumstances_of
 from broker_scenarios.spark.check import SparkEngine
-from broker_scenarios.spark.drive import drive
+from broker_scenarios.spark.drive import drive_partitions
 from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.spark.observed_topics import ObservedTopics
 from broker_scenarios.spark.own_load import own_load_frame
@@ -68,19 +68,18 @@ def verify_load(
     *,
     topic: str | None = None,
     producer_config: Mapping[str, str] | None = None,
-    producers: int | None = None,
     run_id: str = "load",
 ) -> LoadVerdict:
     """Send the rows of a DataFrame to a Kafka, read back what it stored, and judge each record.
 
     Args:
-        frame: its columns are `value` and, optionally, `key` (string or binary), `topic` (string), `partition` (int),
+        frame: each of its partitions is sent by a producer of its own, in the order of the rows. Its columns are
+            `value` and, optionally, `key` (string or binary), `topic` (string), `partition` (int),
             `headers` (array<struct<key:string,value:binary>>) and `timestamp` (timestamp, or long in ms).
         bootstrap_servers: the addresses of brokers, `host:port,host:port`.
         folder: for history, logs and promises; driver and tasks can reach it. Its earlier results are replaced.
         topic: the topic of all rows; None if they have their own. It exists, and may have other records.
         producer_config: Kafka's configurations of the producers, such as acks.
-        producers: the number of producers, each in a task of its own; None for as many as Spark has task slots.
         run_id: a name for the header that each record gets, `broker_sim.id`; loads that are sent to one topic at the
             same time need different ones.
 
@@ -88,8 +87,7 @@ def verify_load(
         ScenarioError: a column, a topic or a configuration cannot be used, or the cluster cannot be read.
     """
     spark = frame.sparkSession
-    count = producers or spark.sparkContext.defaultParallelism
-    load = own_load_frame(frame, "the DataFrame", producers=count, topic=topic)
+    load = own_load_frame(frame, "the DataFrame", topic=topic)
     topics = [topic] if topic is not None else _topics_of(frame)
     spec = DriveSpec(
         run_id=run_id,
@@ -107,7 +105,7 @@ def verify_load(
 
         def send(history: str) -> None:
             with spark_errors("the load"):
-                drive(load, spec, history, producers=count, by_columns=True)
+                drive_partitions(load, spec, history)
 
         others = send_and_read(spark, send, spec, observed, evidence, has_own_values=True)
         log_starts = observed.log_starts()

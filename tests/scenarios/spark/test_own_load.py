@@ -48,7 +48,7 @@ def test_records_of_a_file_are_judged_under_the_rules_of_the_scenario(spark, fol
     result = json.loads(line)
     counts = {name: result["counts"][name] for name in ("sent", "acked", "stored", "lost")}
     assert counts == {"sent": 300, "acked": 300, "stored": 300, "lost": 0}
-    assert result["facts"]["load"] == "300 records of orders.parquet from 2 producers"
+    assert result["facts"]["load"] == "300 records of orders.parquet from 1 producer"
     assert "--spark --load orders.parquet" in result["reproduce"]
 
 

@@ -49,7 +49,7 @@ def test_each_record_is_judged_also_if_its_value_is_not_the_only_one_of_its_kind
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
         producer.send("orders", b"of an earlier run")
     cluster.add_rule(LOST_RESPONSE)
-    frame = spark.range(0, ROWS, 1, 2).select(
+    frame = spark.range(0, ROWS, 1, 4).select(
         f.lit("same").alias("value"),
         f.when(f.col("id") % 3 == 0, "key").alias("key"),
         f.when(f.col("id") % 2 == 0, f.array(f.struct(f.lit("h").alias("key"), f.lit(b"x").alias("value")))).alias(
@@ -58,9 +58,7 @@ def test_each_record_is_judged_also_if_its_value_is_not_the_only_one_of_its_kind
         (f.col("id") % 2).cast("int").alias("partition"),
     )
     config = {"enable.idempotence": "false", "acks": "all"}
-    verdict = verify_load(
-        frame, cluster.bootstrap_servers, tmp_path, topic="orders", producer_config=config, producers=2
-    )
+    verdict = verify_load(frame, cluster.bootstrap_servers, tmp_path, topic="orders", producer_config=config)
     counts = verdict.counts
     assert (counts.sent, counts.acked, counts.stored, counts.lost, verdict.others) == (ROWS, ROWS, ROWS - 1, 1, 0)
     assert 0 < counts.duplicated < ROWS
@@ -89,7 +87,6 @@ def test_columns_and_topics_that_cannot_be_used_are_refused_before_the_load(spar
             {"topic": "orders", "producer_config": {"transactional.id": "x"}},
             "transactional.id='x' cannot be set",
         ),
-        (frame, {"topic": "orders", "producers": 9}, "9 producers need as many Spark task slots"),
     ]:
         with pytest.raises(ScenarioError, match=message):
             verify_load(wrong, servers, tmp_path, **given)
