@@ -14,16 +14,28 @@ from broker_client.consumer_errors import WakeupError
 from broker_client.core.producer.sender_loop import now_ms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from twisted.python.failure import Failure
 
     from broker_client.core.network.client_core import ClientCore
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["CallTimer", "CallWaits", "PendingResult"]
+__all__ = ["CallTimer", "CallWaits", "PendingResult", "failure_of"]
 
 WAIT_MAX_MS: Final = 86_400_000
+
+
+async def failure_of(step: Awaitable[object]) -> Exception | None:
+    """Await a step of a call that goes on after a failure, and return the failure.
+
+    Not `finally`: a call that is given up while it waits (GeneratorExit) must not wait again.
+    """
+    try:
+        await step
+    except Exception as error:  # noqa: BLE001 - the caller raises it at the end
+        return error
+    return None
 
 
 class CallTimer:

@@ -16,7 +16,7 @@ from broker_client.consumer_errors import InvalidGroupId
 from broker_client.consumer_groups import NO_LISTENER, GroupMembershipOperation, OffsetAndMetadata
 from broker_client.consumer_interceptors import ConsumerInterceptors
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
-from broker_client.core.consumer.call_waits import CallWaits, PendingResult
+from broker_client.core.consumer.call_waits import CallWaits, PendingResult, failure_of
 from broker_client.core.consumer.consumer_parts import CONSUMER_PARTS, ConsumerParts
 from broker_client.core.consumer.deserializers import Deserializers, ReadRecords
 from broker_client.core.consumer.fetched_batches import ConsumerRecord, FetchedBatch
@@ -489,15 +489,14 @@ class ConsumerCore(MeasuredConsumer):
         self._waits.wakeups_disabled = True
         timer = self._waits.timer(timeout_ms)
         self.prepare_last_push(timeout_ms)
-        try:
-            if self._group is not None:
-                await self._group.close(timer, group_membership)
-        finally:
-            closing = [PendingResult.of(one, self._waits) for one in self._fetcher.close_sessions()]
-            await self._waits.until(lambda: all(one.is_done for one in closing), timer)
-            self._core.push_last_metrics()
-            if self._interceptors:
-                await self._run_callback(self._interceptors.close)
+        failure = None if self._group is None else await failure_of(self._group.close(timer, group_membership))
+        closing = [PendingResult.of(one, self._waits) for one in self._fetcher.close_sessions()]
+        await self._waits.until(lambda: all(one.is_done for one in closing), timer)
+        self._core.push_last_metrics()
+        if self._interceptors:
+            await self._run_callback(self._interceptors.close)
+        if failure is not None:
+            raise failure
 
     # Details
 

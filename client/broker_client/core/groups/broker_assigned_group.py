@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from twisted.logger import Logger
 
 from broker_client.consumer_groups import ConsumerGroupMetadata, GroupMembershipOperation
+from broker_client.core.consumer.call_waits import failure_of
 from broker_client.core.groups.assignment_names import AssignmentNames
 from broker_client.core.groups.committed_offsets import CommittedOffsets
 from broker_client.core.groups.consumer_group import ConsumerGroup
@@ -132,10 +133,9 @@ class BrokerAssignedGroup(ConsumerGroup):
         Raises:
             RebalanceCallbackFailed: the listener raised.
         """
-        try:
-            await self._finish_commits(timer)
-        finally:
-            error = await self._leave(timer, operation)
+        failure = await failure_of(self._finish_commits(timer))
+        left = await self._leave(timer, operation)
+        error = failure or left
         if error is not None:
             raise error
 

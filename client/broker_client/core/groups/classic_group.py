@@ -11,6 +11,7 @@ from twisted.logger import Logger
 
 from broker_client.consumer_errors import is_retriable
 from broker_client.consumer_groups import ConsumerGroupMetadata, GroupMembershipOperation
+from broker_client.core.consumer.call_waits import failure_of
 from broker_client.core.groups.assignors.assignor import RebalanceProtocol
 from broker_client.core.groups.assignors.cooperative_sticky_assignor import CooperativeStickyAssignor
 from broker_client.core.groups.classic_membership import ClassicMembership
@@ -140,16 +141,15 @@ class ClassicGroup(ConsumerGroup):
         Raises:
             RebalanceCallbackFailed: the listener raised.
         """
-        try:
-            await self._finish_commits(timer)
-        finally:
-            self._membership.stop()
-            error = await self._drop_all()
-            if operation is not GroupMembershipOperation.REMAIN_IN_GROUP:
-                static_leaves = operation is GroupMembershipOperation.LEAVE_GROUP
-                left = self._membership.leave("the consumer is being closed", static_leaves=static_leaves)
-                if left is not None:
-                    await self._waits.until(lambda: left.is_done, timer)
+        failure = await failure_of(self._finish_commits(timer))
+        self._membership.stop()
+        dropped = await self._drop_all()
+        error = failure or dropped
+        if operation is not GroupMembershipOperation.REMAIN_IN_GROUP:
+            static_leaves = operation is GroupMembershipOperation.LEAVE_GROUP
+            left = self._membership.leave("the consumer is being closed", static_leaves=static_leaves)
+            if left is not None:
+                await self._waits.until(lambda: left.is_done, timer)
         if error is not None:
             raise error
 

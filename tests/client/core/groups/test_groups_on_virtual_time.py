@@ -282,6 +282,18 @@ def test_automatic_commits_are_shown_to_an_observer(room: Room, options: dict[st
     assert seen[count:] == [({2}, [None])]
 
 
+@pytest.mark.parametrize("options", PROTOCOLS)
+def test_a_close_that_is_given_up_while_it_waits_ends_at_once(room: Room, options: dict[str, str]) -> None:
+    room.produce(6)
+    member = room.member(**options)
+    member.start()
+    room.settle(lambda: len(member.values) == 6)
+    member.is_polling = False
+    closing = member.core.close(5_000)
+    assert isinstance(closing.send(None), Deferred)
+    closing.close()
+
+
 def test_a_failed_automatic_commit_is_shown_with_its_error(room: Room) -> None:
     member = room.member(**{"auto.commit.interval.ms": 1_000})
     ends: list[BaseException | None] = []
