@@ -8,6 +8,7 @@ from tests.interop.prepared_release import java_command
 
 TOOL_SECONDS_MAX = 60
 MOVED_IN_4 = {
+    "AclCommand": "kafka.admin",
     "ConsoleConsumer": "kafka.tools",
     "ConsumerGroupCommand": "kafka.admin",
     "ConsoleProducer": "kafka.tools",

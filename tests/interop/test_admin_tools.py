@@ -142,3 +142,18 @@ def test_versions_and_directories_are_shown(tools: Tools) -> None:
         for replica in directory["partitions"]
     ]
     assert sorted(held) == ["seen-0", "seen-0", "seen-1", "seen-1"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_rights_are_given_and_listed(release: str) -> None:
+    config = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with ThreadedCluster(brokers=1, release=release, config=config) as cluster:
+        tools = Tools(release, cluster.bootstrap_servers)
+        tools.run("AclCommand", "--add", "--allow-principal", "User:ann", "--producer", "--topic", "orders")
+        listed = tools.run("AclCommand", "--list", "--topic", "orders", "--resource-pattern-type", "match")
+    assert "ResourcePattern(resourceType=TOPIC, name=orders, patternType=LITERAL)" in listed
+    for operation in ("CREATE", "DESCRIBE", "WRITE"):
+        assert f"(principal=User:ann, host=*, operation={operation}, permissionType=ALLOW)" in listed

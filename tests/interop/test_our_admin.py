@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from dataclasses import fields, is_dataclass
@@ -14,6 +15,10 @@ import pytest
 from broker_client import Producer, TopicPartition
 from broker_client.admin import (
     HIGH_WATERMARK,
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
     Admin,
     AlterConfigOp,
     ClusterDescription,
@@ -28,9 +33,11 @@ from broker_client.admin import (
     NewPartitions,
     NewTopic,
     OffsetSpec,
+    PatternType,
     QuorumInfo,
     QuotaEntity,
     QuotaFilter,
+    ResourceType,
     TopicPartitionReplica,
 )
 from broker_client.client_options import client_options
@@ -59,6 +66,8 @@ SETTINGS: Final = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "auto.leader.rebalance.enable": "false",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
 }
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
@@ -358,6 +367,31 @@ def test_the_cluster_its_features_and_its_quotas_are_described_alike(both: Both)
     both.call_both(lambda admin: admin.describe_client_quotas(QuotaFilter(exactly={"client-id": "me"})))
     both.call_both(lambda admin: admin.alter_client_quotas({mine: {"no_such_rate": 1.0}}))
     both.call_both(lambda admin: admin.alter_client_quotas({mine: {"producer_byte_rate": None}}))
+
+
+def test_access_control_entries_are_alike(both: Both) -> None:
+    ann, all_of_it = (
+        AclBinding(
+            resource_type=ResourceType.TOPIC,
+            resource_name=name,
+            pattern_type=pattern,
+            principal="User:ann",
+            operation=AclOperation.READ,
+            permission_type=AclPermissionType.ALLOW,
+        )
+        for name, pattern in (("orders", PatternType.LITERAL), ("or", PatternType.PREFIXED))
+    )
+    nameless = dataclasses.replace(ann, resource_name="")
+    both.call_both(lambda admin: admin.create_acls([ann, all_of_it, ann]))
+    both.call_both(lambda admin: admin.create_acls([nameless, ann]))
+    both.settle(AdminCore.describe_acls, lambda found: len(found) == 2)
+    both.call_both(lambda admin: sorted(map(str, admin.describe_acls())))
+    of_orders = AclBindingFilter(resource_name="orders", pattern_type=PatternType.MATCH)
+    both.call_both(lambda admin: sorted(map(str, admin.describe_acls(of_orders))))
+    nothing = AclBindingFilter(principal="User:bob")
+    both.call_both(lambda admin: admin.delete_acls([nothing]))
+    deleted = both.call_both(lambda admin: sorted(map(str, admin.delete_acls([of_orders])[of_orders])))
+    assert len(deleted) == 2
 
 
 def _levels(admin: Admin) -> list[dict[str, Any]]:
