@@ -6,7 +6,7 @@ CreateAclsRequest, DeleteAclsRequest and DescribeAclsRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.security.acl import Acl, AclFilter, AclOperation, AclPermissionType, PatternType, ResourceType
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.create_acls import AclCreation
 
-__all__ = ["FilterFields", "acl_of", "filter_of", "is_binding", "refuse_creations", "refuse_filters"]
-
-PATTERN_TYPES_SINCE: Final = 1
-"""Before KIP-290 every pattern is literal."""
+__all__ = ["FilterFields", "acl_of", "filter_of", "is_binding", "no_authorizer", "refuse_creations", "refuse_filters"]
 
 
 class FilterFields(Protocol):
@@ -59,6 +56,12 @@ def filter_of(fields: FilterFields) -> AclFilter:
         AclOperation(fields.operation),
         AclPermissionType(fields.permission_type),
     )
+
+
+def no_authorizer(context: RequestContext) -> str:
+    """Return the text of a creation or deletion at a node without an authorizer."""
+    on_broker = " on the broker" if context.behaviour.missing_authorizers_are_the_brokers else ""
+    return f"No Authorizer is configured{on_broker}."
 
 
 def refuse_creations(creations: Sequence[AclCreation], context: RequestContext) -> NoResponse | None:

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.acl_requests import refuse_creations
+from broker_sim.apis.acl_requests import no_authorizer, refuse_creations
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.forwarding import forward
 from broker_sim.coordinators.default_messages import default_message
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_acls import AclCreationResult, CreateAclsResponse
 
 if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.create_acls import CreateAclsRequest
 
 
 def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult:
-    """Forward, unless no release reads the request."""
-    return refuse_creations(request.creations, context) or forward(request, context)
+    """Forward, unless no release reads the request; a broker in ZooKeeper mode responds itself."""
+    unreadable = refuse_creations(request.creations, context)
+    if unreadable is not None:
+        return unreadable
+    if context.behaviour.zookeeper:
+        return refused_creations(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
+    return forward(request, context)
 
 
 def error_response(

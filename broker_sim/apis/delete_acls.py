@@ -7,22 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.acl_requests import refuse_filters
+from broker_sim.apis.acl_requests import no_authorizer, refuse_filters
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.forwarding import forward
 from broker_sim.coordinators.default_messages import default_message
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsResponse
 
 if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.delete_acls import DeleteAclsRequest
 
 
 def handle(request: DeleteAclsRequest, context: RequestContext) -> HandlerResult:
-    """Forward, unless no release reads the request."""
-    return refuse_filters(request.filters, context) or forward(request, context)
+    """Forward, unless no release reads the request; a broker in ZooKeeper mode responds itself."""
+    unreadable = refuse_filters(request.filters, context)
+    if unreadable is not None:
+        return unreadable
+    if context.behaviour.zookeeper:
+        return refused_deletions(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
+    return forward(request, context)
 
 
 def error_response(

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
 from broker_sim.apis.acl_requests import acl_of, filter_of, is_binding
 from broker_sim.security.acl import AclOperation, PatternType, ResourceType
-from protocol_specs.messages.create_acls import AclCreation
-from protocol_specs.messages.delete_acls import DeleteAclsFilter
+from protocol_specs.messages.create_acls import AclCreation, CreateAclsRequest
+from protocol_specs.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.broker_sim.apis.conftest import ApiBench
 
 CREATION = AclCreation(resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3)
 
@@ -25,3 +34,15 @@ def test_an_entry_has_no_codes_of_filters() -> None:
     assert is_binding(acl_of(CREATION))
     assert not is_binding(acl_of(CREATION)._replace(operation=AclOperation.ANY))
     assert not is_binding(acl_of(CREATION)._replace(pattern_type=PatternType.MATCH))
+
+
+@pytest.mark.parametrize(("release", "where"), [("2.8.2", " on the broker"), ("4.3.1", "")])
+def test_without_an_authorizer_nothing_is_created_or_deleted(
+    bench: Callable[..., ApiBench], release: str, where: str
+) -> None:
+    made = bench(release=release)
+    created = made.exchange(CreateAclsRequest(creations=[CREATION]), 2).results
+    only = DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)
+    deleted = made.exchange(DeleteAclsRequest(filters=[only]), 2).filter_results
+    for [result] in (created, deleted):
+        assert (result.error_code, result.error_message) == (54, f"No Authorizer is configured{where}.")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from tests.differential.acl_requests import (
     AUTHORIZER,
+    DENY,
     OTHER,
     O,
     P,
@@ -16,10 +18,12 @@ from tests.differential.acl_requests import (
     creating,
     deleting,
     describing,
+    give,
     in_order,
 )
 from tests.differential.case import case
-from tests.differential.requests import all_versions
+from tests.differential.group_requests import heartbeat
+from tests.differential.requests import all_versions, batch, fetch, metadata, produce, wanted
 
 if TYPE_CHECKING:
     from protocol_specs.messages.create_acls import AclCreation
@@ -118,3 +122,23 @@ def principals_without_a_type(probe: Probe) -> None:
         entry = acl(T.TRANSACTIONAL_ID, probe.name, O.WRITE, principal=principal)
         probe.exchange(creating(entry), 3, note=f"principal {principal!r}")
     probe.exchange(deleting(acl_filter(T.TRANSACTIONAL_ID, probe.name)), 3, only=in_order)
+
+
+@case(releases=("3.7.2",), settings=(*AUTHORIZER, ("num.io.threads", "4")))
+def checks_that_read_a_principal_without_a_type(probe: Probe) -> None:
+    topic, other = probe.topic("t"), probe.topic("other")
+    group = f"{probe.name}-g"
+    entries = [
+        acl(T.TOPIC, topic, O.READ, principal="untyped"),
+        acl(T.GROUP, group, O.READ, principal="untyped"),
+        acl(T.CLUSTER, "kafka-cluster", O.ALL),
+        acl(T.CLUSTER, "kafka-cluster", O.IDEMPOTENT_WRITE, permission=DENY),
+    ]
+    give(probe, *entries)
+    for name in (topic, other):
+        probe.exchange(metadata(name), 12, note=name)
+        probe.exchange(produce(name, batch(b"v")), 8, note=name)
+        probe.exchange(fetch(name, wanted()), 12, note=name)
+    probe.exchange(metadata(topic, other), 12, note="both")
+    probe.exchange(heartbeat(group, 1, "m"), 4)
+    probe.exchange(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1_000), 4)
