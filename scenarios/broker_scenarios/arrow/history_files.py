@@ -65,16 +65,24 @@ def history_file(folder: str, number: int) -> Iterator[HistoryFile]:
     files, path = _file_system(folder)
     name = f"part-{number:05}.parquet"
     unfinished = f"{path}/{_IN_PROGRESS}{name}"
-    begun = files.get_file_info([unfinished, f"{path}/{name}"])
+    failed = f"{unfinished}.failed"
+    begun = files.get_file_info([failed, unfinished, f"{path}/{name}"])
     if any(each.type is not fs.FileType.NotFound for each in begun):
-        raise ScenarioError(f"{folder}: task {number} was run again: a load is sent once, see its first failure")
+        reason = files.open_input_stream(failed).read().decode() if begun[0].is_file else "it was stopped"
+        raise ScenarioError(f"{folder}: task {number} of the load failed, and is not run again: {reason}")
     # A history is written once and read once: zstd at its fastest level.
-    with pq.ParquetWriter(
-        unfinished, HISTORY_SCHEMA, filesystem=files, compression="zstd", compression_level=1
-    ) as writer:
-        file = HistoryFile(writer)
-        yield file
-        file.flush()
+    try:
+        with pq.ParquetWriter(
+            unfinished, HISTORY_SCHEMA, filesystem=files, compression="zstd", compression_level=1
+        ) as writer:
+            file = HistoryFile(writer)
+            yield file
+            file.flush()
+    except Exception as error:
+        # Spark may report the last attempt alone.
+        with files.open_output_stream(failed) as text:
+            text.write(str(error).encode())
+        raise
     files.move(unfinished, f"{path}/{name}")
 
 

@@ -15,8 +15,9 @@ def test_a_task_that_is_run_again_is_refused_because_it_would_send_its_records_a
         pass
     with pytest.raises(RuntimeError):
         begin(tmp_path)
-    for number in (0, 1):
-        with pytest.raises(ScenarioError, match=f"task {number} was run again"), history_file(str(tmp_path), number):
+    for number, reason in ((0, "it was stopped"), (1, "the task fails")):
+        message = f"task {number} of the load failed, and is not run again: {reason}"
+        with pytest.raises(ScenarioError, match=message), history_file(str(tmp_path), number):
             pass
     clear_folder(str(tmp_path))
     with history_file(str(tmp_path), 0):

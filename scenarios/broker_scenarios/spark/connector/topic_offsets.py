@@ -41,6 +41,7 @@ class TopicOffsets:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._consumer = reading_client(options.consumer)
+        self._timestamp_types: dict[str, int] = {}
 
     def close(self) -> None:
         """Close the connections."""
@@ -93,12 +94,16 @@ class TopicOffsets:
         return given
 
     def timestamp_types(self, topics: Iterable[str]) -> dict[str, int]:
-        """Return 1 for each topic whose brokers set the timestamps, 0 for the others."""
-        with Admin(**client_configs(self._options.consumer)) as admin:
-            return {
-                topic: int(admin.describe_topic_configs(topic)[_TIMESTAMP_TYPE].value == _LOG_APPEND_TIME)
-                for topic in dict.fromkeys(topics)
-            }
+        """Return 1 for each topic whose brokers set the timestamps, 0 for the others; each is looked up once.
+
+        Raises:
+            ScenarioError: the configurations of a topic cannot be read.
+        """
+        new = [topic for topic in dict.fromkeys(topics) if topic not in self._timestamp_types]
+        if new:
+            with Admin(**client_configs(self._options.consumer)) as admin:
+                self._timestamp_types |= {topic: _timestamp_type(admin, topic) for topic in new}
+        return self._timestamp_types
 
     def _numbers(self, topic: str) -> list[int]:
         try:
@@ -108,3 +113,12 @@ class TopicOffsets:
         if not found:
             raise ScenarioError(f"topic {topic!r} does not exist")
         return sorted(each.partition for each in found)
+
+
+def _timestamp_type(admin: Admin, topic: str) -> int:
+    try:
+        return int(admin.describe_topic_configs(topic)[_TIMESTAMP_TYPE].value == _LOG_APPEND_TIME)
+    except ProducerError as error:
+        raise ScenarioError(
+            f"topic {topic!r}: timestampType needs {_TIMESTAMP_TYPE} (DescribeConfigs): {error}"
+        ) from None
