@@ -55,14 +55,14 @@ class LogColumns:
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self.partitions: dict[TopicPartition, PartitionLog] = {}
         truncated: list[pa.RecordBatch] = []
-        parts: dict[TopicPartition, list[tuple[Ints, Ints]]] = {}
+        parts: dict[TopicPartition, list[PartitionLog]] = {}
         for batch in batches:
             truncated.append(batch.filter(batch["truncated"]))
             held = batch.filter(pc.invert(batch["truncated"]))
             for place in pa.Table.from_batches([held]).group_by(["topic", "partition"]).aggregate([]).to_pylist():
                 name = place["topic"], place["partition"]
                 mine = held.filter(pc.and_(pc.equal(held["topic"], name[0]), pc.equal(held["partition"], name[1])))
-                parts.setdefault(name, []).append((mine["offset"].to_numpy(), mine["value_id"].to_numpy()))
+                parts.setdefault(name, []).append(_log_of(mine["offset"].to_numpy(), mine["value_id"].to_numpy()))
         self.truncated = pa.Table.from_batches(truncated, LOGS_SCHEMA)
         """The rows of LOGS_SCHEMA that a replica cut off."""
         doubtful = [self.truncated["value_id"].to_numpy()]
@@ -82,15 +82,22 @@ class LogColumns:
         return cls(table_batches(path, "logs", LOGS_SCHEMA))
 
 
-def _joined(parts: list[tuple[Ints, Ints]]) -> tuple[PartitionLog, Ints]:
+def _log_of(offsets: Ints, values: Ints) -> PartitionLog:
+    """Return a part of a log; offsets without gaps are not kept."""
+    is_dense = bool((np.diff(offsets) == 1).all())
+    return PartitionLog(values.copy() if is_dense else values, int(offsets[0]), None if is_dense else offsets)
+
+
+def _joined(parts: list[PartitionLog]) -> tuple[PartitionLog, Ints]:
     """Return the log of a partition, and the values that share an offset with another."""
-    offsets, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    steps = np.diff(offsets)
-    if (steps < 0).any():
-        order = np.argsort(offsets, kind="stable")
-        offsets, values = offsets[order], values[order]
-        steps = np.diff(offsets)
-    shared = np.flatnonzero(steps == 0)
-    is_dense = bool((steps == 1).all())
-    log = PartitionLog(values, int(offsets[0]), None if is_dense else offsets)
-    return log, np.concatenate([values[shared], values[shared + 1]])
+    values = np.concatenate([part.values for part in parts])
+    if all(
+        part.offsets is None and (at == 0 or part.first == parts[at - 1].first + len(parts[at - 1].values))
+        for at, part in enumerate(parts)
+    ):
+        return PartitionLog(values, parts[0].first, None), np.zeros(0, np.int64)
+    offsets = np.concatenate([part.offsets_at(np.arange(len(part.values))) for part in parts])
+    order = np.argsort(offsets, kind="stable")
+    offsets, values = offsets[order], values[order]
+    shared = np.flatnonzero(offsets[1:] == offsets[:-1])
+    return _log_of(offsets, values), np.concatenate([values[shared], values[shared + 1]])
