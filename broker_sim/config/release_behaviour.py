@@ -320,8 +320,8 @@ class ReleaseBehaviour:
     """Brokers have cordoned.log.dirs, which must be among their directories."""
 
     # The cluster and its clients.
-    missing_authorizers_are_the_brokers: bool = _until("3.2")
-    """The text of CreateAcls and DeleteAcls without an authorizer names the broker (KIP-801)."""
+    missing_authorizers_are_the_brokers: bool = _until("3.0")
+    """The text of CreateAcls and DeleteAcls without an authorizer names the broker."""
     authorization_errors_name_operations: bool = _since("4.0")
     """The text of a refused operation on the cluster names the operation (else that the request is not authorized)."""
     groups_hide_topics: bool = _since("4.0")
