@@ -130,6 +130,7 @@ class Bench:
             release=releases.get("4.3.1"),
             journal=Journal(lambda: self.world.reactor.now_us, detail=detail),
             random=self.world.streams.stream,
+            authorizer=None,
             metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
         )
         self.rules = Rules()
