@@ -15,10 +15,6 @@ __all__ = ["ANONYMOUS", "AUTHORIZER_CLASS", "STANDARD_AUTHORIZER", "AuthorizerSe
 
 AUTHORIZER_CLASS: Final = "authorizer.class.name"
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_MAPPING_RULES: Final = "ssl.principal.mapping.rules"
-_NO_RULES: Final = "DEFAULT"
-_BUILDER_CLASS: Final = "principal.builder.class"
-_BUILDER: Final = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
 ANONYMOUS: Final = "User:ANONYMOUS"
 """The principal of a client that a listener does not authenticate."""
 
@@ -37,7 +33,6 @@ class AuthorizerSettings:
         Raises:
             ConfigError: The class is another one than Kafka's, a super user has no type, or the brokers have no right
                 to register: their requests to controllers, whose listener is PLAINTEXT, are those of User:ANONYMOUS.
-                Or principals would have other names than Kafka's builder gives them.
         """
         name = config[AUTHORIZER_CLASS]
         if not name:
@@ -48,7 +43,6 @@ class AuthorizerSettings:
             )
         if name != STANDARD_AUTHORIZER:
             raise ConfigError(f"{AUTHORIZER_CLASS}={name}: expected {STANDARD_AUTHORIZER}; the simulator has no other")
-        _refuse_other_principals(config)
         given = config[SUPER_USERS]
         users = [user for each in str(given or "").split(";") if (user := each.strip())]
         for user in users:
@@ -64,11 +58,3 @@ class AuthorizerSettings:
                 f"need CLUSTER_ACTION. Add it to {SUPER_USERS}, or set {ALLOW_EVERYONE}=true"
             )
         return cls(super_users=frozenset(users), allow_everyone_if_no_acl_found=allows)
-
-
-def _refuse_other_principals(config: BrokerConfig) -> None:
-    for name, text in config.overrides.items():
-        if name.endswith(_MAPPING_RULES) and text != _NO_RULES:
-            raise ConfigError(f"{name}={text}: the simulator maps no subjects of certificates: expected {_NO_RULES}")
-        if name == _BUILDER_CLASS and text != _BUILDER:
-            raise ConfigError(f"{name}={text}: the simulator has no other than {_BUILDER}")

@@ -30,6 +30,10 @@ _COMPRESSION_TYPES: Final = range(5)
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
 _DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
 _REQUIREMENT: Final = "requirement failed: "
+_MAPPING_RULES: Final = "ssl.principal.mapping.rules"
+_NO_RULES: Final = "DEFAULT"
+_BUILDER_CLASS: Final = "principal.builder.class"
+_BUILDER: Final = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
 _NAME: Final = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)+")
 
 
@@ -37,13 +41,23 @@ def check_at_start(config: BrokerConfig) -> None:
     """Raise ConfigError, with reason and value, for configurations with which no broker starts."""
     try:
         check_together(config)
-        AuthorizerSettings.of(config)
+        if AuthorizerSettings.of(config) is not None:
+            _refuse_other_principals(config)
     except ConfigError as error:
         reason = str(error).removeprefix(_REQUIREMENT)
         about = f"{error.about}: {reason}" if isinstance(error, NamelessConfigError) else reason
         named = {synonym for name in _NAME.findall(about) for synonym in synonyms_of(name)}
         given = ", ".join(f"{name}={text}" for name, text in config.static.items() if name in named)
         raise ConfigError(f"{about} (given: {given})" if given else about) from None
+
+
+def _refuse_other_principals(config: BrokerConfig) -> None:
+    """Refuse configurations by which Kafka gives principals other names: an authorizer would decide by them."""
+    for name, text in config.overrides.items():
+        if name.endswith(_MAPPING_RULES) and text != _NO_RULES:
+            raise ConfigError(f"{name}={text}: the simulator maps no subjects of certificates: expected {_NO_RULES}")
+        if name == _BUILDER_CLASS and text != _BUILDER:
+            raise ConfigError(f"{name}={text}: the simulator has no other than {_BUILDER}")
 
 
 def check_together(config: BrokerConfig) -> None:
