@@ -66,7 +66,7 @@ def produced_batches(draw: st.DrawFn) -> bytes:
     st.sampled_from(["100", "5000000000"]),
     st.booleans(),
 )
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_both_store_the_same_bytes_or_refuse_with_the_same_code(
     data: bytes, compression_type: str, timestamp_type: str, compact: bool, difference: str, large: bool
 ) -> None:

@@ -38,14 +38,14 @@ NAMED: Final = {
 }
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
 @given(which=any_message(), data=st.data())
 def test_sound_bytes_deviate_nowhere(which: tuple[type[Message], int], data: st.DataObject) -> None:
     cls, version = which
     assert deviations(cls, version, data.draw(strategies.message(cls, version)).encode(version)) == []
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
 @given(which=any_message(), data=st.data())
 def test_one_broken_rule_is_named_with_its_place(which: tuple[type[Message], int], data: st.DataObject) -> None:
     cls, version = which

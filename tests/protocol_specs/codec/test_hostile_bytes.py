@@ -49,7 +49,7 @@ def decode(cls: type[Message], version: int, data: bytes) -> Message | None:
     return None
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile())
 def test_a_buffer_of_any_kind_is_read_the_same(drawn: tuple[type[Message], int, bytes]) -> None:
     cls, version, data = drawn
@@ -65,7 +65,7 @@ def test_a_buffer_of_any_kind_is_read_the_same(drawn: tuple[type[Message], int, 
         assert end <= len(shifted)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile())
 def test_memory_is_bounded_by_the_length_of_the_bytes(drawn: tuple[type[Message], int, bytes]) -> None:
     cls, version, data = drawn
@@ -79,7 +79,7 @@ def test_memory_is_bounded_by_the_length_of_the_bytes(drawn: tuple[type[Message]
     assert peak <= BYTES_OF_MEMORY_FOR_NOTHING + BYTES_OF_MEMORY_PER_BYTE * len(data)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile())
 def test_steps_are_bounded_by_the_length_of_the_bytes(drawn: tuple[type[Message], int, bytes]) -> None:
     cls, version, data = drawn

@@ -61,7 +61,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(which=any_message(), data=st.lists(WORDS | st.binary(max_size=4), max_size=20).map(b"".join))
 def test_both_take_the_same_of_any_bytes(which: tuple[type[Message], int], data: bytes) -> None:
     cls, version = which

@@ -125,7 +125,7 @@ def test_a_number_out_of_its_range_is_refused_by_its_path() -> None:
             assert raised.value.path == path, cls
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), before=st.binary(max_size=5), after=st.binary(max_size=5))
 def test_what_stands_before_and_after_a_message_is_left_to_the_caller(
     data: st.DataObject, before: bytes, after: bytes
@@ -137,7 +137,7 @@ def test_what_stands_before_and_after_a_message_is_left_to_the_caller(
     assert (found, end) == (message, len(before) + len(body))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_message_that_ends_early_is_refused_with_a_place_inside_of_it(data: st.DataObject) -> None:
     cls, version = data.draw(any_message())

@@ -17,7 +17,7 @@ def read(batch: bytes) -> list[Record]:
     return read_records(batch)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.nearly_valid_batches())
 def test_reading_a_broken_batch_raises_the_named_error(batch: NearlyValidBatch) -> None:
     with pytest.raises(RecordBatchError) as raised:

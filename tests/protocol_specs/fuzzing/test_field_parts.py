@@ -95,7 +95,7 @@ def test_the_parts_of_every_record_set_are_its_bytes_and_have_every_annotated_pa
                 assert (part.start, part.unread) == (span.start, ""), (vector["case"], span.path)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages)
 def test_every_annotated_field_has_a_part(drawn: tuple[type[Message], int, Message]) -> None:
     cls, version, message = drawn
@@ -106,7 +106,7 @@ def test_every_annotated_field_has_a_part(drawn: tuple[type[Message], int, Messa
         assert locate(fields, span.path)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages, st.data())
 def test_repeating_an_element_is_what_encoding_it_twice_is(
     drawn: tuple[type[Message], int, Message], data: st.DataObject
@@ -129,7 +129,7 @@ def test_repeating_an_element_is_what_encoding_it_twice_is(
     assert mutate_message(cls, version, twice, [Mutation.delete(f"{name}[{index}]")]) == body
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages, st.data())
 def test_setting_a_field_is_what_encoding_its_value_is(
     drawn: tuple[type[Message], int, Message], data: st.DataObject
@@ -159,7 +159,7 @@ OPERATIONS = (
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(messages, st.data())
 def test_any_changes_anywhere_give_bytes_or_raise(
     drawn: tuple[type[Message], int, Message], data: st.DataObject
@@ -177,7 +177,7 @@ def test_any_changes_anywhere_give_bytes_or_raise(
         cls.decode(version, mutate_message(cls, version, body, mutations, reframe=data.draw(st.booleans())))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.record_batches(max_size=4).map(lambda drawn: drawn[0]), st.data())
 def test_any_changes_of_a_record_set_give_bytes_or_raise(batch: bytes, data: st.DataObject) -> None:
     paths = list(every_path(record_set_map(batch)))

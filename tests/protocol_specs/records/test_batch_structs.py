@@ -72,7 +72,7 @@ def test_a_varint_that_does_not_end_is_refused(data: bytes) -> None:
         VARINT.parse(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(strategies.broken_bytes(strategies.record_batches().map(lambda drawn: drawn[0])) | st.binary(max_size=90))
 def test_broken_bytes_bring_construct_errors_alone(data: bytes) -> None:
     for reference in (RECORD_BATCH, MESSAGE):

@@ -151,7 +151,7 @@ def test_spans_hold_what_the_reader_reads(drawn: tuple[bytes, list[Any]]) -> Non
         assert values[f"records.batch[0].record[{index}].value"] == record.value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(strategies.broken_bytes(strategies.record_batches().map(lambda drawn: drawn[0])) | st.binary(max_size=90))
 def test_broken_bytes_never_raise_and_are_covered_up_to_the_fault(data: bytes) -> None:
     found = annotate_record_set(data)

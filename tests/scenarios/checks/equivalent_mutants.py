@@ -36,6 +36,7 @@ EQUIVALENT: Final = {
     "per_transaction.precommitted_reads:3:precommitted_reads: call.sends and call.polls -> call.sends or call.polls": (
         _ONLY_SAVES_TIME
     ),
+    "truth:34:read_truth: if files is not None and files.add_log(log, topic, partition): never": _ONLY_SAVES_TIME,
     "per_process.int_send_skips:3:int_send_skips: if len(call.sends) < 2: never": _ONLY_SAVES_TIME,
     "per_process.int_send_skips:11:int_send_skips: second > first + 1 -> second >= first + 1": "nothing is in between",
     "per_process.nonmonotonic_sends:5:fewest_out_of_order: if all((before < after for before, after in "

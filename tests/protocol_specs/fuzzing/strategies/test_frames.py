@@ -30,7 +30,7 @@ def closes(data: bytes) -> bool:
     return False
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.frames(versions=SERVED, limit_bytes=LIMIT_BYTES))
 def test_a_broker_closes_the_connection_when_predicted(frame: strategies.Frame) -> None:
     assert closes(frame.data) is frame.refused
