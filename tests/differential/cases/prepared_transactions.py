@@ -129,6 +129,7 @@ def _prepared(probe: Probe, *, commits: bool, newest: bool) -> None:
     _show(side, 0, "thawed", ends=False)
     for committed in (commits, not commits):
         side.exchange(0, producer.end(commit=committed), 5 if newest else 3)
+    side.settle()
     producer.write_log()
 
 
