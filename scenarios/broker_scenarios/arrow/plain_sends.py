@@ -39,6 +39,7 @@ Group = tuple[int, str, int]
 
 _GROUPS_MAX: Final = 20_000
 """The counted groups of one file; beyond it, times are rounded."""
+_UNIT_MAX_US: Final = 1_000_000_000
 _COUNTED: Final = ["topic", "partition", "invoke_us", "complete_us"]
 
 
@@ -189,16 +190,23 @@ class _Fold:
 
 
 def _grouped(counted: pa.Table) -> pa.Table:
-    """Join equal groups; times are rounded down as far as it takes to have at most _GROUPS_MAX."""
+    """Join equal groups; to have at most _GROUPS_MAX, the times of sending are rounded down as far as it takes.
+
+    A latency keeps two digits then: it is reported, while the times only show pauses.
+    """
     unit_us = 1
     while True:
         grouped = counted.group_by(_COUNTED).aggregate([("count", "sum")]).rename_columns([*_COUNTED, "count"])
-        if len(grouped) <= _GROUPS_MAX:
+        if len(grouped) <= _GROUPS_MAX or unit_us >= _UNIT_MAX_US:
             return grouped.sort_by([(name, "ascending") for name in _COUNTED])
         unit_us *= 10
-        for name in ("invoke_us", "complete_us"):
-            rounded = grouped[name].to_numpy() // unit_us * unit_us
-            grouped = grouped.set_column(grouped.column_names.index(name), name, pa.array(rounded))
+        invoke_us = grouped["invoke_us"].to_numpy()
+        latency_us = np.maximum(grouped["complete_us"].to_numpy() - invoke_us, 1)
+        step_us = 10 ** np.maximum(np.log10(latency_us).astype(np.int64) - 1, 0)
+        rounded = {"invoke_us": invoke_us // unit_us * unit_us}
+        rounded["complete_us"] = rounded["invoke_us"] + latency_us // step_us * step_us
+        for name, times in rounded.items():
+            grouped = grouped.set_column(grouped.column_names.index(name), name, pa.array(times))
         counted = grouped
 
 
