@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.authorizer_settings import AuthorizerSettings
+from broker_sim.config.authorizer_settings import AUTHORIZER_CLASS
 from broker_sim.config.config_names import synonyms_of
 from broker_sim.config.connection_overrides import connection_overrides
 from broker_sim.config.definitions import broker_definitions
@@ -41,7 +41,7 @@ def check_at_start(config: BrokerConfig) -> None:
     """Raise ConfigError, with reason and value, for configurations with which no broker starts."""
     try:
         check_together(config)
-        if AuthorizerSettings.of(config) is not None:
+        if config[AUTHORIZER_CLASS]:
             _refuse_other_principals(config)
     except ConfigError as error:
         reason = str(error).removeprefix(_REQUIREMENT)

@@ -37,7 +37,7 @@ EXIT_CODES: Final = """exit status:
   130  interrupted (SIGINT)
 """
 
-_OPTIONAL_PACKAGES: Final = ("numpy", "pandas", "pyarrow", "pyspark")
+_OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
 """Packages that only some options need."""
 
 

@@ -35,6 +35,14 @@ REPEATED: Final = (
 TELEMETRY: Final = ("GetTelemetrySubscriptions", "PushTelemetry")
 
 
+def _is_local(steps: Sequence[str]) -> bool:
+    """Return True if the first step waits for no response: requests are held for it.
+
+    Otherwise the time from the constructor to `subscribe` decides whether Metadata is requested without topics.
+    """
+    return steps[0].split(" ")[0] in {"subscribe", "assign"}
+
+
 def run_java(
     release: str, server: str, config: Mapping[str, str], steps: Sequence[str], *, program: Path = PROGRAM
 ) -> list[RecordedRequest]:
@@ -48,12 +56,14 @@ def run_java(
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert process.stdin is not None
         assert process.stdout is not None
+        proxy.is_held = _is_local(steps)
         with process:
             for step in steps:
                 process.stdin.write(step + "\n")
                 process.stdin.flush()
                 outcome = process.stdout.readline().strip()
                 assert outcome == "ok", (step, outcome)
+                proxy.release()
             process.stdin.close()
             process.wait(STEP_SECONDS_MAX)
         return proxy.requests
@@ -74,11 +84,13 @@ def run_script(
     """The requests of a consumer of ours: `actions` has a function of it for each step."""
     with RecordingProxy(server) as proxy:
         options: dict[str, Any] = {name.replace(".", "_"): value for name, value in config.items()}
+        proxy.is_held = _is_local(steps)
         consumer = make({"bootstrap_servers": proxy.bootstrap_servers, **options})
         try:
             for step in steps:
                 word, *rest = step.split(" ")
                 actions[word](consumer, *rest)
+                proxy.release()
         finally:
             consumer.close()
         return proxy.requests

@@ -42,10 +42,13 @@ class RecordingProxy:
         self.server = host, int(port)
         self.requests: list[RecordedRequest] = []
         self.connections = 0
+        self.is_held = False
+        """True while requests wait: nothing that a client does later can come after their responses."""
+        self._clients: list[_FromClient] = []
         self._thread = ReactorThread("recording proxy")
         factory = ServerFactory()
         factory.noisy = False
-        factory.buildProtocol = lambda _: _FromClient(self)  # type: ignore[method-assign]
+        factory.buildProtocol = lambda _: self._accept()  # type: ignore[method-assign]
         listening = self._thread.call(lambda: self.reactor.listenTCP(0, factory, interface="127.0.0.1"))
         self.port: int = listening.getHost().port
 
@@ -56,6 +59,20 @@ class RecordingProxy:
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    def _accept(self) -> _FromClient:
+        client = _FromClient(self)
+        self._clients.append(client)
+        return client
+
+    def release(self) -> None:
+        """Forward what waits, and all later requests at once."""
+        self._thread.call(self._release)
+
+    def _release(self) -> None:
+        self.is_held = False
+        for client in self._clients:
+            client.flush()
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +120,7 @@ class _FromClient(_Framed):
         self.flush()
 
     def flush(self) -> None:
-        if self.server is not None:
+        if self.server is not None and not self.proxy.is_held:
             waiting, self.waiting = self.waiting, []
             for data in waiting:
                 self.server.transport.write(data)

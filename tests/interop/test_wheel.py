@@ -79,4 +79,4 @@ def test_a_scenario_runs_in_a_fresh_environment(fresh: Path, tmp_path: Path) -> 
         [*command, "--spark"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
     assert (with_spark.returncode, with_spark.stdout) == (2, "")
-    assert with_spark.stderr == "--spark needs numpy: pip install 'broker-sim[spark]'\n"
+    assert with_spark.stderr == "--spark needs pyarrow: pip install 'broker-sim[spark]'\n"

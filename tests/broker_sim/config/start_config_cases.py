@@ -36,10 +36,9 @@ GIVEN_BY_EVERYBODY: Final = frozenset(
         "process.roles",
         "security.inter.broker.protocol",
         "zookeeper.connect",
-        "authorizer.class.name",
     }
 )
-"""The settings of addresses and quorums, tested with the listeners, and the class of the authorizer: there is one."""
+"""The settings of addresses and quorums: tested with the listeners."""
 VALUES: Final = (
     *("", "0", "1", "2", "7", "-1", "-2", "99", "100", "101", "999", " 5 ", "0.5", "-0.1", "1.1", "nan", "x", "a,b"),
     *("15000", "15001", "60000", "524287", "524288", "1048576", "1048577", "104857599"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from broker_sim.cluster import Cluster
 from broker_sim.config.authorizer_settings import STANDARD_AUTHORIZER, AuthorizerSettings
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.errors import ConfigError
+from sim_runtime.world import World
 
 NAME = "authorizer.class.name"
 OPEN = {NAME: STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
@@ -39,9 +41,12 @@ def test_without_a_class_there_is_no_authorizer() -> None:
 )
 def test_what_no_broker_starts_with_is_refused(config: dict[str, str], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        BrokerConfig.parse(config)
+        settings_of(config)
+    world = World(1)
+    with pytest.raises(ConfigError, match=reason):
+        Cluster(reactor=world.reactor, streams=world.streams, brokers=1, config=config).start()
 
 
 def test_releases_in_zookeeper_mode_refuse_it_by_name() -> None:
     with pytest.raises(ConfigError, match=r"authorizer\.class\.name=.*ZooKeeper mode"):
-        BrokerConfig.parse(OPEN, release="2.8.2")
+        settings_of(OPEN, "2.8.2")
