@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Final, NamedTuple
+
+from protocol_specs.acl_codes import AclOperation, AclPermissionType, PatternType, ResourceType
 
 __all__ = [
     "ANY_HOST",
@@ -25,67 +26,6 @@ WILDCARD_RESOURCE: Final = "*"
 """As the name of a literal pattern: every resource of the type."""
 ANY_HOST: Final = "*"
 WILDCARD_PRINCIPAL: Final = "User:*"
-
-
-class _Code(IntEnum):
-    """An enumeration of the protocol, whose codes that no release knows are UNKNOWN."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> _Code:  # noqa: ARG003 - as IntEnum has it
-        return cls(0)
-
-
-class ResourceType(_Code):
-    """The type of a resource."""
-
-    UNKNOWN = 0
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class PatternType(_Code):
-    """The way in which the name of an entry selects resources."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-
-class AclOperation(_Code):
-    """An operation on a resource."""
-
-    UNKNOWN = 0
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class AclPermissionType(_Code):
-    """The effect of an entry."""
-
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
 
 
 _O = AclOperation

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin.routes import ANY
 from broker_client.errors import error_of
+from protocol_specs.acl_codes import AclOperation, AclPermissionType, PatternType, ResourceType
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol_specs.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
@@ -28,55 +28,6 @@ __all__ = [
     "PatternType",
     "ResourceType",
 ]
-
-
-class ResourceType(IntEnum):
-    """The type of a resource."""
-
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class PatternType(IntEnum):
-    """The way in which the name of an entry selects resources; ANY and MATCH are for filters."""
-
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-
-class AclOperation(IntEnum):
-    """An operation on a resource."""
-
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class AclPermissionType(IntEnum):
-    """The effect of an entry; ANY is for filters."""
-
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
