@@ -19,6 +19,7 @@ from benchmarks import (
     replication_factor,
     scale,
     start_times,
+    sweep,
     transactions,
 )
 from benchmarks.result import table
@@ -41,6 +42,7 @@ def main() -> None:
         *groups.run(),
         *transactions.run(options.pairs),
         *producer.run(options.pairs),
+        *sweep.run(),
         *codec.run(rounds=12 * options.pairs + 1),
     ]
     print(table(results))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from threading import Event
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from twisted.python.runtime import seconds
 
@@ -24,9 +24,19 @@ if TYPE_CHECKING:
     from broker_scenarios.history import HistoryEvent
     from broker_scenarios.workloads.keyed_load import LoadRow
 
-__all__ = ["EARLY_S", "DriveSpec", "LoadProducer", "ProducerFactory", "broker_client_producer", "drive_share"]
+__all__ = [
+    "DriveSpec",
+    "LoadClock",
+    "LoadProducer",
+    "ProducerFactory",
+    "begun_together",
+    "broker_client_producer",
+    "drive_share",
+]
 
-EARLY_S: Final = 0.001
+T = TypeVar("T")
+
+_EARLY_S: Final = 0.001
 """How much earlier than due a record may be sent: a wait is rarely more exact."""
 _YIELD_EVENTS: Final = 8_192
 
@@ -75,6 +85,55 @@ class DriveSpec:
             )
 
 
+class LoadClock:
+    """The times of one share of a load, which begins with `begin`.
+
+    The thread of a task has no reactor: its clock is the platform's, as a real reactor's is.
+    """
+
+    def __init__(
+        self,
+        spec: DriveSpec,
+        now_s: Callable[[], float] = seconds,
+        wait_s: Callable[[float], object] | None = None,
+    ) -> None:
+        self._spec = spec
+        self._now_s = now_s
+        self._wait_s = wait_s or Event().wait
+        self._began_s = 0.0
+
+    def begin(self) -> None:
+        """Let the load begin now."""
+        self._began_s = self._now_s()
+
+    def now_us(self) -> int:
+        """The time, in microseconds since the epoch."""
+        return int(self._now_s() * 1e6)
+
+    def due_us(self) -> float:
+        """The time since the beginning at which what is sent now is due at the latest, in microseconds."""
+        return (self._now_s() - self._began_s + _EARLY_S) * 1e6
+
+    def await_due(self, due_us: int) -> None:
+        """Wait until so many microseconds after the beginning. Raises ScenarioError if it is too late."""
+        early_s = self._began_s + due_us / 1e6 - self._now_s()
+        if early_s > _EARLY_S:
+            self._wait_s(early_s)
+        self._spec.check_lateness(-early_s)
+
+
+def begun_together(items: Iterable[T], clock: LoadClock, start_together: Callable[[], object]) -> Iterator[T]:
+    """Yield the items once all other shares are ready too: `start_together` returns then, and the load begins.
+
+    The first item starts Spark's shuffle, and the share is ready only after it.
+    """
+    rest = iter(items)
+    first = list(islice(rest, 1))
+    start_together()
+    clock.begin()
+    yield from chain(first, rest)
+
+
 def broker_client_producer(config: Mapping[str, str]) -> LoadProducer:
     """The producer of this project."""
     from broker_client import Producer
@@ -93,20 +152,15 @@ def drive_share(
 ) -> Iterator[list[HistoryEvent]]:
     """Send these rows when they are due, and yield the events of the history in chunks.
 
-    The thread of a task has no reactor: its clock is the platform's, as a real reactor's is. `start_together` returns
-    when all other shares are ready too.
+    `start_together` returns when all other shares are ready too.
 
     Raises:
         ScenarioError: a record is later than `spec.deadline_s`.
     """
-    task = _Task(spec, make_producer, now_s, wait_s or Event().wait)
+    clock = LoadClock(spec, now_s, wait_s)
+    task = _Task(spec, make_producer, clock)
     try:
-        # The first row starts Spark's shuffle, and the share is ready only after it.
-        rest = iter(rows)
-        first = list(islice(rest, 1))
-        start_together()
-        task.started_s = now_s()
-        yield from task.send_rows(chain(first, rest))
+        yield from task.send_rows(begun_together(rows, clock, start_together))
     finally:
         task.close()
     yield from task.history(least=1)
@@ -115,26 +169,18 @@ def drive_share(
 class _Task:
     """The state of one task: the clients of its rows (one, as the load is divided) and the history so far."""
 
-    def __init__(
-        self,
-        spec: DriveSpec,
-        make_producer: ProducerFactory,
-        now_s: Callable[[], float],
-        wait_s: Callable[[float], object],
-    ) -> None:
+    def __init__(self, spec: DriveSpec, make_producer: ProducerFactory, clock: LoadClock) -> None:
         self._spec = spec
         self._make_producer = make_producer
-        self._now_s = now_s
-        self._wait_s = wait_s
+        self._clock = clock
         self._recorder = HistoryRecorder(spec.run_id)
         self._clients: dict[int, tuple[LoadProducer, Sends]] = {}
-        self.started_s = 0.0
 
     def send_rows(self, rows: Iterable[LoadRow]) -> Iterator[list[HistoryEvent]]:
         """Send these rows, and yield the history whenever a chunk is full."""
         for row in rows:
             client, sends = self._clients.get(row.producer_id) or self._connect(row.producer_id)
-            self._await(row.due_us / 1e6)
+            self._clock.await_due(row.due_us)
             self._send(client, sends, row)
             yield from self.history(least=_YIELD_EVENTS)
 
@@ -150,17 +196,9 @@ class _Task:
                 client.close(self._spec.close_timeout_s)
 
     def _connect(self, producer_id: int) -> tuple[LoadProducer, Sends]:
-        sends = Sends(
-            self._recorder, process=producer_id, producer_id=producer_id, now_us=lambda: int(self._now_s() * 1e6)
-        )
+        sends = Sends(self._recorder, process=producer_id, producer_id=producer_id, now_us=self._clock.now_us)
         made = self._clients[producer_id] = (self._make_producer(self._spec.client_config(producer_id)), sends)
         return made
-
-    def _await(self, due_s: float) -> None:
-        early = self.started_s + due_s - self._now_s()
-        if early > EARLY_S:
-            self._wait_s(early)
-        self._spec.check_lateness(-early)
 
     def _send(self, client: LoadProducer, sends: Sends, row: LoadRow) -> None:
         delivered = sends.invoke(topic=row.topic, key=row.key, value_id=row.value_id, size_bytes=row.size_bytes)

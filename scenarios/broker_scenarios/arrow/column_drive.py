@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, islice
-from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -22,7 +20,7 @@ from broker_client.errors import ProducerError
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA
 from broker_scenarios.arrow.load_table import LOAD_SCHEMA
 from broker_scenarios.arrow.record_id_columns import sent_table
-from broker_scenarios.drive import EARLY_S, DriveSpec
+from broker_scenarios.drive import DriveSpec, LoadClock, begun_together
 from broker_scenarios.history import NO_OFFSET, NO_PARTITION, EventType
 from broker_scenarios.sends import class_of
 
@@ -71,14 +69,10 @@ def drive_columns(
     Raises:
         ScenarioError: a record is later than `spec.deadline_s`.
     """
-    task = _Task(spec, make_producer, now_s, wait_s or Event().wait)
+    clock = LoadClock(spec, now_s, wait_s)
+    task = _Task(spec, make_producer, clock)
     try:
-        # The first batch starts Spark's shuffle, and the share is ready only after it.
-        rest = iter(batches)
-        first = list(islice(rest, 1))
-        start_together()
-        task.started_s = now_s()
-        for batch in chain(first, rest):
+        for batch in begun_together(batches, clock, start_together):
             yield from task.send(batch)
     finally:
         task.close()
@@ -142,21 +136,13 @@ class _Table:
 class _Task:
     """The state of one task: the clients of its rows (one, as the load is divided) and the tables that are open."""
 
-    def __init__(
-        self,
-        spec: DriveSpec,
-        make_producer: ColumnProducerFactory,
-        now_s: Callable[[], float],
-        wait_s: Callable[[float], object],
-    ) -> None:
+    def __init__(self, spec: DriveSpec, make_producer: ColumnProducerFactory, clock: LoadClock) -> None:
         self._spec = spec
         self._make_producer = make_producer
-        self._now_s = now_s
-        self._wait_s = wait_s
+        self._clock = clock
         self._clients: dict[int, ColumnProducer] = {}
         self._invoked: dict[int, int] = {}
         self._tables: deque[_Table] = deque()
-        self.started_s = 0.0
 
     def send(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Send the rows when they are due, and yield the history of the tables that have ended."""
@@ -164,9 +150,8 @@ class _Task:
         bytes_before = np.cumsum(batch["size_bytes"].to_numpy(), dtype=np.int64) - batch["size_bytes"].to_numpy()
         first = 0
         while first < len(due_us):
-            self._await(int(due_us[first]) / 1e6)
-            now_us = (self._now_s() - self.started_s + EARLY_S) * 1e6
-            due_end = int(np.searchsorted(due_us, now_us, "right"))
+            self._clock.await_due(int(due_us[first]))
+            due_end = int(np.searchsorted(due_us, self._clock.due_us(), "right"))
             bytes_end = int(np.searchsorted(bytes_before, bytes_before[first] + _BYTES_MAX))
             end = max(first + 1, min(due_end, bytes_end, first + _ROWS_MAX))
             for part in _split(batch.slice(first, end - first)):
@@ -185,12 +170,6 @@ class _Task:
             with suppress(ProducerError):
                 client.close(self._spec.close_timeout_s)
 
-    def _await(self, due_s: float) -> None:
-        early = self.started_s + due_s - self._now_s()
-        if early > EARLY_S:
-            self._wait_s(early)
-        self._spec.check_lateness(-early)
-
     def _send_table(self, rows: pa.RecordBatch) -> None:
         producer_id, topic = rows["producer_id"][0].as_py(), rows["topic"][0].as_py()
         client = self._clients.get(producer_id)
@@ -199,7 +178,7 @@ class _Task:
         sent = sent_table(rows, self._spec.run_id)
         first_index = self._invoked.get(producer_id, 0)
         self._invoked[producer_id] = first_index + rows.num_rows
-        table = _Table(rows.select(LOAD_SCHEMA.names), first_index, self._spec.run_id, lambda: int(self._now_s() * 1e6))
+        table = _Table(rows.select(LOAD_SCHEMA.names), first_index, self._spec.run_id, self._clock.now_us)
         self._tables.append(table)
         try:
             client.send_batch(topic, sent, on_delivery=table.delivered)
