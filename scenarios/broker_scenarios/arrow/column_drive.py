@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import numpy as np
 import pyarrow as pa
 from twisted.python.runtime import seconds
 
@@ -23,6 +22,7 @@ from broker_scenarios.arrow.record_id_columns import sent_table
 from broker_scenarios.drive import DriveSpec, LoadClock, begun_together
 from broker_scenarios.history import NO_OFFSET, NO_PARTITION, EventType
 from broker_scenarios.sends import class_of
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 
 from broker_scenarios.arrow.load_table import LOAD_SCHEMA
@@ -16,7 +15,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.workloads.keyed_load import US_PER_UNIT, KeyedLoad, LoadSpec
 from broker_scenarios.workloads.splitmix import mix64
 from broker_scenarios.workloads.values import BLOCK_BYTES, VALUE_BYTES_MIN, filler_block
-from protocol_specs.records.columnar.arrays import copy_strings
+from protocol_specs.records.columnar.arrays import copy_strings, np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from broker_scenarios.arrow.history_table import table_batches
 from broker_scenarios.arrow.result_table import LOGS_SCHEMA
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +18,7 @@ from broker_scenarios.arrow.result_table import LOGS_SCHEMA
 from broker_scenarios.arrow.send_order import Stretch, disordered_ranges, inside_ranges, joined_ranges
 from broker_scenarios.findings import Outcome, RecordResult
 from broker_scenarios.history import NO_OFFSET, EventType
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

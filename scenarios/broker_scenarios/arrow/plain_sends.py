@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,6 +20,7 @@ from broker_scenarios.arrow.log_columns import LogColumns
 from broker_scenarios.arrow.send_blocks import JOINED_COLUMNS, SendBlock, send_blocks
 from broker_scenarios.arrow.send_order import Stretch, inside_ranges, stretches_of
 from broker_scenarios.history import EventType
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from pathlib import Path

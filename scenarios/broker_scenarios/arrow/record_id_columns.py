@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from broker_scenarios.arrow.keyed_load_table import value_column
 from broker_scenarios.workloads.record_ids import ID_BYTES, ID_HEADER
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

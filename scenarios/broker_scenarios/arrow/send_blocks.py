@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from broker_scenarios.history import EventType
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

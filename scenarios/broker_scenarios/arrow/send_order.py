@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

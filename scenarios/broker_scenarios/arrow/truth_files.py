@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -13,7 +12,7 @@ from broker_scenarios.arrow.result_table import LOGS_SCHEMA, logs_table
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN, value_id_of
 from protocol_specs.errors import RecordBatchError
 from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2
-from protocol_specs.records.columnar.arrays import gather_strings
+from protocol_specs.records.columnar.arrays import gather_strings, np
 from protocol_specs.records.columnar.arrow import columns_to_arrow
 from protocol_specs.records.columnar.reader import read_batch_columns
 from protocol_specs.records.record_set import check_any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -12,6 +11,7 @@ from broker_scenarios.arrow.record_id_columns import header_ids, value_ids
 from broker_scenarios.arrow.result_table import LOGS_SCHEMA
 from broker_scenarios.spark.connector.range_reader import read_range
 from broker_scenarios.spark.connector.ranges import split_ranges
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
