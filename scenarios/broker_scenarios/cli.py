@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from broker_scenarios.commands import defect_option, real_cluster, result_options
+from broker_scenarios.commands import defect_option, real_cluster, result_options, spark_options
 from broker_sim.argument_types import address, positive, seed
 
 if TYPE_CHECKING:
@@ -216,11 +216,7 @@ def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.runs import RunOptions, run_scenarios
     from broker_scenarios.workloads.load_source import load_source
 
-    for name in ("bootstrap", "load"):
-        given = getattr(options, name)
-        if given is not None and not options.spark:
-            text = given if name == "load" else f"{given[0]}:{given[1]}"
-            raise ScenarioError(f"--{name} {text} is for Spark: expected --spark beside it")
+    spark_options.refuse_without_spark(options, "bootstrap", "load")
     if options.load is not None:
         load_source(options.load)  # refused before Spark starts
     if options.load is not None and options.records is not None:

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     from broker_scenarios.histories.verdict_text import verdict_lines
     from broker_scenarios.verdict import Validity
 
-    spark_options.refuse_without_spark(options)
+    spark_options.refuse_without_spark(options, "master")
     judge = _judge_on_spark if options.spark else _judge
     verdict = judge(options)
     print_lines([json.dumps(verdict.as_json(), indent=1)] if options.json else verdict_lines(verdict, options.history))

@@ -24,12 +24,14 @@ def add(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def refuse_without_spark(options: argparse.Namespace, *names: str) -> None:
-    """Raise ScenarioError if an option is given that needs `--spark` beside it."""
+    """Raise ScenarioError if one of these options is given, which need `--spark` beside them."""
     from broker_scenarios.errors import ScenarioError
 
-    for name in () if options.spark else ("master", *names):
-        if getattr(options, name) is not None:
-            raise ScenarioError(f"--{name} {getattr(options, name)} is for Spark: expected --spark beside it")
+    for name in () if options.spark else names:
+        given = getattr(options, name)
+        if given is not None:
+            text = ":".join(map(str, given)) if isinstance(given, tuple) else given
+            raise ScenarioError(f"--{name} {text} is for Spark: expected --spark beside it")
 
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from broker_scenarios.language.scenario import load_scenario
     from broker_scenarios.sweep import sweep
 
-    spark_options.refuse_without_spark(options, "out")
+    spark_options.refuse_without_spark(options, "master", "out")
     if options.spark and options.processes is not None:
         raise ScenarioError("--processes is for a sweep without --spark: expected --master local[N]")
     if options.spark and options.mutate is not None:
