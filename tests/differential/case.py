@@ -36,6 +36,8 @@ class Case:
     pending: dict[str, str] = field(default_factory=dict)
     settings: tuple[tuple[str, str], ...] = ()
     """Broker configurations of its own cluster (`2:NAME` is broker 2's), shared by the cases that want the same."""
+    races: str = ""
+    """The race inside a real broker by which it sometimes sends no response to a request of this case."""
 
     @property
     def waits(self) -> bool:
@@ -68,6 +70,7 @@ def case(
     accepted: dict[str, str] | None = None,
     pending: dict[str, str] | None = None,
     settings: tuple[tuple[str, str], ...] = (),
+    races: str = "",
 ) -> Callable[[Callable[[Probe], None]], Callable[[Probe], None]]:
     """Register a function as a case under its own name, with the API's name of its module before it."""
 
@@ -82,6 +85,7 @@ def case(
             accepted=accepted or {},
             pending=pending or {},
             settings=settings,
+            races=races,
         )
         return run
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.record import SETTINGS
+from tests.differential.probe import SILENT
 from tests.differential.recordings import recorded
 from tests.interop.kafka_release import ToolMissingError
 from tests.interop.real_kafka import RealKafka, real_kafka
@@ -64,4 +65,11 @@ def real() -> Iterator[OneAtATime]:
 @pytest.mark.parametrize(("release", "each"), RUNS, ids=[f"{release}-{each.name}" for release, each in RUNS])
 def test_the_real_broker_responds_as_recorded(real: OneAtATime, release: str, each: Case) -> None:
     kafka = real(release, each)
-    assert run_case(each, kafka.probe_servers, release, kafka) == recorded(release)[each.name]
+    responded = run_case(each, kafka.probe_servers, release, kafka)
+    expected = recorded(release)[each.name]
+    if each.races:
+        expected = [
+            known | {"response": SILENT} if seen.get("response") == SILENT else known
+            for seen, known in zip(responded, expected, strict=True)
+        ]
+    assert responded == expected
