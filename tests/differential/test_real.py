@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.differential.case import RELEASES, Case, all_cases, run_case
-from tests.differential.record import SETTINGS
 from tests.differential.probe import SILENT
+from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.interop.kafka_release import ToolMissingError
 from tests.interop.real_kafka import RealKafka, real_kafka
