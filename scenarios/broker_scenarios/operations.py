@@ -7,10 +7,11 @@ commits in it. A process is one lifetime of a client.
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -20,6 +21,7 @@ from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from typing import TextIO
 
 __all__ = [
     "Assign",
@@ -146,6 +148,8 @@ _MOPS_OF: Final[dict[Function, tuple[str, ...]]] = {
 }
 _REQUIRED: Final = ("i", "process", "type", "f", "mops", "t_ms")
 _OPTIONAL: Final = ("error", "group", "rebalanced", "final", "assigned", "auto", "offsets")
+_TIME_END_MS: Final = 2**63
+"""Times are before: those of a clock in nanoseconds fit too."""
 _WITHOUT_MOPS: Final = ("flush", "close", "crash")
 _ALONE: Final = frozenset(_REQUIRED)
 _KNOWN: Final = frozenset((*_REQUIRED, *_OPTIONAL))
@@ -162,7 +166,7 @@ def split_key(key: str) -> tuple[str, int]:
 
 
 def read_operations(path: Path) -> Iterator[Op]:
-    """Read a history line by line; empty lines are skipped.
+    """Read a history line by line, from a compressed file if it ends with `.gz`; empty lines are skipped.
 
     Raises:
         HistoryError: the file cannot be read, or a line is malformed; the message names file, line and key.
@@ -179,13 +183,18 @@ def numbered_operations(history: Path | Iterable[Op]) -> Iterator[tuple[str, Op]
 
 def _lines(path: Path) -> Iterator[tuple[str, Op]]:
     try:
-        with path.open(encoding="utf-8") as lines:
+        with _opened(path) as lines:
             for number, line in enumerate(lines, 1):
                 if not line.isspace():
                     where = f"{path}:{number}"
                     yield where, _op_of_line(line, where)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise HistoryError(f"{path}: the history cannot be read: {error}") from None
+
+
+def _opened(path: Path) -> TextIO:
+    """Return the text of a file; utf-8-sig is UTF-8 that may begin with a byte order mark."""
+    return gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
 
 
 def write_operations(path: Path, operations: Iterable[Op]) -> None:
@@ -269,7 +278,7 @@ def _op(data: dict[str, Any]) -> Op:
         raise _WrongError("i", f"expected a whole number, not {_shown(index)}")
     if type(process) is not int and type(process) is not str:
         raise _WrongError("process", f"expected a number or a name, not {_shown(process)}")
-    if (type(time_ms) is not int and type(time_ms) is not float) or not isfinite(time_ms):
+    if (type(time_ms) is not int and type(time_ms) is not float) or not -_TIME_END_MS < time_ms < _TIME_END_MS:
         raise _WrongError("t_ms", f"expected milliseconds, not {_shown(time_ms)}")
     event = _TYPES.get(data["type"]) if isinstance(data["type"], str) else None
     if event is None:
@@ -291,19 +300,18 @@ def _op(data: dict[str, Any]) -> Op:
 
 
 def _add_optional(op: Op, data: dict[str, Any]) -> None:
-    for name in ("error", "group"):
-        text = data.get(name)
-        if text is not None and not isinstance(text, str):
-            raise _WrongError(name, f"expected a text, not {_shown(text)}")
-        setattr(op, name, text)
+    error, op.group = data.get("error"), data.get("group")
+    op.error = error if error is None or isinstance(error, str) else json.dumps(error)
+    if op.group is not None and not isinstance(op.group, str):
+        raise _WrongError("group", f"expected a text, not {_shown(op.group)}")
     for name in ("rebalanced", "assigned"):
         if data.get(name) is not None:
             setattr(op, name, tuple(_key(key, name) for key in _list(data[name], name)))
     for name in ("final", "auto"):
-        flag = data.get(name, False)
-        if not isinstance(flag, bool):
+        flag = data.get(name)
+        if flag is not None and not isinstance(flag, bool):
             raise _WrongError(name, f"expected true or false, not {_shown(flag)}")
-        setattr(op, name, flag)
+        setattr(op, name, bool(flag))
     if data.get("offsets") is not None:
         op.offsets = {
             _key(key, "offsets"): _polled_offsets(each) for key, each in _mapping(data["offsets"], "offsets").items()

@@ -82,15 +82,23 @@ def read_history(path: Path) -> list[HistoryEvent]:
     return events_of(read_table(path, "history", HISTORY_SCHEMA, HISTORY_SCHEMA.names))
 
 
-def read_table(path: Path, what: str, schema: pa.Schema, columns: list[str]) -> pa.Table:
+def read_table(
+    path: Path, what: str, schema: pa.Schema, columns: list[str], optional: tuple[str, ...] = ()
+) -> pa.Table:
     """Read some columns of a table that has all of a schema, file after file in the order of their names.
+
+    An `optional` column that is missing has nulls.
 
     Raises:
         HistoryError: the path does not exist, is no such file, or its table lacks a column or has other types.
     """
     with _readable(path, what):
-        table = _files(path, what, schema).to_table(columns)
-    return _cast(table, path, what, schema)
+        files = _files(path, what, schema, optional)
+        table = files.to_table([name for name in columns if name in files.schema.names])
+    for name in columns:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
+    return _cast(table.select(columns), path, what, schema)
 
 
 def table_batches(path: Path, what: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -107,7 +115,7 @@ def table_batches(path: Path, what: str, schema: pa.Schema) -> Iterator[pa.Recor
             yield from _cast(pa.Table.from_batches([batch]), path, what, schema).to_batches()
 
 
-def parquet_files(path: Path, what: str, schema: pa.Schema) -> list[tuple[Path, int]]:
+def parquet_files(path: Path, what: str, schema: pa.Schema, optional: tuple[str, ...] = ()) -> list[tuple[Path, int]]:
     """Return the files of a table that has all of a schema, in the order of their names, and the rows of each.
 
     Raises:
@@ -116,17 +124,17 @@ def parquet_files(path: Path, what: str, schema: pa.Schema) -> list[tuple[Path, 
     if path.suffix in _ARROW_FILES:
         raise HistoryError(f"{what} {path} cannot be read by Spark: expected Parquet")
     with _readable(path, what):
-        files = _files(path, what, schema)
+        files = _files(path, what, schema, optional)
         counted = [(Path(each.path), each.count_rows()) for each in files.get_fragments()]
     _cast(files.schema.empty_table(), path, what, schema)
     return counted
 
 
-def _files(path: Path, what: str, schema: pa.Schema) -> dataset.Dataset:
+def _files(path: Path, what: str, schema: pa.Schema, optional: tuple[str, ...] = ()) -> dataset.Dataset:
     if not path.exists():
         raise HistoryError(f"{what} {path} does not exist")
     files = dataset.dataset(path, format="feather" if path.suffix in _ARROW_FILES else "parquet")
-    missing = [name for name in schema.names if name not in files.schema.names]
+    missing = [name for name in schema.names if name not in files.schema.names and name not in optional]
     if missing:
         raise HistoryError(f"{what} {path} has no column {', '.join(missing)}")
     return files
@@ -141,12 +149,17 @@ def _readable(path: Path, what: str) -> Iterator[None]:
 
 
 def _cast(table: pa.Table, path: Path, what: str, schema: pa.Schema) -> pa.Table:
+    columns: list[pa.ChunkedArray] = []
     wanted = pa.schema([schema.field(name) for name in table.column_names if name in schema.names])
-    try:
-        return table.select(wanted.names).cast(wanted)
-    except (pa.ArrowException, ValueError) as error:
-        wrong = _one_line(error)
-        raise HistoryError(f"{what} {path} has other types than the schema of histories: {wrong}") from None
+    for field in wanted:
+        try:
+            columns += table.select([field.name]).cast(pa.schema([field])).columns
+        except (pa.ArrowException, ValueError) as error:
+            raise HistoryError(
+                f"{what} {path}: column {field.name!r} has another type than {field.type}, "
+                f"as the schema of histories has it: {_one_line(error)}"
+            ) from None
+    return pa.table(columns, schema=wanted)
 
 
 def _one_line(error: Exception) -> str:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, read_table
 from broker_scenarios.arrow.result_table import LOGS_SCHEMA
 from broker_scenarios.errors import HistoryError
-from broker_scenarios.history import NO_OFFSET, EventType
+from broker_scenarios.history import NO_OFFSET, NO_PARTITION, EventType
 from broker_scenarios.operations import Function, Op, Send
 
 if TYPE_CHECKING:
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from broker_scenarios.checks.analysis import Analysis
 
 __all__ = [
+    "EVENTS_SCHEMA",
     "EVENT_COLUMNS",
     "EVENT_TYPES",
+    "HELD_SCHEMA",
+    "OPTIONAL_COLUMNS",
+    "UNKNOWN_NUMBERS",
     "SendTable",
     "TablePart",
     "add_records",
@@ -40,6 +44,16 @@ __all__ = [
 
 EVENT_COLUMNS: Final = ["process", "index", "type", "time_us", "topic", "partition", "value_id", "offset", "error"]
 """The columns of HISTORY_SCHEMA that the checks need."""
+UNKNOWN_NUMBERS: Final = {"partition": NO_PARTITION, "offset": NO_OFFSET}
+"""The columns of events that may have nulls, and the number that stands for one."""
+EVENTS_SCHEMA: Final = pa.schema(
+    [HISTORY_SCHEMA.field(name).with_nullable(name in {*UNKNOWN_NUMBERS, "error"}) for name in EVENT_COLUMNS]
+)
+"""The columns of a history that is judged; it may have others."""
+HELD_SCHEMA: Final = pa.schema([field.with_nullable(field.name == "truncated") for field in LOGS_SCHEMA])
+"""The columns of its logs."""
+OPTIONAL_COLUMNS: Final = ("error", "truncated")
+"""The columns of both that may be missing."""
 EVENT_TYPES: Final = [each.value for each in EventType]
 """In the order of events of one time: an acknowledgement precedes other completions of the same send."""
 _RANKS: Final = pa.array(EVENT_TYPES)
@@ -96,12 +110,14 @@ def read_send_table(path: Path) -> pa.Table:
     Raises:
         HistoryError: it cannot be read, it has no events, or an event has an unknown type.
     """
-    table = read_table(path, "history", HISTORY_SCHEMA, EVENT_COLUMNS)
+    table = read_table(path, "history", EVENTS_SCHEMA, EVENT_COLUMNS, OPTIONAL_COLUMNS)
     if not table:
         raise HistoryError(f"{path}: the history has no operations")
     unknown = pc.filter(table["type"], pc.invert(pc.is_in(table["type"], _RANKS)))
     if unknown:
         raise HistoryError(f"{path}: 'type': expected one of {', '.join(EventType)}, not {unknown[0].as_py()!r}")
+    for name, number in UNKNOWN_NUMBERS.items():
+        table = _without_nulls(table, name, number)
     for name in ("type", "topic", "error"):
         at = table.column_names.index(name)
         table = table.set_column(at, name, table[name].dictionary_encode())
@@ -110,7 +126,8 @@ def read_send_table(path: Path) -> pa.Table:
 
 def read_logs_table(path: Path) -> pa.Table:
     """Read the records that the logs hold. Raises HistoryError if the file cannot be read."""
-    table = read_table(path, "logs", LOGS_SCHEMA, LOGS_SCHEMA.names)
+    table = read_table(path, "logs", HELD_SCHEMA, HELD_SCHEMA.names, OPTIONAL_COLUMNS)
+    table = _without_nulls(table, "truncated", False)
     return table.set_column(0, "topic", table["topic"].dictionary_encode())
 
 
@@ -166,6 +183,10 @@ def add_records(analysis: Analysis, logs: pa.Table) -> None:
                 analysis.truncated.setdefault(value, []).append(offset)
             else:
                 analysis.add_record(value, offset)
+
+
+def _without_nulls(table: pa.Table, name: str, value: object) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, pc.fill_null(table[name], value))
 
 
 def _integers(batch: pa.RecordBatch, name: str) -> list[int]:

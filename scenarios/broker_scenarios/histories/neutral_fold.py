@@ -100,6 +100,19 @@ def _sent_by(call: Call) -> _Sent:
     return tuple((send.key, send.value_id) for send in call.sends)
 
 
+def _not_open(process: _Process, op: Op) -> str:
+    """The reason why an operation completes nothing; a send is completed by a line with its own records."""
+    call = process.first_of(op.f)
+    if call is None:
+        return f"process {op.process} has no open {op.f.value} to complete"
+    sent, completed = (
+        ", ".join(f"{value!r} to {key}" for key, value in records)
+        for records in (_sent_by(call), [(mop.key, mop.value) for mop in op.mops if isinstance(mop, SendMop)])
+    )
+    open_call = f"that of i={call.index} is of {sent}"
+    return f"process {op.process} has no open {op.f.value} to complete with {completed}: {open_call}"
+
+
 class NeutralFold:
     """Takes operations in the order of the history.
 
@@ -266,7 +279,7 @@ class NeutralFold:
         call = self._open_call(process, op)
         if call is None:
             if not self._completes_again(op):
-                raise HistoryError(f"{where}: 'type': process {op.process} has no open {op.f.value} to complete")
+                raise HistoryError(f"{where}: 'type': {_not_open(process, op)}")
             return
         process.end(call)
         if op.f in _ENDS_SENDS:

@@ -13,11 +13,14 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  (PySpark's own convention)
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, parquet_files
-from broker_scenarios.arrow.result_table import LOGS_SCHEMA
+from broker_scenarios.arrow.history_table import parquet_files
 from broker_scenarios.arrow.send_table import (
     EVENT_COLUMNS,
     EVENT_TYPES,
+    EVENTS_SCHEMA,
+    HELD_SCHEMA,
+    OPTIONAL_COLUMNS,
+    UNKNOWN_NUMBERS,
     TablePart,
     in_order,
     operations_of,
@@ -83,21 +86,22 @@ def _read_events(spark: SparkSession, history: Path) -> DataFrame:
     """Return the events with their rows, as read_send_table does: file after file in the order of their names."""
     first_rows: list[Any] = []
     row = 0
-    for path, rows in parquet_files(history, "history", HISTORY_SCHEMA):
+    for path, rows in parquet_files(history, "history", EVENTS_SCHEMA, OPTIONAL_COLUMNS):
         first_rows += [F.lit(path.name), F.lit(row)]
         row += rows
-    frame = spark.read.schema(from_arrow_schema(HISTORY_SCHEMA)).parquet(str(history))
+    frame = spark.read.schema(from_arrow_schema(EVENTS_SCHEMA)).parquet(str(history))
     first = F.create_map(*first_rows)[F.col("_metadata.file_name")]
-    return frame.select(*EVENT_COLUMNS, (first + F.col("_metadata.row_index")).alias("row"))
+    events = frame.select(*EVENT_COLUMNS, (first + F.col("_metadata.row_index")).alias("row"))
+    return events.fillna(UNKNOWN_NUMBERS)
 
 
 def _read_logs(spark: SparkSession, logs: Path | None) -> DataFrame:
-    schema = from_arrow_schema(LOGS_SCHEMA)
+    schema = from_arrow_schema(HELD_SCHEMA)
     if logs is None:
         return spark.createDataFrame([], schema)
-    for _ in parquet_files(logs, "logs", LOGS_SCHEMA):
+    for _ in parquet_files(logs, "logs", HELD_SCHEMA, OPTIONAL_COLUMNS):
         pass
-    return spark.read.schema(schema).parquet(str(logs))
+    return spark.read.schema(schema).parquet(str(logs)).fillna({"truncated": False})
 
 
 def _judged_group(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
@@ -14,6 +15,7 @@ from pyarrow import feather
 from broker_scenarios.arrow.history_table import history_batch
 from broker_scenarios.cli import main
 from broker_scenarios.findings import IN_RUNS, FindingKind
+from broker_scenarios.histories.judge import check_history
 from broker_scenarios.operations import write_operations
 from tests.scenarios.checks.neutral_histories import PROMISES, Book, X
 
@@ -143,11 +145,28 @@ def test_a_table_of_sends_is_a_history(
     assert "lost-write (1)" in capsys.readouterr().out
 
 
+def test_a_table_of_another_harness_has_the_columns_that_the_checks_need_alone(tmp_path: Path, story: Story) -> None:
+    table = pa.Table.from_batches([history_batch(story.acked(1, 2).history())])
+    needed = table.select(["process", "index", "type", "time_us", "topic", "partition", "value_id", "offset"])
+    invoked = pa.array([kind == "invoke" for kind in table["type"].to_pylist()])
+    for name in ("partition", "offset"):
+        column = pc.if_else(invoked, None, table[name])
+        needed = needed.set_column(needed.column_names.index(name), name, column)
+    pq.write_table(needed, tmp_path / "history.parquet")
+    held = {"topic": ["orders"], "partition": [0], "offset": [0], "value_id": [1]}
+    pq.write_table(pa.table(held), tmp_path / "logs.parquet")
+    verdict = check_history(tmp_path / "history.parquet", {"topics": {"orders": 1}}, tmp_path / "logs.parquet")
+    assert [(each.name, each.values) for each in verdict.findings] == [("lost-write", (2,))]
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         (lambda table: table.drop(["offset"]), "has no column offset"),
-        (lambda table: table.set_column(11, "offset", pa.array(["x"] * len(table))), "has other types than the schema"),
+        (
+            lambda table: table.set_column(11, "offset", pa.array(["x"] * len(table))),
+            "column 'offset' has another type than int64",
+        ),
         (lambda table: table.set_column(4, "type", pa.array(["okay"] * len(table))), "expected one of invoke, ok"),
         (lambda table: table.slice(0, 0), "the history has no operations"),
     ],

@@ -60,7 +60,10 @@ def completion_of_another_process(book: Book) -> None:
         (commit_by_hand_during_a_poll, "i=1: 'f': process 0 invokes commit while its poll of i=0 is open"),
         (completion_without_invocation, "i=0: 'type': process 0 has no open poll to complete"),
         (completion_of_another_function, "i=1: 'type': process 0 has no open poll to complete"),
-        (completion_of_other_values, "i=1: 'type': process 0 has no open send to complete"),
+        (
+            completion_of_other_values,
+            "i=1: 'type': process 0 has no open send to complete with 2 to x-0: that of i=0 is of 1 to x-0",
+        ),
         (completion_of_another_process, "i=1: 'type': process 1 has no open send to complete"),
     ],
 )
