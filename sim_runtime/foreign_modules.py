@@ -96,19 +96,20 @@ class ForeignModules:
         def monotonic_ns() -> int:
             return round(monotonic() * 1e6) * 1000
 
-        clocks: dict[str, Callable[..., object]] = {
-            "time": core.seconds,
-            "time_ns": now_ns,
+        clocks: dict[str, Callable[[], object]] = {"time": core.seconds, "time_ns": now_ns}
+        # The time of a processor is free here: those clocks show the same.
+        clocks |= dict.fromkeys(("monotonic", "perf_counter", "process_time", "thread_time"), monotonic)
+        clocks |= dict.fromkeys(("monotonic_ns", "perf_counter_ns", "process_time_ns", "thread_time_ns"), monotonic_ns)
+        for name, clock in clocks.items():
+            self._replace(undo, time, name, clock if self._threads is None else self._threads.counted(name, clock))
+        others: dict[str, Callable[..., object]] = {
             "sleep": _here_alone(self._sleep, time.sleep),  # noqa: TID251 - other threads sleep as before
             "gmtime": _with_default(time.gmtime, core.seconds),
             "localtime": _with_default(time.localtime, core.seconds),
             "ctime": _with_default(time.ctime, core.seconds),
         }
-        # The time of a processor is free here: those clocks show the same.
-        clocks |= dict.fromkeys(("monotonic", "perf_counter", "process_time", "thread_time"), monotonic)
-        clocks |= dict.fromkeys(("monotonic_ns", "perf_counter_ns", "process_time_ns", "thread_time_ns"), monotonic_ns)
-        for name, clock in clocks.items():
-            self._replace(undo, time, name, clock)
+        for name, function in others.items():
+            self._replace(undo, time, name, function)
 
     def _take_threads(self, undo: ExitStack) -> None:
         threads, real = self._threads, threading.Thread

@@ -23,7 +23,6 @@ from twisted.internet.protocol import ClientFactory
 from sim_runtime.virtual_asyncio_transport import NO_TIMEOUT_S, ConnectionEvents, give_up, system_error
 from sim_runtime.virtual_event_loop import NotOnVirtualTime
 from sim_runtime.virtual_names import ANY_ADDRESS, LOOPBACK, address_of, look_up
-from sim_runtime.virtual_threads import POLL_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +40,12 @@ __all__ = ["selectors_module", "socket_module"]
 
 BUFFER_BYTES: Final = 64 * 1024
 """What a socket keeps in each direction; the peer waits when the program does not read."""
+POLL_S: Final = 100e-6
+"""What it takes to poll for events without waiting for them."""
+POLL_MAX_S: Final = 10e-3
+"""A wait of a selector that is no longer is a poll."""
+POLL_SHARE: Final = 1e-2
+"""A poll waits for an event at least this share of the time of the fruitless polls before it."""
 _FIRST_DESCRIPTOR: Final = 1000
 
 
@@ -264,6 +269,7 @@ class _TcpSocket(_Stream):
 
     def send(self, data: bytes | memoryview, _: int = 0) -> int:
         """Send as much as the buffer takes; returns how much. Raises OSError."""
+        self._threads.count_call("send")
         self._wait_until(lambda: self.is_writable)
         self.raise_error()
         if self._is_write_closed:
@@ -283,6 +289,7 @@ class _TcpSocket(_Stream):
 
     def recv(self, size: int, _: int = 0) -> bytes:
         """Return the bytes that have arrived, none at the end. Raises OSError."""
+        self._threads.count_call("recv")
         self._wait_until(lambda: self.is_readable)
         data = self.take(size)
         if self._below is not None and len(self.received) < BUFFER_BYTES:
@@ -346,34 +353,51 @@ class _TcpSocket(_Stream):
 
 
 class _Selector(selectors.SelectSelector):
-    """A selector of virtual sockets. Looking takes a moment, also without a timeout.
+    """A selector of virtual sockets. A poll takes a moment, also without a timeout.
 
     A timeout is rounded up to milliseconds as EpollSelector does: a program that waits for half of what is left, again
-    and again, does not spin.
+    and again, does not spin. The polls of a busy loop wait longer and longer for an event, so that a second of it is
+    hundreds of polls and not ten thousand. Events are found as early as before; what the program does by the clock is
+    late by a hundredth of the time of the loop, at most by POLL_MAX_S.
     """
 
     def __init__(self, threads: VirtualThreads) -> None:
         super().__init__()
         self._threads = threads
+        self._polled_s = 0.0
+        """How long it has polled and found nothing since a longer wait."""
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
         """The sockets that are ready, in the order in which they were registered; waits at most `timeout` seconds."""
-        if (timeout is not None and timeout <= 0) or self._ready():
-            self._threads.sleep(POLL_S)
-            return self._ready()
+        wait_s = math.inf if timeout is None else math.ceil(max(timeout, 0.0) * 1e3) / 1e3
+        is_poll = wait_s <= POLL_MAX_S
+        if not is_poll:
+            self._polled_s = 0.0
+        stretched_s = min(self._polled_s * POLL_SHARE, POLL_MAX_S)
+        if self._ready() or (wait_s == 0.0 and stretched_s <= POLL_S):
+            wait_s = POLL_S
+            self._threads.sleep(wait_s)
+        else:
+            wait_s = max(wait_s, stretched_s)
+            self._wait(None if timeout is None else wait_s)
+        found = self._ready()
+        if is_poll and not found:
+            self._polled_s += wait_s
+        return found
+
+    def _wait(self, timeout_s: float | None) -> None:
         look = self._threads.waker()
         watched = [cast("_Stream", key.fileobj) for key in self.get_map().values()]
         for stream in watched:
             stream.watching[look] = None
         try:
-            self._threads.wait(None if timeout is None else math.ceil(timeout * 1e3) / 1e3)
+            self._threads.wait(timeout_s)
         finally:
             for stream in watched:
                 stream.watching.pop(look, None)
-        return self._ready()
 
     def _ready(self) -> list[tuple[SelectorKey, int]]:
-        found = []
+        found: list[tuple[SelectorKey, int]] = []
         for key in self.get_map().values():
             stream = cast("_Stream", key.fileobj)
             events = selectors.EVENT_READ * stream.is_readable | selectors.EVENT_WRITE * stream.is_writable

@@ -2,8 +2,8 @@
 
 A thread is a greenlet. One of them runs at a time, until it waits: for a lock, an event, a time, a socket. Then the
 virtual reactor goes on, and a call of it resumes the thread. So threads take turns in the order of the world's calls
-alone, and between two of its steps a thread cannot be interrupted. Resuming takes time, as on a real machine: a
-program that polls without a pause would otherwise spin in one instant.
+alone, and between two of its steps a thread is interrupted only if it makes thousands of calls there. Resuming takes
+time, as on a real machine: a program that polls without a pause would otherwise spin in one instant.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from weakref import WeakSet
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from sim_runtime.virtual_event_loop import NotOnVirtualTime
+from sim_runtime.virtual_reactor import CallLimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,11 @@ __all__ = ["VirtualLock", "VirtualRLock", "VirtualThreads"]
 
 RESUME_S: Final = 1e-6
 """What it takes to resume a thread."""
-POLL_S: Final = 100e-6
-"""What it takes to look for events without waiting for them."""
+CALL_S: Final = 1e-6
+"""What it takes to read a clock, or to call a socket or lock without a wait: time passes in slices of such calls."""
+CALLS_PER_SLICE: Final = 10_000
+BUSY_CALLS_LIMIT: Final = 10_000_000
+"""The calls of a thread that never waits, before the run ends with an error."""
 ENDS_MAX: Final = 100
 """How often a thread of a program that was killed may catch its end; then it is left where it waits."""
 
@@ -52,6 +56,7 @@ class _Running:
         self.is_waiting = False
         self.is_discarded = False
         self.ends_left = ENDS_MAX
+        self.busy_calls = 0
         self.joining: dict[_Running, None] = {}
 
 
@@ -66,6 +71,8 @@ class VirtualThreads:
         self._running: dict[threading.Thread, _Running] = {}
         self._ended = WeakSet[threading.Thread]()
         self._of_body: dict[greenlet, _Running] = {}
+        self._calls_in_slice = 0
+        self.busy_calls_limit = BUSY_CALLS_LIMIT
 
     # Threads
 
@@ -173,6 +180,10 @@ class VirtualThreads:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until `wake`, or until the time is over; returns whether it was woken."""
         running = self._current("waiting")
+        running.busy_calls = 0
+        return self._wait(running, timeout_s)
+
+    def _wait(self, running: _Running, timeout_s: float | None) -> bool:
         if running.is_discarded and running.ends_left:
             running.ends_left -= 1
             raise GreenletExit
@@ -195,11 +206,44 @@ class VirtualThreads:
         """Let the time pass for the thread that runs."""
         self.wait(max(seconds, 0.0))
 
+    def count_call(self, name: str) -> None:
+        """Count a call that does not wait. Time passes for a thread that makes many, and too many end the run.
+
+        Raises:
+            CallLimitExceeded: in the run method of the reactor, and not in the thread, which may catch it.
+        """
+        self._calls_in_slice += 1
+        if self._calls_in_slice >= CALLS_PER_SLICE:
+            self._end_slice(name)
+
+    def counted(self, name: str, call: Callable[[], object]) -> Callable[[], object]:
+        """Return `call`, counted as `count_call` does."""
+        count = self.count_call
+
+        def counted_call() -> object:
+            count(name)
+            return call()
+
+        return counted_call
+
+    def _end_slice(self, name: str) -> None:
+        calls, self._calls_in_slice = self._calls_in_slice, 0
+        running = self._of_body.get(getcurrent())
+        if running is None:
+            return
+        running.busy_calls += calls
+        if running.busy_calls >= self.busy_calls_limit and not running.is_discarded:
+            last = f"{name} of thread {running.thread.name}, which never waits"
+            world = running.body.parent
+            assert world is not None, "a call of the reactor has resumed it"
+            world.throw(CallLimitExceeded(running.busy_calls, "busy_calls_limit", last))
+        self._wait(running, calls * CALL_S)
+
     def _schedule(self, running: _Running, delay_s: float, *, woken: bool) -> None:
         running.resumption = running.program.reactor.callLater(delay_s, self._resume, running, woken)
 
-    @staticmethod
-    def _resume(running: _Running, woken: bool) -> None:  # noqa: FBT001 - an argument of callLater
+    def _resume(self, running: _Running, woken: bool) -> None:  # noqa: FBT001 - an argument of callLater
+        self._calls_in_slice = 0
         running.is_waiting = False
         running.resumption = None
         running.body.parent = getcurrent()
@@ -226,6 +270,7 @@ class VirtualLock:
             self._held = True
             return True
         if not blocking:
+            self._threads.count_call("acquire(blocking=False)")
             return False
         running = self._threads.current()
         self._waiting.append(running)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import errno
 import selectors
 import socket
+import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from twisted.internet.protocol import Protocol, ServerFactory
 
 from sim_runtime.virtual_event_loop import NotOnVirtualTime
-from sim_runtime.virtual_sockets import BUFFER_BYTES, selectors_module, socket_module
+from sim_runtime.virtual_sockets import BUFFER_BYTES, POLL_MAX_S, POLL_S, POLL_SHARE, selectors_module, socket_module
 from sim_runtime.virtual_threads import VirtualThreads
 from sim_runtime.world import World
 from tests.sim_runtime.virtual_programs import run_program
@@ -188,7 +189,7 @@ def test_a_pair_wakes_a_selector() -> None:
     assert run(program) == (0, b"wake", b"")
 
 
-def test_a_timeout_of_a_selector_is_rounded_up_to_milliseconds_and_looking_takes_time() -> None:
+def test_a_timeout_of_a_selector_is_rounded_up_to_milliseconds_and_a_poll_takes_time() -> None:
     def program(sockets: Any, selector_kinds: Any) -> tuple[float, float]:
         selector = selector_kinds.DefaultSelector()
         selector.register(sockets.socketpair()[0], selectors.EVENT_READ)
@@ -201,6 +202,59 @@ def test_a_timeout_of_a_selector_is_rounded_up_to_milliseconds_and_looking_takes
     waited_s, looked_s = run(program)
     assert waited_s == pytest.approx(0.001, abs=1e-5)
     assert looked_s > 0
+
+
+def polls_of_a_busy_loop(ends_at_s: float, wakes_at_s: float) -> tuple[int, float, float]:
+    """How often a loop has polled until its own deadline or an event, and how late it has noticed each."""
+
+    def program(sockets: Any, selector_kinds: Any) -> tuple[int, float, float]:
+        here, there = sockets.socketpair()
+        selector = selector_kinds.DefaultSelector()
+        selector.register(here, selectors.EVENT_READ)
+        began = time.monotonic()
+
+        def wake() -> None:
+            time.sleep(wakes_at_s)
+            there.send(b"wake")
+
+        threading.Thread(target=wake).start()
+        polls = 0
+        while time.monotonic() < began + ends_at_s:
+            polls += 1
+            if selector.select(0):
+                break
+        late = time.monotonic() - began
+        return polls, late - ends_at_s, late - wakes_at_s
+
+    return cast("tuple[int, float, float]", run(program))
+
+
+def test_polls_of_a_busy_loop_are_few_and_late_by_a_hundredth() -> None:
+    polls, late_s, _ = polls_of_a_busy_loop(0.5, 1.0)
+    assert polls < 600
+    assert 0 <= late_s <= 0.5 * POLL_SHARE
+    polls, late_s, _ = polls_of_a_busy_loop(20.0, 30.0)
+    assert polls < 3_000
+    assert 0 <= late_s <= POLL_MAX_S
+
+
+def test_a_busy_loop_finds_an_event_at_once() -> None:
+    _, _, late_s = polls_of_a_busy_loop(30.0, 20.005)
+    assert 0 <= late_s < 20e-6
+
+
+def test_a_loop_that_also_waits_polls_as_often_as_before() -> None:
+    def program(sockets: Any, selector_kinds: Any) -> float:
+        selector = selector_kinds.DefaultSelector()
+        selector.register(sockets.socketpair()[0], selectors.EVENT_READ)
+        for _ in range(1_000):
+            selector.select(0)
+        selector.select(2 * POLL_MAX_S)
+        began = time.monotonic()
+        selector.select(0)
+        return time.monotonic() - began
+
+    assert run(program) == pytest.approx(POLL_S, abs=1e-5)
 
 
 def test_options_are_remembered() -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sim_runtime.foreign_modules import ForeignModules
 from sim_runtime.process_reactor import ProcessReactor
 from sim_runtime.virtual_event_loop import NotOnVirtualTime
-from sim_runtime.virtual_threads import ENDS_MAX, VirtualLock, VirtualThreads
+from sim_runtime.virtual_reactor import CallLimitExceeded
+from sim_runtime.virtual_threads import CALLS_PER_SLICE, ENDS_MAX, RESUME_S, VirtualLock, VirtualThreads
 from sim_runtime.world import World
 from tests.sim_runtime.virtual_programs import run_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def started(*targets: Any) -> list[threading.Thread]:
@@ -180,6 +184,72 @@ def test_waiting_outside_of_a_thread_is_refused() -> None:
         lock.acquire()
         with pytest.raises(NotOnVirtualTime, match="waiting outside of a virtual thread"):
             lock.acquire()
+
+
+def test_time_passes_for_a_thread_that_reads_a_clock_without_a_wait_and_others_run() -> None:
+    seen: list[str] = []
+
+    def spin() -> None:
+        end = time.monotonic() + 0.095
+        while time.monotonic() < end:
+            pass
+        seen.append("spun")
+
+    def program() -> None:
+        began = time.monotonic()
+        joined(spin, lambda: seen.append("other"))
+        seen.append(f"{time.monotonic() - began:.2f}")
+
+    run_program(World(1), program)
+    assert seen == ["other", "spun", "0.10"]
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda lock: lock.acquire(blocking=False), r"acquire\(blocking=False\)"),
+        (lambda _: time.monotonic(), "monotonic"),
+        (lambda _: time.time_ns(), "time_ns"),
+    ],
+)
+def test_a_thread_that_never_waits_ends_the_run_also_if_it_catches_everything(
+    call: Callable[[Any], object], name: str
+) -> None:
+    world, threads, calls = World(1), VirtualThreads(), []
+    threads.busy_calls_limit = 3 * CALLS_PER_SLICE
+
+    def program() -> None:
+        lock = threading.Lock()
+        lock.acquire()
+        while True:
+            try:
+                call(lock)
+                calls.append(1)
+            except BaseException:  # noqa: BLE001 - a program that catches everything
+                pass
+
+    reactor = world.network.host("application")
+    with ForeignModules(world, threads=threads):
+        thread = threads.start_program(reactor, program, name="busy", on_error=lambda *_: None)
+        with pytest.raises(CallLimitExceeded, match=f"30000 calls .* busy_calls_limit; .* {name} of thread busy"):
+            world.run_for(ms=1_000)
+        assert len(calls) == 3 * CALLS_PER_SLICE - 1
+        threads.discard(reactor)
+        assert not threads.is_alive(thread)
+
+
+def test_the_calls_of_a_thread_that_waits_are_not_limited() -> None:
+    threads = VirtualThreads()
+    threads.busy_calls_limit = 100
+
+    def program() -> float:
+        began = time.monotonic()
+        for _ in range(2 * CALLS_PER_SLICE):
+            time.monotonic()
+            threads.sleep(0)
+        return time.monotonic() - began
+
+    assert run_program(World(1), program, threads=threads) == pytest.approx(2 * CALLS_PER_SLICE * RESUME_S)
 
 
 def test_a_program_that_is_paused_or_killed_does_not_go_on() -> None:

@@ -159,7 +159,8 @@ def test_tests_neither_sleep_nor_skip_nor_expect_failure() -> None:
     tests = ROOT / "tests"
     real = {tests / "interop_python" / "conftest.py", tests / "differential" / "test_real.py"}
     # Threads of a world sleep in virtual time.
-    virtual = {tests / "sim_runtime" / "test_virtual_threads.py", tests / "determinism" / "kafka_python_run.py"}
+    simulated = {tests / "sim_runtime" / f"test_virtual_{name}.py" for name in ("threads", "sockets")}
+    virtual = {tests / "determinism" / "kafka_python_run.py", *simulated}
     allowed = {tests / "interop", tests / "tidy", *real, *virtual}
     found = [
         f"{relative(path)}:{number}"
