@@ -166,7 +166,9 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number: one, `[low, high]` to draw from, or `{one_of: [...]}`; `drawable` is False for one alone.
+    """A number: one, `[low, high]` or `{uniform: [low, high]}` to draw from, or `{one_of: [...]}`.
+
+    `drawable` is False for one number alone.
 
     `above` excludes its bound, `at_least` and `at_most` include theirs.
     """
@@ -180,6 +182,10 @@ class Number:
 
     def parse(self, value: object, path: Path) -> Drawable:
         """Return the number, or the range or choice to draw it from."""
+        if self.drawable and isinstance(value, dict) and list(value) == ["uniform"]:
+            value, path = value["uniform"], (*path, "uniform")
+            if not isinstance(value, list):
+                raise RuleError(path, f"expected [low, high], not {shown(value)}")
         if self.drawable and isinstance(value, list):
             if len(value) != 2:
                 raise RuleError(path, f"expected a number or [low, high], not {shown(value)}")
@@ -190,7 +196,8 @@ class Number:
         if self.drawable and isinstance(value, dict):
             choices = value.get("one_of")
             if list(value) != ["one_of"] or not isinstance(choices, list) or not choices:
-                raise RuleError(path, f"expected a number, [low, high] or {{one_of: [...]}}, not {shown(value)}")
+                forms = "a number, [low, high], {uniform: [low, high]} or {one_of: [...]}"
+                raise RuleError(path, f"expected {forms}, not {shown(value)}")
             return OneOf(tuple(self._one(item, (*path, "one_of")) for item in choices))
         return self._one(value, path)
 
@@ -228,7 +235,7 @@ class Number:
 
     @property
     def schema(self) -> Schema:
-        """A number, an array of two or an object with `one_of`."""
+        """A number, an array of two or an object with `uniform` or `one_of`."""
         bounds = {"minimum": self.at_least, "maximum": self.at_most, "exclusiveMinimum": self.above}
         number: Schema = {"type": self._type} | {key: bound for key, bound in bounds.items() if bound is not None}
         described = {"description": self.description, "examples": [self.example]}
@@ -238,8 +245,9 @@ class Number:
         chosen = {
             "type": "object",
             "additionalProperties": False,
-            "required": ["one_of"],
-            "properties": {"one_of": {"type": "array", "items": number, "minItems": 1}},
+            "minProperties": 1,
+            "maxProperties": 1,
+            "properties": {"uniform": drawn, "one_of": {"type": "array", "items": number, "minItems": 1}},
         }
         return {"oneOf": [number, drawn, chosen]} | described
 
@@ -485,7 +493,12 @@ class Fields:
         """Return the values by name."""
         if self.alone is not None and not isinstance(value, dict):
             given: Mapping[str, object] = {self.alone: value}
-            parsed = {self.alone: self.forms[self.alone].parse(value, path)}
+            try:
+                parsed = {self.alone: self.forms[self.alone].parse(value, path)}
+            except RuleError as error:
+                if len(self.forms) == 1 or error.path != path:
+                    raise
+                raise RuleError(path, f"{error.problem}; or a mapping with {', '.join(self.forms)}") from None
         else:
             given = mapping(value, path, tuple(self.forms))
             for name in self.required:

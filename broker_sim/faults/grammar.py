@@ -198,10 +198,10 @@ _COUNTS: Final[dict[str, Form]] = {
             alone="rule",
             rule=Text("the name of the rule", "crash-the-leader"),
             times=Whole("how often, by default once", 3, at_least=1, drawable=False),
-            description="another rule has fired so many times",
+            description="another rule has fired so many times: `{rule: crash, times: 3}`",
         ),
     ),
-    "event": Event("an event of the journal has occurred: its kind, the values of its fields, and how often"),
+    "event": Event("an event of the journal has occurred: its kind, the values of its fields, and how often (`count`)"),
     "in_sync": Truth(
         "true: every broker runs and every replica is in sync. Of several rules with it one is open at a time; only "
         "in `when`"

@@ -51,8 +51,8 @@ def _keys() -> Iterator[str]:
 
 def _actions() -> Iterator[str]:
     yield "\n## Actions (`act`)\n"
-    yield f"A broker is {BROKER.description}. A number may be a range `[low, high]`, or `{{one_of: [1, 5, 20]}}`: the"
-    yield "seed draws one each time that the rule fires."
+    yield f"A broker is {BROKER.description}. A number may be a range `[low, high]` or `{{uniform: [low, high]}}`, or"
+    yield "`{one_of: [1, 5, 20]}`: the seed draws one each time that the rule fires."
     for group, names in ACTIONS.groups.items():
         title = inspect.getdoc(import_module(f"{actions.__name__}.{group}")) or group
         yield f"\n### {title.rstrip('.')}\n"
@@ -114,7 +114,9 @@ def _table(*keys: str) -> Iterator[str]:
     yield f"\n## Keys of {names}\n"
     if "when" in keys:
         yield "All conditions must hold. A number may be a range `[low, high]`: the seed draws one number from it.\n"
-    yield from _rows(RULE_SCHEMA["properties"][keys[0]]["properties"])
+    yield "| key | meaning | example |\n|---|---|---|"
+    for name, value in RULE_SCHEMA["properties"][keys[0]]["properties"].items():
+        yield f"| `{name}` | {value['description']} | `{name}: {_flow(value['examples'][0])}` |"
 
 
 def _events() -> Iterator[str]:

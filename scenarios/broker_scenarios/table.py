@@ -113,11 +113,16 @@ def run_notes(run: RunRecord) -> Iterator[Text]:
     if len(lost) > _EXPLAINED_MAX:
         rest = sum(group.count for group in lost[_EXPLAINED_MAX:])
         yield Text(f"{run.name}: {rest:,} more lost in {len(lost) - _EXPLAINED_MAX} further ranges: see the report")
-    broken = [group for group in run.verdict.groups if not group.why and group.permitted_because is None]
-    for group in broken[:_EXPLAINED_MAX]:
-        where = partition_name(group.topic, group.partition)
-        finding = f"{group.kind.value} {group.count:,}{where and f' in {where}'}: {group.examples[0].detail}"
-        yield Text.assemble((f"{run.name}: ", "bold"), finding)
+    others = [group for group in run.verdict.groups if not group.why]
+    for permitted in (False, True):
+        groups = [group for group in others if (group.permitted_because is not None) is permitted]
+        for group in groups[:_EXPLAINED_MAX]:
+            yield Text.assemble((f"{run.name}: ", "bold"), _finding(group))
+        if len(groups) > _EXPLAINED_MAX:
+            names = ", ".join(dict.fromkeys(group.kind.value for group in groups[_EXPLAINED_MAX:]))
+            yield Text(
+                f"{run.name}: more{' that is permitted' if permitted else ''}: {names}: see the report (--report)"
+            )
     for miss in run.judgement.misses:
         yield Text.assemble((f"{run.name}: not as expected: ", "bold red"), miss)
     if run.judgement.misses and run.reproduce:
@@ -145,6 +150,12 @@ def _figures(run: RunRecord) -> Iterator[str]:
             f"{partition_name(pause.topic, pause.partition)} acknowledged nothing for {clock(pause.duration_us)}, "
             f"from {clock(pause.start_us - start_us)} on"
         )
+
+
+def _finding(group: FindingGroup) -> str:
+    where = partition_name(group.topic, group.partition)
+    excuse = "" if group.permitted_because is None else f" (permitted: {group.permitted_because})"
+    return f"{group.kind.value} {group.count:,}{where and f' in {where}'}: {group.examples[0].detail}{excuse}"
 
 
 def _loss(group: FindingGroup) -> str:

@@ -52,6 +52,17 @@ def test_a_loss_is_explained_below_the_table(story):
     assert "leader-crash: 1 lost in orders-0: broker 1 truncated offset 1 at leader epoch 4" in printed([run_of(story)])
 
 
+def test_a_finding_that_is_permitted_is_explained_below_the_table(story):
+    story.acked(1, 2).log(1, 2, 1)
+    verdict = check_run(
+        history=story.history(), stored=story.stored(), truncated=[], promises=Promises(enable_idempotence=False)
+    )
+    assert str(verdict.validity) == "valid"
+    text = printed([RunRecord(name="run", verdict=verdict, judgement=Judgement())])
+    assert "run: duplicate 1 in orders-0: at offsets 0, 2" in text
+    assert "(permitted: enable.idempotence=false" in text
+
+
 def test_a_missed_expectation_is_named(story):
     text = printed([run_of(story.acked(1).log(1), "lost 0, expected at least 1")])
     assert "leader-crash: not as expected: lost 0, expected at least 1" in text

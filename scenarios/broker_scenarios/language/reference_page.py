@@ -24,7 +24,8 @@ INTRODUCTION: Final = f"""\
 
 `make docs` writes this page from the code. [How to write a scenario](../how-to/write-a-scenario.md) begins with the
 smallest file. `broker-sim schema` prints the same keys as a JSON schema for editors. Keys in bold are required; a file
-with a `base` takes those that it does not state from there. A count is a number, `>= N` or `<= N`.
+with a `base` takes those that it does not state from there. A count is a number, `>= N` or `<= N`. The seed may draw
+most values: `{{uniform: [1, 5]}}` is a number from 1 to 5, `{{one_of: [all, 1]}}` one of the values.
 
 The keys of rules are in [fault rules](faults.md). A rule of a file may also have a `chance`: {CHANCE_MEANING}.
 The names for `defects` are in [broker defects](defects.md) and [client defects](client-defects.md)."""

@@ -203,7 +203,13 @@ def load_scenario(path: Path, *, defect: str | None = None) -> Scenario:
         raise ScenarioFileError(sorted(mistakes, key=_place))
     why = flip_given["why"]
     overlaid = source.overlaid("flip", whole=("expect",), is_value=is_draw).without("why")
-    other = _checked(overlaid, path, f"{name} (flip)", defect)
+    try:
+        other = _checked(overlaid, path, f"{name} (flip)", defect)
+    except ScenarioFileError as error:
+        # Without the flip the file is right: the mistake may stand outside of it, such as the name of a removed rule.
+        raise ScenarioFileError(
+            [replace(each, problem=f"{each.problem} (with the flip)") for each in error.mistakes]
+        ) from None
     return replace(main, flip=replace(other, why=str(why)))
 
 

@@ -173,13 +173,16 @@ _OUTCOME: Final = CountsByName(
 _EXPECT: Final = Keys(
     keys={
         "verdict": Key(
-            Text(one_of=(*(v.value for v in Validity), "any")), "the verdict, valid when not given", "broken"
+            Text(one_of=(*(v.value for v in Validity), "any")),
+            "the verdict, valid when not given: `broken` if a finding breaks what the configurations promise, "
+            "`unknown` if something could not be judged; what they permit is counted, and the verdict is `valid`",
+            "broken",
         ),
         "errors": Key(
             CountsByName(
                 names=tuple(code.name for code in ErrorCode if code > 0), expected=_ANY_ERROR, aliases=_EXCEPTIONS
             ),
-            "how many batches the brokers refuse with an error, by its name",
+            "how many batches the brokers refuse with an error, by its name; the errors of rules are not counted",
             {"NOT_ENOUGH_REPLICAS": ">= 1"},
         ),
         "outcome": Key(

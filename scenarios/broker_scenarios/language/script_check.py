@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +29,7 @@ from broker_scenarios.language.steps import (
     Wait,
 )
 from broker_sim.errors import nearest
-from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.grammar import named_rules, parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_checks import check_targets
 
@@ -125,9 +126,15 @@ class ScriptCheck:
 
     def _of_act(self, step: Act) -> Iterator[str]:
         try:
-            check_targets(parse_rule({"name": "step", "act": step.act}), self.targets)
+            rule = parse_rule({"name": "step", "act": step.act})
+            check_targets(rule, self.targets)
         except RuleError as error:
             yield error.problem
+            return
+        for _, named in named_rules(rule):
+            # An `act` of a script is a rule of the run too, `app acts (1)`.
+            if named not in self.rules and not _RULE_OF_A_SCRIPT.fullmatch(named):
+                yield f"no rule is named {named!r}{nearest(named, self.rules)}"
 
     def _of_partition(self, topic: str, partition: int | None) -> Iterator[str]:
         known = {each.name: each.partitions for each in self.topics}
@@ -142,6 +149,7 @@ def word_of(step: Step) -> str:
     return _WORDS[type(step).__name__]
 
 
+_RULE_OF_A_SCRIPT: Final = re.compile(r".+ acts \(\d+\)")
 _TRANSACTIONAL: Final = (Init, Begin, Commit, Abort, SendOffsets)
 _OF_A_GROUP: Final = (Subscribe, CommitOffsets, SendOffsets)
 _WORDS = {"".join(part.capitalize() for part in word.split("_")): word for word in STEPS}

@@ -18,10 +18,9 @@ _KEYS: Final = ("client", "broker", "from_ms")
 
 
 def _opened(facts: RunFacts, select: Mapping[str, Any]) -> Iterator[int]:
-    """The times of the connections that fit; a client is known by its requests on the connection."""
+    """The times of the connections that fit."""
     from_us = facts.begin_us + round(select["from_ms"] * 1000) if "from_ms" in select else 0
-    named = {"client": select["client"]} if "client" in select else {}
-    of_client = {event.connection_id for event in facts.requests(named)} if named else None
+    of_client = _of_client(facts, select["client"]) if "client" in select else None
     for event in facts.journal:
         if (
             type(event) is ConnectionOpened
@@ -30,6 +29,18 @@ def _opened(facts: RunFacts, select: Mapping[str, Any]) -> Iterator[int]:
             and (of_client is None or event.connection_id in of_client)
         ):
             yield event.time_us
+
+
+def _of_client(facts: RunFacts, client: str) -> set[str]:
+    """The connections of a client, which is known by its requests.
+
+    A connection that ends before its first request is the client's if all requests from its host are.
+    """
+    hosts = {event.connection_id: event.client_host for event in facts.journal if type(event) is ConnectionOpened}
+    used = {event.connection_id for event in facts.requests({})}
+    of_client = {event.connection_id for event in facts.requests({"client": client})}
+    its_hosts = {hosts.get(each) for each in of_client} - {hosts.get(each) for each in used - of_client}
+    return of_client | {each for each, host in hosts.items() if each not in used and host in its_hosts}
 
 
 def _count(facts: RunFacts, select: Mapping[str, Any]) -> float:

@@ -77,3 +77,13 @@ def test_a_partition_that_the_response_has_twice(defects: tuple[str, ...], calls
     producer.send("orders", b"1", partition=0, on_delivery=lambda *outcome: called.append(outcome))
     room.run(1_000)
     assert len(called) == calls
+
+
+def test_the_partitions_after_one_that_the_response_has_twice_have_their_outcomes() -> None:
+    room = Room(topics=("orders:2:1",))
+    producer = room.warm_producer(linger_ms=5)
+    change = {"duplicate": "responses[0].partition_responses[0]"}
+    room.rule("doubled", select={"api": "Produce"}, phase="before_response", times=1, act={"edit": [change]})
+    sent = [producer.send("orders", b"1", partition=partition) for partition in (0, 1)]
+    room.run(1_000)
+    assert all(isinstance(outcome(one), int) for one in sent)

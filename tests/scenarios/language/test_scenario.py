@@ -139,6 +139,17 @@ def test_a_mistake_in_a_flip_is_named_where_it_is(tmp_path: Path, wrong: str, ri
     assert problem in str(raised.value)
 
 
+def test_a_mistake_that_a_flip_makes_of_another_line_names_the_flip(tmp_path: Path) -> None:
+    waits = FLIPPED.strip().replace("[{send: 3}, flush, close]", "[{send: 3}, {wait: {rule: lose}}, close]")
+    with pytest.raises(ScenarioFileError, match=r"5:\d+: .*: no rule is named 'lose'.* \(with the flip\)$"):
+        load_scenario(written(tmp_path, waits))
+
+
+def test_an_act_of_a_script_may_name_an_earlier_one(tmp_path: Path) -> None:
+    acts = "[{act: {kill: 1}}, {act: {restart: killed by app acts (1)}}, close]"
+    load_scenario(written(tmp_path, FLIPPED.strip().replace("[{send: 3}, flush, close]", acts)))
+
+
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
@@ -160,6 +171,7 @@ def test_a_mistake_in_a_flip_is_named_where_it_is(tmp_path: Path, wrong: str, ri
         ),
         ("[{act: {kil: 1}}]", "script.0.act: 'kil' is no action"),
         ("[{act: {kill: 7}}]", "script.0: there is no broker 7: they are [1]"),
+        ("[{act: {restart: killed by los}}]", "script.0: no rule is named 'los'; did you mean 'lose'?"),
         ("[{act: {stop: leader of order-0}}]", "script.0: there is no topic 'order'"),
         ("[{restart: {producer: {ackz: all}}}]", "script.0: unknown configuration 'ackz'"),
         ("[{wait: {event: {kind: LeaderElectd}}}]", "script.0.wait.event.kind: 'LeaderElectd' is no event"),

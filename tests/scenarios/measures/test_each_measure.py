@@ -191,9 +191,9 @@ def test_a_refusal_belongs_to_the_request_of_its_own_broker(select: dict[str, An
     assert value("refused_batches", Sends().facts(*journal), **select) == count
 
 
-def opened(at_ms: float, connection: str, broker: int = 1) -> ConnectionOpened:
+def opened(at_ms: float, connection: str, broker: int = 1, host: str = "h") -> ConnectionOpened:
     return ConnectionOpened(
-        time_us=round(at_ms * MS), broker_id=broker, connection_id=connection, listener="PLAINTEXT", client_host="h"
+        time_us=round(at_ms * MS), broker_id=broker, connection_id=connection, listener="PLAINTEXT", client_host=host
     )
 
 
@@ -223,6 +223,23 @@ def test_connections_are_selected_by_broker_time_and_their_requests(
     facts = Sends().send(100, 101).facts(*journal)
     assert value("connections", facts, **select) == count
     assert value("connections_in_a_second", facts, **select) == rate
+
+
+def test_a_connection_that_ends_before_its_first_request_is_that_of_the_one_client_on_its_host() -> None:
+    journal = [
+        opened(1, "a", host="h1"),
+        opened(2, "b", host="h1"),
+        opened(3, "c", host="h2"),
+        opened(4, "d", host="h2"),
+        opened(5, "e", host="h2"),
+        opened(6, "f", host="h3"),
+        requested(7, connection_id="a", client="app"),
+        requested(7, connection_id="c", client="app"),
+        requested(7, connection_id="d", client="other"),
+    ]
+    facts = Sends().send(100, 101).facts(*journal)
+    assert value("connections", facts, client="app") == 3, "a, b and c: two clients are on the host of e"
+    assert value("connections", facts, client="*") == 5, "a to e: no request came from the host of f"
 
 
 def test_refusals_of_members_are_counted_by_api_and_error() -> None:

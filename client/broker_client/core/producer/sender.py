@@ -397,6 +397,7 @@ class Sender:
         names: Mapping[bytes, str],
     ) -> None:
         leaders: dict[TopicPartition, LeaderIdAndEpoch] = {}
+        handled: set[TopicPartition] = set()
         for topic in response.responses:
             name = topic.name or names.get(topic.topic_id, "")
             for partition in topic.partition_responses:
@@ -405,6 +406,10 @@ class Sender:
                 if batch is None:
                     _log.warn("sender: ignoring a response for {key}, which was not requested", key=key)
                     continue
+                if key in handled:
+                    self._listed_again(batch)
+                    continue
+                handled.add(key)
                 partition_response = _response_of(partition)
                 leader = partition.current_leader
                 if partition_response.has_current_leader and leader.leader_id >= 0 and leader.leader_epoch >= 0:
@@ -413,6 +418,10 @@ class Sender:
         if leaders:
             nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in response.node_endpoints]
             self.metadata.update_leaders(leaders, nodes)
+
+    def _listed_again(self, batch: ProducerBatch) -> None:
+        """Ignore a further entry for a partition: the first one has decided what becomes of its batch."""
+        _log.warn("sender: ignoring a second response for {key} in one response", key=batch.topic_partition)
 
     def _complete(self, batch: ProducerBatch, partition_response: PartitionResponse, now_ms: int) -> None:
         batch.request_ended()

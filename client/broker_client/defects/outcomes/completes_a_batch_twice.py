@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_client.core.batching.producer_batch import ProducerBatch
-    from broker_client.core.producer.batch_completion import PartitionResponse
     from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 
 
@@ -33,9 +32,9 @@ class TwiceCompletingSender(Sender):
                 self._callbacks[batch] = list(batch._callbacks)  # noqa: SLF001
         super()._track(batches)
 
-    def _complete(self, batch: ProducerBatch, partition_response: PartitionResponse, now_ms: int) -> None:
+    def _listed_again(self, batch: ProducerBatch) -> None:
         if not batch.is_done:
-            super()._complete(batch, partition_response, now_ms)
+            super()._listed_again(batch)
             return
         for future, callback in self._callbacks.pop(batch, []):
             future.deliver(callback)
