@@ -176,28 +176,27 @@ class ClientQuotasImage:
 
     def with_changes(self, changes: Iterable[QuotaChange]) -> ClientQuotasImage:
         """Set and remove quotas. Mirrors ClientQuotasDelta.apply, whose new tables are as large as the old ones."""
-        changed: dict[_Key, tuple[ClientQuotaEntity, dict[str, float]]] = {}
-        before: dict[_Key, int] = {}
+        deltas: dict[_Key, tuple[ClientQuotaEntity, dict[str, float | None]]] = {}
         for change in changes:
-            key = change.entity.key
-            if key not in changed:
-                entity = ClientQuotaEntity.of(change.entity.names)
-                quotas = dict(self.quotas_of(entity))
-                changed[key] = entity, quotas
-                before[key] = len(quotas)
-            quotas = changed[key][1]
-            if change.value is None:
-                quotas.pop(change.key, None)
-            else:
-                quotas[change.key] = change.value
+            entity = ClientQuotaEntity.of(change.entity.names)
+            deltas.setdefault(entity.key, (entity, {}))[1][change.key] = change.value
+        changed = [(entity, _changed(self.quotas_of(entity), delta)) for entity, delta in deltas.values()]
         merged: dict[_Key, tuple[ClientQuotaEntity, Quotas]] = dict(self._by_key)
         # HashMap.computeIfAbsent puts a new key before those of its bucket: hence the reversed order.
-        for entity, quotas in hash_order_by(reversed(changed.values()), _entity_hash):
-            order = hash_order_by(quotas, string_hash, capacity=before[entity.key])
-            merged[entity.key] = entity, {name: quotas[name] for name in order}
+        for entity, quotas in hash_order_by(reversed(changed), _entity_hash):
+            merged[entity.key] = entity, quotas
         kept = [item for item in merged.values() if item[1]]
         ordered = hash_order_by(kept, _entity_hash, capacity=len(self._by_key))
         return ClientQuotasImage({entity.key: (entity, quotas) for entity, quotas in ordered})
+
+
+def _changed(before: Quotas, delta: Mapping[str, float | None]) -> Quotas:
+    """Return the quotas of one entity after its changes, which are a hash table too. Mirrors ClientQuotaDelta.apply."""
+    after = {name: delta.get(name, value) for name, value in before.items()}
+    for name in hash_order_by(delta, string_hash):
+        after.setdefault(name, delta[name])
+    kept = {name: value for name, value in after.items() if value is not None}
+    return {name: kept[name] for name in hash_order_by(kept, string_hash, capacity=len(before))}
 
 
 def _entity_hash(item: tuple[ClientQuotaEntity, Quotas]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages import alter_client_quotas as alter_messages
@@ -190,6 +191,20 @@ def operations_that_are_wrong(probe: Probe) -> None:
         alter(entry(*user, remove=("producer_byte_rate",), producer_byte_rate=5.0)), 1, note="set and removed"
     )
     probe.exchange(describe(component("user", EXACT, probe.name)), 1)
+
+
+@case()
+def several_quotas_at_once(probe: Probe) -> None:
+    """The order of the values is that of hash tables: of the changes in one request, then of the entity's quotas."""
+    names = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+    for number, order in enumerate(permutations(names, 3)):
+        user = (("user", f"{probe.name}-{number}"),)
+        settle(probe, {user: {name: 1.0 + place for place, name in enumerate(order)}})
+        probe.exchange(describe(component("user", EXACT, user[0][1])), 1, note=f"set {order}")
+        left = next(name for name in names if name not in order)
+        settle(probe, {user: {order[0]: 9.0, left: 4.0, order[2]: 3.0}})
+        probe.exchange(describe(component("user", EXACT, user[0][1])), 1, note=f"{order[1]} removed, {left} set")
+        settle(probe, {user: {}})
 
 
 @case()
