@@ -198,7 +198,8 @@ def _call_misses(evidence: Evidence) -> Iterator[str]:
     ):
         for name, count in expected.items():
             if not count.holds(counted[name]):
-                yield f"{plural(counted[name], what)} ended with {name}, expected {count} (there were {dict(counted)})"
+                ended = ", ".join(f"{number} {each}" for each, number in counted.items()) or "none"
+                yield f"{plural(counted[name], what)} ended with {name}, expected {count} (there were {ended})"
 
 
 def _measure_misses(evidence: Evidence) -> Iterator[str]:

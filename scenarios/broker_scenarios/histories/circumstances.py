@@ -43,6 +43,7 @@ CLAIMS: Final = (
     "transactional", "exactly-once", "key-order", "max.realtime-lag.ms", "liveness.deadline.ms",
 )  # fmt: skip
 _BESIDE: Final = ("keys", "log_start", "faults", "healthy")
+_FAULT_KEYS: Final = ("kind", "key", "from_ms", "to_ms")
 FAULT_KINDS: Final = ("leader-crash", "leader-move", "unclean-election", "partition")
 _ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
 _CLEANUP_POLICIES: Final = ("delete", "compact")
@@ -126,7 +127,9 @@ class _Reader:
         if "topics" in given:
             topics = self.mapping("topics", given["topics"])
             partitions = {str(topic): self.number("topics", count, at_least=1) for topic, count in topics.items()}
-        faults = tuple(self.fault(each) for each in self.list("faults", given.get("faults")))
+        faults = tuple(
+            self.fault(f"faults[{place}]", each) for place, each in enumerate(self.list("faults", given.get("faults")))
+        )
         healthy = [self.key("healthy", key) for key in self.list("healthy", given.get("healthy"))]
         log_start = self.mapping("log_start", given.get("log_start", {}))
         keys = self.mapping("keys", given.get("keys", {}))
@@ -175,18 +178,20 @@ class _Reader:
             raise ScenarioError(text if text.startswith(self._where) else f"{self._where}: {text}") from None
         return resolved
 
-    def fault(self, data: object) -> Fault:
-        given = self.mapping("faults", data)
-        for name in given:
-            if name not in ("kind", "key", "from_ms", "to_ms"):
-                raise self.wrong("faults", data, "kind, key, from_ms and to_ms")
-        self.choice("kind", given, FAULT_KINDS, "")
-        key = given.get("key")
-        to_us = self.duration("to_ms", given)
+    def fault(self, place: str, data: object) -> Fault:
+        fields = self.mapping(place, data)
+        for name in fields:
+            if name not in _FAULT_KEYS:
+                hint = nearest(str(name), _FAULT_KEYS)
+                raise ScenarioError(f"{self._where}: '{place}.{name}': expected {', '.join(_FAULT_KEYS)}{hint}")
+        given = {f"{place}.{name}": value for name, value in fields.items()}
+        kind = self.choice(f"{place}.kind", given, FAULT_KINDS, "")
+        key = fields.get("key")
+        to_us = self.duration(f"{place}.to_ms", given)
         return Fault(
-            kind=given["kind"],
-            key=None if key is None else self.key("key", key),
-            from_us=self.duration("from_ms", given) or 0,
+            kind=kind,
+            key=None if key is None else self.key(f"{place}.key", key),
+            from_us=self.duration(f"{place}.from_ms", given) or 0,
             to_us=_NO_END if to_us is None else to_us,
         )
 
@@ -234,13 +239,15 @@ class _Reader:
     def choice(self, name: str, given: Mapping[str, Any], choices: tuple[str, ...], otherwise: str) -> str:
         value = given.get(name, otherwise)
         if value not in choices:
-            raise self.wrong(name, value, f"one of {', '.join(choices)}")
+            hint = nearest(value, choices) if isinstance(value, str) else ""
+            names = ", ".join(choices)
+            raise ScenarioError(f"{self.wrong(name, value, f'one of {names}')}{hint}")
         return str(value)
 
     def text(self, name: str, data: object) -> str:
         if isinstance(data, bool):
             return str(data).lower()
-        if not isinstance(data, int | str):
+        if not isinstance(data, int | float | str):
             raise self.wrong(name, data, "a number, a text, true or false")
         return str(data)
 

@@ -315,7 +315,7 @@ STEPS: Final[Mapping[str, StepForm]] = {
     ),
     "close": StepForm(
         kind=Keys(keys={"timeout_ms": _TIMEOUT}),
-        meaning="close the client in order; with timeout_ms: 0 what is not sent is given up",
+        meaning="close the client in order; with timeout_ms: 0 what is not sent fails, and what waits for metadata",
         example={"timeout_ms": 0},
         make=_keyed(Close),
         optional_value=True,
@@ -457,7 +457,11 @@ STEPS: Final[Mapping[str, StepForm]] = {
                 "at_most": Key(_HOW_MANY, "the most records of one transaction", 5),
                 "work_ms": Key(_TIME, "the time between the records of a transaction and its end", 100),
                 "abort": Key(ListOf(value=_HOW_MANY), "the transactions that the application aborts, from 1", [2]),
-                "rewind": Key(Flag(), "whether an abort takes the consumer back to its committed offsets", False),
+                "rewind": Key(
+                    Flag(),
+                    "whether an abort takes the consumer back to its committed offsets, or the next records follow",
+                    False,
+                ),
                 "by_group_id": Key(Flag(), "whether to name the group alone, not its member", True),
                 "offsets": Key(
                     Text(one_of=("transaction", "consumer")),

@@ -29,11 +29,11 @@ async def copy(player: ScriptPlayer, step: Copy) -> None:
         waiting = iter(records or ())
         while some := list(islice(waiting, step.at_most)):
             transactions += 1
-            if not await _transaction(player, step, some, planned_abort=transactions in step.abort):
-                if step.rewind:
-                    await player.consumer_steps.seek_to_committed()
+            if await _transaction(player, step, some, planned_abort=transactions in step.abort):
+                copied += len(some)
+            elif step.rewind:
+                await player.consumer_steps.seek_to_committed()
                 break
-            copied += len(some)
         if records is None:
             await player.sleep(_POLL_MS)
 

@@ -77,9 +77,15 @@ def test_kafkas_defaults_hold_without_a_promise() -> None:
         ({"log_start": {"orders": 1}}, "'log_start': 'orders' is not a partition"),
         ({"log_start": {"orders-0": -1}}, "'log_start': expected a whole number from 0"),
         ({"faults": {}}, "'faults': expected a list"),
-        ({"faults": [{"kind": "fire"}]}, "'kind': expected one of leader-crash"),
-        ({"faults": [{"kind": "partition", "when": 1}]}, "'faults': expected kind, key, from_ms and to_ms"),
-        ({"faults": [{"kind": "partition", "key": "x"}]}, "'key': 'x' is not a partition"),
+        ({"faults": [{"kind": "fire"}]}, "'faults[0].kind': expected one of leader-crash"),
+        ({"faults": [{"kind": "leader-mve"}]}, "not \"leader-mve\"; did you mean 'leader-move'?"),
+        ({"faults": [{"kind": "partition"}, {}]}, "'faults[1].kind': expected one of leader-crash"),
+        (
+            {"faults": [{"kind": "partition", "keyy": 1}]},
+            "'faults[0].keyy': expected kind, key, from_ms, to_ms; did you",
+        ),
+        ({"faults": [{"kind": "partition", "key": "x"}]}, "'faults[0].key': 'x' is not a partition"),
+        ({"faults": [{"kind": "partition", "from_ms": -1}]}, "'faults[0].from_ms': expected a whole number from 0"),
         ({"healthy": "orders-0"}, "'healthy': expected a list"),
         ({"promises": 1}, "'promises': expected a mapping"),
     ],
@@ -89,6 +95,10 @@ def test_a_wrong_promise_is_refused_by_key(given: Any, message: str) -> None:
         circumstances_of(given)
     assert str(raised.value).startswith("promises: ")
     assert message in str(raised.value)
+
+
+def test_a_configuration_of_milliseconds_may_have_a_fraction() -> None:
+    assert circumstances_of({"transaction.timeout.ms": 1500.5}).limits.transaction_timeout_us == 1_500_500
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,9 @@ def test_a_copy_aborts_as_planned_rewinds_and_loses_and_doubles_nothing(tmp_path
     assert played.run.verdict.counts.lost == 0
 
 
-def test_a_copy_that_does_not_rewind_skips_what_it_aborted(tmp_path: Path) -> None:
+def test_a_copy_that_does_not_rewind_skips_what_it_aborted_and_no_more(tmp_path: Path) -> None:
     copier = COPIER.replace("COPY", "{to: out, records: 4, at_most: 2, abort: [1], rewind: false}")
-    played = play(tmp_path, QUICK + SOURCE + copier.replace("group.id: g,", "group.id: g, max.poll.records: 2,"))
+    played = play(tmp_path, QUICK + SOURCE + copier)
     outputs = [record for record in played.evidence.truth.stored if record.topic == "out"]
     assert len(outputs) == 4
     assert dict(played.history.transactions()) == {"ok": 2, "fail": 1}
