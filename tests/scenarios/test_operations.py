@@ -81,6 +81,8 @@ DELETE = object()
         ({"t_ms": "now"}, "t_ms"),
         ({"t_ms": float("nan")}, "t_ms"),
         ({"t_ms": 10**400}, "t_ms"),
+        ({"t_ms": 2**63}, "t_ms"),
+        ({"t_ms": -(2**63)}, "t_ms"),
         ({"type": "maybe"}, "type"),
         ({"type": ["ok"]}, "type"),
         ({"f": "read"}, "f"),

@@ -49,7 +49,9 @@ HISTORY_SCHEMA: Final = pa.schema(
 )
 """One row per event. `index` numbers the sends of a process; a completion has the index of its invoke."""
 
-_ARROW_FILES: Final = (".arrow", ".feather")
+_ARROW_FILES: Final = (".arrow", ".arrows", ".feather")
+_STREAM: Final = b"\xff\xff\xff\xff"
+"""The beginning of an Arrow IPC stream: the continuation marker of a message."""
 _ROWS_AT_ONCE: Final = 200_000
 _VALUES: Final = attrgetter(*HISTORY_SCHEMA.names)
 
@@ -133,11 +135,28 @@ def parquet_files(path: Path, what: str, schema: pa.Schema, optional: tuple[str,
 def _files(path: Path, what: str, schema: pa.Schema, optional: tuple[str, ...] = ()) -> dataset.Dataset:
     if not path.exists():
         raise HistoryError(f"{what} {path} does not exist")
-    files = dataset.dataset(path, format="feather" if path.suffix in _ARROW_FILES else "parquet")
+    files = _stream(path) if _is_stream(path) else dataset.dataset(path, format=_format(path))
     missing = [name for name in schema.names if name not in files.schema.names and name not in optional]
     if missing:
         raise HistoryError(f"{what} {path} has no column {', '.join(missing)}")
     return files
+
+
+def _format(path: Path) -> str:
+    return "feather" if path.suffix in _ARROW_FILES else "parquet"
+
+
+def _is_stream(path: Path) -> bool:
+    """True for Arrow's IPC stream: no magic number begins it, but its first message."""
+    if path.suffix not in _ARROW_FILES or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_STREAM)) == _STREAM
+
+
+def _stream(path: Path) -> dataset.Dataset:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+        return dataset.dataset(stream.read_all())
 
 
 @contextmanager

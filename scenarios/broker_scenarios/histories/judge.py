@@ -57,7 +57,7 @@ class BrokerEvidence:
     """The reasons for which the verdict is unknown if nothing breaks a promise."""
 
 
-_TABLES: Final = (".parquet", ".arrow", ".feather")
+_TABLES: Final = (".parquet", ".arrow", ".arrows", ".feather")
 """The endings of histories and logs in the Arrow schema; a folder of Parquet files is one too."""
 _STATES = ("aborted", "open")
 _CONTROLS = ("commit", "abort")
