@@ -62,6 +62,8 @@ SEARCHED: Final[Mapping[str, str]] = {
     "failed-add-forgets-partitions": "transactions",
     "commits-the-latest-poll": "groups",
     "reads-from-batch-start": "groups",
+    "reads-on-before-revocation": "handovers",
+    "loading-group-has-no-offsets": "handovers",
 }
 """The swarm in which each defect is planted."""
 SEEDS_MAX: Final = 2_000
