@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_client.core.batching.producer_batch import ProducerBatch
+    from broker_client.core.producer.batch_completion import PartitionResponse
     from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 
 
@@ -32,10 +33,19 @@ class TwiceCompletingSender(Sender):
                 self._callbacks[batch] = list(batch._callbacks)  # noqa: SLF001
         super()._track(batches)
 
+    def _complete(self, batch: ProducerBatch, partition_response: PartitionResponse, now_ms: int) -> None:
+        if batch.is_done:
+            self._deliver_again(batch)
+        else:
+            super()._complete(batch, partition_response, now_ms)
+
     def _listed_again(self, batch: ProducerBatch) -> None:
-        if not batch.is_done:
+        if batch.is_done:
+            self._deliver_again(batch)
+        else:
             super()._listed_again(batch)
-            return
+
+    def _deliver_again(self, batch: ProducerBatch) -> None:
         for future, callback in self._callbacks.pop(batch, []):
             future.deliver(callback)
 
