@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from protocol_specs.message import Message
+    from protocol_specs.messages.streams_group_heartbeat import Topology
     from tests.differential.group_steps import Side
 
 VERSION: Final = 0
@@ -53,7 +54,9 @@ class StreamsSteps:
             topology(subtopology("0", f"{prefix}-c")),
             stored,
         ]
-        self._internal = [f"{prefix}-log", f"{prefix}-part"] if self._main is stored else []
+        self._stored = stored
+        self._has_internal = self._main is stored
+        """True once a step of the sequence has a topology with internal topics."""
 
     @property
     def kinds(self) -> list[Callable[[], GroupStep]]:
@@ -71,9 +74,14 @@ class StreamsSteps:
 
     def _enter(self) -> GroupStep:
         slot, process = self._random.choice(MODERN_SLOTS), self._random.choice(["p1", "p1", "p2"])
-        shape = self._random.choice([self._main] * 12 + self._shapes)
+        shape = self._draw_shape([self._main] * 12 + self._shapes)
         fields = first_fields(shape, process=process, rebalance_timeout_ms=LONG_MS) | self._details()
         return self._step(slot, "enters", lambda _: streams_heartbeat(self._group, f"m{slot}", 0, **fields))
+
+    def _draw_shape(self, shapes: list[Topology]) -> Topology:
+        shape = self._random.choice(shapes)
+        self._has_internal |= shape is self._stored
+        return shape
 
     def _details(self) -> dict[str, object]:
         """Return fields of a member besides its topology."""
@@ -91,7 +99,7 @@ class StreamsSteps:
             [
                 self._details(),
                 {"process_id": self._random.choice(["p1", "p2", "p3"])},
-                {"topology": self._random.choice(self._shapes)},
+                {"topology": self._draw_shape(self._shapes)},
                 {"endpoint_information_epoch": self._random.choice([0, 1, 2])},
                 {"rebalance_timeout_ms": 30_000},
                 {"task_offsets": [TaskOffset(subtopology_id="0", partition=0, offset=5)]},
@@ -137,6 +145,5 @@ class StreamsSteps:
 
     def _await_internal(self, _side: Side) -> None:
         """Wait until the internal topics that the broker has begun to make are there."""
-        if not self._internal:
-            return
-        Event().wait(INTERNAL_SECONDS)
+        if self._has_internal:
+            Event().wait(INTERNAL_SECONDS)
