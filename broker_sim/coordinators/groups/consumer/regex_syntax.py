@@ -26,7 +26,7 @@ class InvalidRegex(ValueError):
 
 
 class Assertion(Enum):
-    """What holds at a place between characters."""
+    """A condition on a place between characters."""
 
     TEXT_BEGIN = "text begin"
     TEXT_END = "text end"
