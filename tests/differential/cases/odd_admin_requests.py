@@ -144,7 +144,8 @@ def lists_of_commas_alone(probe: Probe) -> None:
 def spaces_around_values_of_groups_and_metrics(probe: Probe) -> None:
     for value in (" 500 ", "500\n", "+500", " 5 ", "5", "5 0"):
         probe.exchange(incremental((CLIENT_METRICS, "m", [("interval.ms", SET, value)]), validate_only=True), 1)
-    for value in (" latest ", " 5 ", "\n", "Earliest", "by_duration:PT1S ", "By_Duration:PT1S", "by_duration:pt1s"):
+    starts = (" latest ", " 5 ", "\n", "Earliest", "by_duration:PT1S ", "By_Duration:PT1S", "by_duration:pt1s")
+    for value in (*starts, "by_duration:PT9223372036854775807S", "by_duration:P106751991167301D"):
         probe.exchange(incremental((GROUP, "g", [("share.auto.offset.reset", SET, value)]), validate_only=True), 1)
 
 
