@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import immutable_order
-from broker_sim.coordinators.groups.consumer.resolved_regex import InvalidRegex, check_regex, matching_topics
+from broker_sim.coordinators.groups.consumer.resolved_regex import (
+    InvalidRegex,
+    TooManyPlaces,
+    check_regex,
+    matching_topics,
+)
 from broker_sim.coordinators.transactions.transaction_state import TransactionState as State
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import string_hash
@@ -37,7 +42,10 @@ def handle(request: ListTransactionsRequest, context: RequestContext) -> ListTra
             check_regex(pattern)
     except InvalidRegex:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-    found = [each for each in transactions.all_metadata if _passes(each, request, now_ms)]
+    try:
+        found = [each for each in transactions.all_metadata if _passes(each, request, now_ms)]
+    except TooManyPlaces:
+        return ListTransactionsResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     return ListTransactionsResponse(
         unknown_state_filters=unknown,
         transaction_states=[

@@ -110,5 +110,5 @@ def expressions_that_are_refused(probe: Probe) -> None:
 def expressions_that_match(probe: Probe) -> None:
     for suffix in IDS:
         Transactions(probe, suffix).begin()
-    for regex in ACCEPTED:
+    for regex in (*ACCEPTED, "(a?){1000}", "((a?){1000}){100}"):
         list_own(probe, PATTERN_VERSION, regex, transactional_id_pattern=f"{probe.name}-{regex}")

@@ -14,10 +14,20 @@ from broker_sim.coordinators.groups.consumer.regex_syntax import Alternatives, A
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Program"]
+__all__ = ["Program", "TooManyPlaces"]
 
 _END: Final = 0
 _MOVES_MAX: Final = 10_000
+PLACES_MAX: Final = 17_500
+"""The places between two characters. RE2J follows them by recursion, and its stack ends at 3,000 to 4,000
+repetitions that may be empty, which are five places each here."""
+
+
+class TooManyPlaces(Exception):
+    """An expression has more repetitions that may be empty than RE2J's stack takes."""
+
+    def __str__(self) -> str:
+        return f"more than {PLACES_MAX} places of the expression follow one character: RE2J's stack overflows"
 
 
 class _Place(NamedTuple):
@@ -41,7 +51,11 @@ class Program:
         """Where a character leads: the places before it, itself and the next character, which assertions see."""
 
     def matches(self, text: str) -> bool:
-        """Return True if the whole text matches."""
+        """Return True if the whole text matches.
+
+        Raises:
+            TooManyPlaces: Repetitions of what may be empty are too many.
+        """
         places = self._reached([self._begin], "", text[:1])
         for index, char in enumerate(text):
             key = places, char, text[index + 1 : index + 2]
@@ -76,6 +90,7 @@ class Program:
         """Return the places of characters, and of the end, that are reached between two characters."""
         seen = dict.fromkeys(begin)
         left = list(seen)
+        most = len(seen) + PLACES_MAX
         found = []
         while left:
             number = left.pop()
@@ -87,6 +102,8 @@ class Program:
                 if each not in seen:
                     seen[each] = None
                     left.append(each)
+            if len(seen) > most:
+                raise TooManyPlaces
         return tuple(found)
 
     def _next(self, place: _Place, before: str, behind: str) -> list[int]:

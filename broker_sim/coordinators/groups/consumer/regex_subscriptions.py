@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from twisted.logger import Logger
+
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
@@ -16,6 +18,7 @@ from broker_sim.coordinators.groups.consumer.resolved_regex import (
     NOT_RESOLVED,
     InvalidRegex,
     ResolvedRegex,
+    TooManyPlaces,
     check_regex,
     matching_topics,
 )
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["RegexSubscriptions"]
 
 _SHORTEST_REFRESH_MS: Final = 10_000
+
+_log = Logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,8 @@ class RegexSubscriptions:
     def _resolve(self, group_id: str, regexes: list[str], access: Access | None) -> CoordinatorResult[None]:
         """Return the records of the expressions, and those of a new epoch if other topics match.
 
-        An expression matches only topics that the client of the heartbeat may describe.
+        An expression matches only topics that the client of the heartbeat may describe. If the stack of RE2J would
+        overflow at one of them, none is resolved.
         """
         group = self._groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
@@ -121,7 +127,13 @@ class RegexSubscriptions:
         for regex in regexes:
             if regex not in group.regex_subscribers:
                 continue
-            topics = matching_topics(regex, image.topics)
+            try:
+                topics = matching_topics(regex, image.topics)
+            except TooManyPlaces as error:
+                _log.error(
+                    "group {group}: {regex!r} cannot be resolved: {error}", group=group_id, regex=regex, error=error
+                )
+                return CoordinatorResult([], None)
             if access is not None:
                 topics = frozenset(access.topics(AclOperation.DESCRIBE, topics))
             resolved = ResolvedRegex(topics, image.version, now_ms)

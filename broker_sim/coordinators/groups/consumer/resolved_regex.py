@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.coordinators.groups.consumer.regex_program import Program
+from broker_sim.coordinators.groups.consumer.regex_program import Program, TooManyPlaces
 from broker_sim.coordinators.groups.consumer.regex_syntax import InvalidRegex, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["NOT_RESOLVED", "InvalidRegex", "ResolvedRegex", "check_regex", "matching_topics"]
+__all__ = ["NOT_RESOLVED", "InvalidRegex", "ResolvedRegex", "TooManyPlaces", "check_regex", "matching_topics"]
 
 _PROGRAMS_MAX: Final = 64
 
@@ -39,7 +39,11 @@ def check_regex(regex: str) -> None:
 
 
 def matching_topics(regex: str, topics: Iterable[str]) -> frozenset[str]:
-    """Return the topics whose whole name matches."""
+    """Return the topics whose whole name matches.
+
+    Raises:
+        TooManyPlaces: Where RE2J's stack would overflow.
+    """
     program = _program(regex)
     return frozenset(topic for topic in topics if program.matches(topic))
 

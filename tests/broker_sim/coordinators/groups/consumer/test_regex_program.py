@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.groups.consumer.regex_program import Program
+from broker_sim.coordinators.groups.consumer.regex_program import Program, TooManyPlaces
 from broker_sim.coordinators.groups.consumer.regex_syntax import parse
 
 
@@ -33,3 +33,11 @@ def test_the_whole_text_must_match(regex, text, matches):
 
 def test_nested_repetitions_take_no_time_that_grows_with_their_number_of_ways():
     assert not Program(parse("(a*)*(a|aa)*b")).matches("a" * 2_000)
+
+
+def test_repetitions_of_what_may_be_empty_are_refused_where_the_stack_of_re2j_ends():
+    assert Program(parse("((a?){1000}){3}")).matches("aa")
+    with pytest.raises(TooManyPlaces, match="17500 places"):
+        Program(parse("((a?){1000}){4}")).matches("")
+    with pytest.raises(TooManyPlaces):
+        Program(parse("((a?){1000}){1000}")).matches("a")

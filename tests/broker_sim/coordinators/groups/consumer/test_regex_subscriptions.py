@@ -24,6 +24,14 @@ def test_an_invalid_expression_is_refused(consumers):
     )
 
 
+def test_an_expression_that_overflows_the_stack_of_re2j_is_not_resolved(consumers):
+    bench = consumers()
+    bench.join("m1", subscribed_topic_regex="((a?){1000}){1000}")
+    bench.wait(10)
+    assert bench.heartbeat("m1", 1).error_code == ErrorCode.NONE
+    assert bench.group().regexes.keys() == []
+
+
 def test_a_removed_expression_makes_a_new_epoch_and_another_one_does_not(consumers):
     bench = consumers()
     bench.join("m1", subscribed_topic_regex="a|b")
