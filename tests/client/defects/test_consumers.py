@@ -122,6 +122,25 @@ def test_records_are_delivered_again_after_a_validation(defects: tuple[str, ...]
     assert (max(counts.values()) > 1) is is_doubled
 
 
+def test_a_partition_that_is_assigned_again_during_its_validation_is_read_to_its_end() -> None:
+    room = Room(brokers=2, topics=["orders:1:2"])
+    produce(room, *range(100))
+    consumer = room.consumer(
+        "validation-restores-old-position", group_id="g", max_poll_records=1, auto_commit_interval_ms=100
+    )
+    consumer.assign([ORDERS])
+    reader = Reader(room, consumer)
+    room.run(500)
+    room.rule("slow", select={"api": "OffsetForLeaderEpoch"}, phase="before_parse", act={"delay_ms": 300})
+    room.rule("move", act={"move_leader": {"partition": "orders-0"}})
+    for _ in range(20):
+        room.run(100)
+        consumer.assign([])
+        consumer.assign([ORDERS])
+    room.run(10_000)
+    assert len(set(reader.values)) == 100
+
+
 @pytest.mark.parametrize(("defects", "is_done"), [((), True), (("close-ignores-its-timeout",), False)])
 @pytest.mark.parametrize("protocol", [{}, {"group_protocol": "consumer"}])
 def test_a_close_with_timeout_0(defects: tuple[str, ...], protocol: dict[str, str], *, is_done: bool) -> None:

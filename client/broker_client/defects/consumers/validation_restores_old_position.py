@@ -37,7 +37,7 @@ class RestoringLookups(OffsetLookups):
 
     def _take_end(self, key: TopicPartition, state: PartitionState, end: EpochEndOffset) -> None:
         if state.position is not None:
-            state.position = replace(state.position, offset=self._checked.pop(key))
+            state.position = replace(state.position, offset=self._checked.pop(key, state.position.offset))
         super()._take_end(key, state, end)
 
 
