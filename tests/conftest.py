@@ -48,6 +48,10 @@ LONGEST: Final = (
     "test_rules.py",
     "test_messages.py",
     "test_serve.py",
+    "test_design_pages.py",
+    "test_tree.py",
+    "test_rooms.py",
+    "test_imports.py",
 )
 TOGETHER: Final = "tests/scenarios/spark/"
 FROZEN_FOR: Final = pytest.StashKey[Path]()

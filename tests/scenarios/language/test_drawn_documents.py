@@ -13,7 +13,6 @@ import re
 import socket
 import threading
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -81,9 +80,16 @@ def open_files() -> Counter[str]:
     """The open files and sockets, by what they are."""
     found: Counter[str] = Counter()
     for each in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # the folder itself, and what another thread closed
-            found[str(each.readlink())] += 1
+        found[target_of(each)] += 1
     return found
+
+
+def target_of(descriptor: Path) -> str:
+    """Return what a descriptor is; nothing if another thread has closed it."""
+    try:
+        return str(descriptor.readlink())
+    except FileNotFoundError:
+        return ""
 
 
 def left_open(before: Counter[str]) -> Counter[str]:
@@ -94,8 +100,9 @@ def left_open(before: Counter[str]) -> Counter[str]:
     left = open_files() - before
     if any(map(is_socket, left)):
         sockets = [each for each in gc.get_objects() if isinstance(each, socket.socket) and each.fileno() >= 0]
-        made_here = {str(Path(f"/proc/self/fd/{each.fileno()}").readlink()) for each in sockets}
+        made_here = {target_of(Path(f"/proc/self/fd/{each.fileno()}")) for each in sockets}
         left = Counter({name: count for name, count in left.items() if name in made_here or not is_socket(name)})
+    del left[""]
     return left
 
 
