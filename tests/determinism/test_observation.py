@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.language.scenario import Scenario
 
-SEEDS = 25
+SEEDS = 50
 SCENARIO = """
 title: A leader dies and comes back under a small load
 cluster:

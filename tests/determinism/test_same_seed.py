@@ -10,7 +10,7 @@ import pytest
 
 GOSSIP = Path(__file__).parent / "gossip.py"
 ROOT = Path(__file__).parents[2]
-SEEDS = ("1", "2")
+SEEDS = ("1", "2", "3")
 
 
 @pytest.fixture(scope="module")
