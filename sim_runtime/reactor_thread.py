@@ -89,6 +89,14 @@ class ReactorThread:
             with self._lock:
                 self._pending.pop(future, None)
 
+    def make(self, function: Callable[[], T]) -> T:
+        """Return what the reactor is started for, made in its thread; stop the reactor if that raises."""
+        try:
+            return self.call(function)
+        except BaseException:
+            self.stop()
+            raise
+
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Stop the reactor and wait for its thread; waiting calls fail. A second stop does nothing."""
         self._refuse_here("stop")

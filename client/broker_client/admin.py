@@ -199,7 +199,7 @@ class Admin:
             )
             return core, AdminCore(core)
 
-        self._core, self._admin = self._thread.call(start)
+        self._core, self._admin = self._thread.make(start)
         self._closed = False
 
     # Topics

@@ -80,7 +80,7 @@ class Producer:
         self._closed = False
         self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}")
         reactor = self._thread.reactor
-        self._core: ProducerCore = self._thread.call(
+        self._core: ProducerCore = self._thread.make(
             lambda: ProducerCore(
                 self.config,
                 reactor,

@@ -58,7 +58,7 @@ class ThreadedConsumer(ABC, Generic[C]):
             )
             return core, make(core, self._calls.run_callback)
 
-        self._core, self._consumer = self._thread.call(start)
+        self._core, self._consumer = self._thread.make(start)
         self._closed = False
         self._calls.metrics = self._consumer.metrics.events
 

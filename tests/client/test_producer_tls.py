@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,3 +101,4 @@ def test_invalid_stores_are_refused_by_the_constructor(client: Any, tls: dict[st
         client(**tls | {"ssl_provider": "BC"})
     with pytest.raises(ConfigError, match=r"security\.protocol='SASL_SSL' is refused: SASL is not supported yet"):
         client(**tls | {"security_protocol": "SASL_SSL"})
+    assert [each.name for each in threading.enumerate() if each.name.startswith("kafka-")] == []

@@ -97,6 +97,13 @@ def test_several_reactors_run_at_once_and_exchange_data():
     assert not any(running.name.startswith("reactor-") for running in threading.enumerate())
 
 
+def test_what_cannot_be_made_stops_the_thread(thread):
+    assert thread.make(lambda: 1) == 1
+    with pytest.raises(ZeroDivisionError):
+        thread.make(lambda: 1 / 0)
+    assert not thread.running
+
+
 def test_stop_ends_the_thread_and_later_calls_are_refused(thread):
     assert thread.running
     thread.stop()
