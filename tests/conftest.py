@@ -10,6 +10,9 @@ of one folder share a JVM, in one process.
 
 Permanent objects (modules, 17,000 collected tests, generated codecs, cached strategies) are frozen when a file begins,
 so that a full collection visits only the objects of the current file.
+
+A file whose tests leave a Kafka client alive fails the first test of the next file: such a client connects again and
+again, logs, and opens sockets in the middle of tests that count them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +60,10 @@ LONGEST: Final = (
 )
 TOGETHER: Final = "tests/scenarios/spark/"
 FROZEN_FOR: Final = pytest.StashKey[Path]()
+CLIENTS: Final = pytest.StashKey[frozenset[str]]()
+LEFT: Final = pytest.StashKey[str]()
+CLIENT_THREADS: Final = ("kafka-", "rdk:")
+"""The names of the network threads of broker_client and of librdkafka begin with them."""
 
 settings.register_profile("developer", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("developer"), derandomize=True)
@@ -82,10 +91,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    if item.config.stash.get(FROZEN_FOR, None) != item.path:
-        item.config.stash[FROZEN_FOR] = item.path
+    stash = item.config.stash
+    before = stash.get(FROZEN_FOR, None)
+    if before != item.path:
+        stash[FROZEN_FOR] = item.path
         gc.collect()
         gc.freeze()
+        clients = threads_of_clients()
+        none: frozenset[str] = frozenset()
+        if new := clients - stash.get(CLIENTS, none):
+            stash[LEFT] = f"{before} has left clients alive: {', '.join(sorted(new))}"
+        stash[CLIENTS] = clients
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if left := item.config.stash.get(LEFT, ""):
+        del item.config.stash[LEFT]
+        pytest.fail(left)
+
+
+def threads_of_clients() -> frozenset[str]:
+    """Return the threads of Kafka clients, each with its number: those of Python, and of C as Linux lists them."""
+    found = {f"{each.name} ({each.native_id})" for each in threading.enumerate()}
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError):
+            found.add(f"{(task / 'comm').read_text().strip()} ({task.name})")
+    return frozenset(name for name in found if name.startswith(CLIENT_THREADS))
 
 
 @pytest.fixture(scope="session")

@@ -165,9 +165,7 @@ class Bench:
 
     @property
     def reasons(self) -> list[str]:
-        # Of brokers: a client that another test has left to the garbage collection may still log its own.
-        of_brokers = (event for event in self.logged if event["log_namespace"].startswith("broker_sim."))
-        return [event["reason"] for event in of_brokers if "reason" in event]
+        return [event["reason"] for event in self.logged if "reason" in event]
 
 
 def api_versions_request(correlation_id: int) -> bytes:
