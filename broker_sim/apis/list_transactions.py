@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import immutable_order
-from broker_sim.coordinators.groups.consumer.resolved_regex import (
-    InvalidRegex,
-    TooManyPlaces,
-    check_regex,
-    matching_topics,
-)
 from broker_sim.coordinators.transactions.transaction_state import TransactionState as State
+from broker_sim.regular_expressions.matching import InvalidRegex, TooManyPlaces, check_regex, matching_texts
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import string_hash
 from protocol_specs.messages.list_transactions import ListTransactionsResponse, TransactionState
@@ -69,7 +64,7 @@ def _passes(metadata: TransactionMetadata, request: ListTransactionsRequest, now
     if request.duration_filter >= 0 and now_ms - metadata.start_ms <= request.duration_filter:
         return False
     pattern = request.transactional_id_pattern
-    return not pattern or bool(matching_topics(pattern, [metadata.transactional_id]))
+    return not pattern or bool(matching_texts(pattern, [metadata.transactional_id]))
 
 
 HANDLER: Final = ApiHandler(handle=handle)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
 from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
 from broker_sim.coordinators.groups.consumer.record_format import record_format
-from broker_sim.coordinators.groups.consumer.resolved_regex import NOT_RESOLVED, ResolvedRegex
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, count, is_homogeneous
 from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
@@ -27,11 +27,23 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 
-__all__ = ["PROTOCOL_TYPE", "ConsumerGroup"]
+__all__ = ["NOT_RESOLVED", "PROTOCOL_TYPE", "ConsumerGroup", "ResolvedRegex"]
 
 PROTOCOL_TYPE = GroupType.CONSUMER.value
 _COMMIT_SINCE = 9
 """The first version of OffsetCommit for members of consumer groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRegex:
+    """The topics that match an expression, as of a version of the metadata. Mirrors ResolvedRegularExpression."""
+
+    topics: frozenset[str] = frozenset()
+    version: int = -1
+    timestamp_ms: int = -1
+
+
+NOT_RESOLVED: Final = ResolvedRegex()
 
 
 class ConsumerGroup(ModernGroup[ConsumerMember]):

@@ -44,8 +44,8 @@ from protocol_specs.schemas.coordinator.consumer_group_target_assignment_metadat
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from broker_sim.coordinators.groups.consumer.consumer_group import ResolvedRegex
     from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
-    from broker_sim.coordinators.groups.consumer.resolved_regex import ResolvedRegex
     from broker_sim.coordinators.groups.modern import topic_partitions
     from broker_sim.coordinators.groups.modern.subscription_metadata import TopicMetadata as SubscribedTopic
 

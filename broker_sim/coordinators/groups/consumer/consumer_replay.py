@@ -6,9 +6,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
+from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup, ResolvedRegex
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
-from broker_sim.coordinators.groups.consumer.resolved_regex import ResolvedRegex
 from broker_sim.coordinators.groups.modern.epoch_replay import EpochReplay
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.subscription_metadata import TopicMetadata

@@ -12,17 +12,10 @@ from twisted.logger import Logger
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
-from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
+from broker_sim.coordinators.groups.consumer.consumer_group import NOT_RESOLVED, ConsumerGroup, ResolvedRegex
 from broker_sim.coordinators.groups.consumer.member_update import REFRESH_MS, epoch_records
-from broker_sim.coordinators.groups.consumer.resolved_regex import (
-    NOT_RESOLVED,
-    InvalidRegex,
-    ResolvedRegex,
-    TooManyPlaces,
-    check_regex,
-    matching_topics,
-)
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+from broker_sim.regular_expressions.matching import InvalidRegex, TooManyPlaces, check_regex, matching_texts
 from broker_sim.security.acl import AclOperation
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import (
@@ -128,7 +121,7 @@ class RegexSubscriptions:
             if regex not in group.regex_subscribers:
                 continue
             try:
-                topics = matching_topics(regex, image.topics)
+                topics = matching_texts(regex, image.topics)
             except TooManyPlaces as error:
                 _log.error(
                     "group {group}: {regex!r} cannot be resolved: {error}", group=group_id, regex=regex, error=error

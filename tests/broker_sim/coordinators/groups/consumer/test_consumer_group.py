@@ -6,9 +6,8 @@ import pytest
 
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup
+from broker_sim.coordinators.groups.consumer.consumer_group import ConsumerGroup, ResolvedRegex
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
-from broker_sim.coordinators.groups.consumer.resolved_regex import ResolvedRegex
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 from protocol_specs.error_codes import ErrorCode
 

@@ -6,9 +6,9 @@ import pytest
 
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.coordinators.groups.consumer import consumer_records
+from broker_sim.coordinators.groups.consumer.consumer_group import ResolvedRegex
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
 from broker_sim.coordinators.groups.consumer.consumer_replay import ConsumerReplay
-from broker_sim.coordinators.groups.consumer.resolved_regex import ResolvedRegex
 from broker_sim.coordinators.groups.group_registry import GroupRegistry
 from broker_sim.coordinators.groups.group_shard import Replayed
 from broker_sim.coordinators.groups.modern.member_state import MemberState

@@ -1,10 +1,10 @@
-"""Trees of expressions; the errors are in the recorded cases of `tests/differential` and in test_resolved_regex.py."""
+"""Trees of expressions; the errors are in the recorded cases of `tests/differential` and in test_matching.py."""
 
 from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.groups.consumer.regex_syntax import (
+from broker_sim.regular_expressions.syntax import (
     Alternatives,
     Assertion,
     InvalidRegex,

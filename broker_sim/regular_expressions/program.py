@@ -1,15 +1,16 @@
-"""Matches of whole texts, in a time that grows with the text alone, as RE2 finds them: all places at once.
+"""Matches of whole texts as RE2J's Machine finds them: all places of the expression at once, without going back.
 
 A place in an expression is a node with its place in it and the place that follows; places are made as a text needs
-them, so that a repetition of a thousand repetitions costs no more than its matches.
+them, so that a repetition of a thousand repetitions costs no more than its matches. A character costs at most the
+places that it can lead to, which are limited as RE2J's stack limits them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from broker_sim.coordinators.groups.consumer.regex_characters import CharacterSet
-from broker_sim.coordinators.groups.consumer.regex_syntax import Alternatives, Assertion, Node, Repetition, Sequence
+from broker_sim.regular_expressions.characters import CharacterSet
+from broker_sim.regular_expressions.syntax import Alternatives, Assertion, Node, Repetition, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

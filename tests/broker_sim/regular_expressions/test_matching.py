@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.groups.consumer.resolved_regex import InvalidRegex, check_regex, matching_topics
+from broker_sim.regular_expressions.matching import InvalidRegex, check_regex, matching_texts
 
 TOPICS = ["a", "b", "ab", "a.b", "A", "1", "_", "-", "a{,2}"]
 
@@ -31,7 +31,7 @@ TOPICS = ["a", "b", "ab", "a.b", "A", "1", "_", "-", "a{,2}"]
     ],
 )
 def test_whole_names_match(regex, topics):
-    assert matching_topics(regex, TOPICS) == topics
+    assert matching_texts(regex, TOPICS) == topics
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.groups.consumer.regex_characters import (
+from broker_sim.regular_expressions.characters import (
     CharacterSet,
     perl_class,
     posix_class,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NoReturn
 
-from broker_sim.coordinators.groups.consumer.regex_characters import (
+from broker_sim.regular_expressions.characters import (
     CharacterSet,
     perl_class,
     posix_class,

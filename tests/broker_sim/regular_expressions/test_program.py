@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.coordinators.groups.consumer.regex_program import Program, TooManyPlaces
-from broker_sim.coordinators.groups.consumer.regex_syntax import parse
+from broker_sim.regular_expressions.program import Program, TooManyPlaces
+from broker_sim.regular_expressions.syntax import parse
 
 
 @pytest.mark.parametrize(
