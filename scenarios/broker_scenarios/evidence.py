@@ -119,6 +119,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
         facts=evidence.facts,
         decisions={**scenario.decisions, **{rule.name: rule.decisions for rule in evidence.rules if rule.decisions}},
         rules=[_rule_line(rule, scenario.rule_texts.get(rule.name, rule.act)) for rule in evidence.rules],
+        fired={rule.name: rule.fired for rule in evidence.rules},
         reproduce=reproduce,
     )
 

@@ -34,5 +34,7 @@ class RunRecord:
     """What the seed has drawn: values of the file by the path of their key, and the draws of each rule by name."""
     rules: Sequence[str] = ()
     """One line per fault rule: how often it fired."""
+    fired: Mapping[str, int] = field(default_factory=dict)
+    """How often each fault rule fired, by its name."""
     reproduce: str = ""
     """The command that runs it again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -34,8 +33,6 @@ _PLAIN_WIDTH: Final = 120
 _EXPLAINED_MAX: Final = 3
 _ERRORS_MAX: Final = 3
 _VALIDITY_STYLES: Final = {Validity.VALID: "green", Validity.BROKEN: "bold red", Validity.UNKNOWN: "yellow"}
-_RULE: Final = re.compile(r"(.*?): .*: (fired \d+ times?)", re.DOTALL)
-"""The name of a rule in a report, and how often it has fired."""
 _ALARMING: Final = ("lost", "duplicated", "reordered")
 
 
@@ -128,8 +125,8 @@ def run_notes(run: RunRecord) -> Iterator[Text]:
             )
     for miss in run.judgement.misses:
         yield Text.assemble((f"{run.name}: not as expected: ", "bold red"), miss)
-    if run.judgement.misses and run.rules:
-        fired = [f"{found[1]} {found[2]}" for text in run.rules if (found := _RULE.match(text)) is not None]
+    if run.judgement.misses and run.fired:
+        fired = [f"{name} fired {plural(times, 'time')}" for name, times in run.fired.items()]
         yield Text(f"{run.name}: rules: {', '.join(fired)}")
     if run.judgement.misses and run.reproduce:
         yield Text(f"{run.name}: reproduce: {run.reproduce}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -132,8 +131,7 @@ class ScriptCheck:
             yield error.problem
             return
         for _, named in named_rules(rule):
-            # An `act` of a script is a rule of the run too, `app acts (1)`.
-            if named not in self.rules and not _RULE_OF_A_SCRIPT.fullmatch(named):
+            if named not in self.rules and not Act.is_rule_name(named):
                 yield f"no rule is named {named!r}{nearest(named, self.rules)}"
 
     def _of_partition(self, topic: str, partition: int | None) -> Iterator[str]:
@@ -149,7 +147,6 @@ def word_of(step: Step) -> str:
     return _WORDS[type(step).__name__]
 
 
-_RULE_OF_A_SCRIPT: Final = re.compile(r".+ acts \(\d+\)")
 _TRANSACTIONAL: Final = (Init, Begin, Commit, Abort, SendOffsets)
 _OF_A_GROUP: Final = (Subscribe, CommitOffsets, SendOffsets)
 _WORDS = {"".join(part.capitalize() for part in word.split("_")): word for word in STEPS}

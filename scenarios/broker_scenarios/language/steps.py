@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -40,6 +41,8 @@ __all__ = [
 _DEFAULT_SIZE: Final = 100
 _STEP_TIMEOUT_MS: Final = 30_000
 _POLL_TIMEOUT_MS: Final = 10_000
+
+_RULE_OF_AN_ACT: Final = re.compile(r".+ acts \(\d+\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +224,16 @@ class Act:
     """Do to the cluster what a rule's `act` does, now."""
 
     act: Any
+
+    @staticmethod
+    def rule_name(client_id: str, number: int) -> str:
+        """Return the name of the rule that the act is in the run; `number` counts the acts of all scripts from 1."""
+        return f"{client_id} acts ({number})"
+
+    @staticmethod
+    def is_rule_name(name: str) -> bool:
+        """True if an act may have the name."""
+        return _RULE_OF_AN_ACT.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.language.steps import Act
 from broker_sim.faults.grammar import parse_rule
 
 if TYPE_CHECKING:
@@ -97,5 +98,5 @@ class Stage:
 
     def act(self, client_id: str, act: object) -> None:
         """Do to the cluster what a rule's act does, now."""
-        rule = parse_rule({"name": f"{client_id} acts ({next(self._acts)})", "act": act})
+        rule = parse_rule({"name": Act.rule_name(client_id, next(self._acts)), "act": act})
         self.target.add_rule(rule)
