@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -44,6 +45,8 @@ __all__ = ["ClientProcess", "ProcessEnded", "UnknownEnd"]
 _PLAINTEXT: Final = "PLAINTEXT"
 _DRIVER_CLOSES_MS: Final = 15_000
 """How much longer than its time-out a foreign client may take to close, in milliseconds, on a busy machine."""
+_LAST_REPORTS_MS: Final = 5_000
+"""How long a foreign client may report sends after its close has returned, in milliseconds: its threads go on."""
 
 
 class ProcessEnded(ProducerError):
@@ -84,6 +87,7 @@ class ClientProcess:
         """What the commit of the open transaction failed with; None as well if no commit was tried."""
         self._in_transaction: list[Callable[[ProducerError | None], None]] = []
         self._open: dict[int, Callable[[ProducerError], None]] = {}
+        self._all_reported: Deferred[None] | None = None
         self.producer: ProducerCore | ForeignProducer | None = None
         self.consumer: ConsumerCore | ForeignConsumer | None = None
         self._consumer_client: ClientCore | None = None
@@ -178,6 +182,8 @@ class ClientProcess:
         def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
             if self._open.pop(place, None) is not None:
                 limits.end_send(record.size_bytes)
+                if self._all_reported is not None and not self._open:
+                    self._all_reported.callback(None)
             if operation is None:
                 end(metadata, error)
             else:
@@ -291,11 +297,23 @@ class ClientProcess:
                     self._stage.reactor, closing, limit_ms, awaited="the end of a client", option="deadline_s"
                 )
             except ProducerError:
-                pass
+                await self._last_reports()
             except DeadlineExceeded:
                 if self._foreign is not None:
                     self._foreign.hangs()
+            else:
+                await self._last_reports()
         self._kill()
+
+    async def _last_reports(self) -> None:
+        """Wait for the outcomes that threads of a foreign client report once its close has returned."""
+        if self._foreign is not None and self._open:
+            self._all_reported = Deferred()
+            awaited = deadline(
+                self._stage.reactor, self._all_reported, _LAST_REPORTS_MS, awaited="the last sends", option="deadline_s"
+            )
+            with suppress(DeadlineExceeded):
+                await awaited
 
     def note_pool(self) -> None:
         """Record the memory that the producer has free."""
