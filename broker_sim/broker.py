@@ -193,7 +193,7 @@ class Broker:
         self.quotas = QuotaManagers(self.config, self.journal.now_us)
         self.request_metrics = RequestMetrics(self.journal.now_us)
         settings = AuthorizerSettings.of(self.config)
-        self.authorizer = None if settings is None else Authorizer(settings, lambda: self.metadata_cache.image.acls)
+        self.authorizer = None if settings is None else self._make_authorizer(settings)
         self.apis = part_types.of(KafkaApis)(self)
         delays = self.config.behaviour.throttles_before_the_response
         self.rpc = RpcServer(
@@ -211,6 +211,9 @@ class Broker:
     def after_next_request(self, action: Callable[[], object]) -> None:
         """Run `action` at the end of the next request of a client or a broker."""
         self.rpc.after_next_request(action)
+
+    def _make_authorizer(self, settings: AuthorizerSettings) -> Authorizer:
+        return Authorizer(settings, lambda: self.metadata_cache.image.acls)
 
     def _make_replica_manager(self) -> ReplicaManager:
         alter_partition = AlterPartitionManager(

@@ -65,7 +65,14 @@ def no_authorizer(context: RequestContext) -> str:
 
 
 def refuse_creations(creations: Sequence[AclCreation], context: RequestContext) -> NoResponse | None:
-    """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read."""
+    """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read.
+
+    Before 2.5 codes of 0 are refused one by one, and those of filters close the connection.
+    """
+    if not context.behaviour.acl_messages_are_generated:
+        if all(is_binding(acl_of(each)) for each in creations):
+            return None
+        return context.disconnect("an AclBinding cannot have the codes of filters")
     for each in creations:
         if 0 in {each.resource_type, each.resource_pattern_type, each.operation, each.permission_type}:
             return context.disconnect("CreatableAcls contain unknown elements")
@@ -84,6 +91,8 @@ def is_binding(acl: Acl) -> bool:
 
 def refuse_filters(filters: Sequence[FilterFields], context: RequestContext) -> NoResponse | None:
     """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read."""
+    if not context.behaviour.acl_filters_are_checked:
+        return None
     for each in filters:
         if 0 in {each.resource_type_filter, each.pattern_type_filter, each.operation, each.permission_type}:
             return context.disconnect(f"{context.api_key.api_name}Request contains UNKNOWN elements")

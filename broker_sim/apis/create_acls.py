@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.acl_requests import no_authorizer, refuse_creations
+from broker_sim.apis.acl_requests import acl_of, is_binding, no_authorizer, refuse_creations
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.forwarding import forward
 from broker_sim.coordinators.default_messages import default_message
@@ -15,8 +15,11 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_acls import AclCreationResult, CreateAclsResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.config.api_error import ApiError
     from protocol_specs.messages.create_acls import CreateAclsRequest
 
 
@@ -26,7 +29,10 @@ def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult
     if unreadable is not None:
         return unreadable
     if context.behaviour.zookeeper:
-        return refused_creations(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
+        if context.broker.authorizer is None:
+            return refused_creations(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
+        if not all(is_binding(acl_of(each)) for each in request.creations):
+            return refused_creations(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
     return forward(request, context)
 
 
@@ -43,6 +49,13 @@ def refused_creations(request: CreateAclsRequest, error_code: ErrorCode, message
     """Return the response in which every entry has the error and the text."""
     return CreateAclsResponse(
         results=[AclCreationResult(error_code=error_code, error_message=message) for _ in request.creations]
+    )
+
+
+def created_acls(results: Sequence[ApiError]) -> CreateAclsResponse:
+    """Return the response with one result per entry."""
+    return CreateAclsResponse(
+        results=[AclCreationResult(error_code=code, error_message=message) for code, message in results]
     )
 
 

@@ -12,11 +12,15 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.forwarding import forward
 from broker_sim.coordinators.default_messages import default_message
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsResponse
+from protocol_specs.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl, DeleteAclsResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.controller.acl_control import DeletedAcls
+    from broker_sim.security.acl import Acl
     from protocol_specs.messages.delete_acls import DeleteAclsRequest
 
 
@@ -25,7 +29,7 @@ def handle(request: DeleteAclsRequest, context: RequestContext) -> HandlerResult
     unreadable = refuse_filters(request.filters, context)
     if unreadable is not None:
         return unreadable
-    if context.behaviour.zookeeper:
+    if context.behaviour.zookeeper and context.broker.authorizer is None:
         return refused_deletions(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
     return forward(request, context)
 
@@ -46,6 +50,31 @@ def refused_deletions(request: DeleteAclsRequest, error_code: ErrorCode, message
             DeleteAclsFilterResult(error_code=error_code, error_message=message, matching_acls=[])
             for _ in request.filters
         ]
+    )
+
+
+def deleted_acls(results: Sequence[DeletedAcls]) -> DeleteAclsResponse:
+    """Return the response with one result per filter."""
+    return DeleteAclsResponse(filter_results=[_result(each) for each in results])
+
+
+def _result(deleted: DeletedAcls) -> DeleteAclsFilterResult:
+    code, message = deleted.error
+    return DeleteAclsFilterResult(
+        error_code=code, error_message=message, matching_acls=[_deleted(acl) for acl in deleted.acls]
+    )
+
+
+def _deleted(acl: Acl) -> DeleteAclsMatchingAcl:
+    return DeleteAclsMatchingAcl(
+        error_message=None,
+        resource_type=acl.resource_type,
+        resource_name=acl.resource_name,
+        pattern_type=acl.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission_type,
     )
 
 

@@ -40,7 +40,10 @@ def handle(request: DescribeAclsRequest, context: RequestContext) -> HandlerResu
                 principal=acl.principal, host=acl.host, operation=acl.operation, permission_type=acl.permission_type
             )
         )
-    return DescribeAclsResponse(resources=list(resources.values()))
+    response = DescribeAclsResponse(resources=list(resources.values()))
+    if not context.behaviour.acl_messages_are_generated:
+        response.error_message = None
+    return response
 
 
 HANDLER: Final = ApiHandler(handle=handle)

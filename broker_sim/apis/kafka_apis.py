@@ -50,7 +50,9 @@ class KafkaApis(NodeApis):
             two_phase_commits=unstable and behaviour.two_phase_commits_are_unstable,
         )
         super().__init__(
-            handlers=HANDLERS if broker.authorizer is None else _authorized(broker.authorizer),
+            handlers=HANDLERS
+            if broker.authorizer is None
+            else _authorized(broker.authorizer, zookeeper=behaviour.zookeeper),
             advertised=advertised,
             enabled=enabled,
             features=broker.release.listeners["broker"].features,
@@ -64,10 +66,15 @@ class KafkaApis(NodeApis):
         )
 
 
-def _authorized(authorizer: Authorizer) -> AuthorizedHandlers:
+def _authorized(authorizer: Authorizer, *, zookeeper: bool) -> AuthorizedHandlers:
     """Return the handlers of a broker with an authorizer; the rules are imported with the first."""
-    from broker_sim.apis.authorization.broker_rules import BROKER_RULES
     from broker_sim.apis.authorization.rule import AuthorizedHandlers
+
+    if zookeeper:
+        from broker_sim.apis.authorization.zookeeper_rules import ZOOKEEPER_RULES
+
+        return AuthorizedHandlers(HANDLERS, ZOOKEEPER_RULES, authorizer)
+    from broker_sim.apis.authorization.broker_rules import BROKER_RULES
 
     return AuthorizedHandlers(HANDLERS, BROKER_RULES, authorizer)
 

@@ -31,6 +31,8 @@ __all__ = [
     "VALID_ACKS",
     "RequestRefused",
     "TransactionalBatch",
+    "has_idempotent_records",
+    "has_transactional_records",
     "is_plain_batch",
     "is_unreadable",
     "partition_error",
@@ -183,6 +185,21 @@ def has_transactional_records(request: ProduceRequest) -> bool:
                 return False  # the handler refuses the whole request
             if first is not None and first.magic == MAGIC_V2 and first.attributes & TRANSACTIONAL:
                 return True
+    return False
+
+
+def has_idempotent_records(request: ProduceRequest) -> bool:
+    """Return True if the first batch of a record set has a producer id. Mirrors ProduceRequest.hasIdempotentRecords."""
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            records = partition.records
+            if records is None or isinstance(records, list):
+                continue
+            first = _batch_at(records, 0)
+            if isinstance(first, _Batch) and first.magic == MAGIC_V2 and first.size >= END_OF_SEQUENCE:
+                (producer_id, _, _) = _PRODUCER.unpack_from(records, END_OF_SEQUENCE - _PRODUCER.size)
+                if producer_id != NO_PRODUCER_ID:
+                    return True
     return False
 
 

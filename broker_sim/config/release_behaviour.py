@@ -330,6 +330,27 @@ class ReleaseBehaviour:
     """WriteTxnMarkers needs ALTER or CLUSTER_ACTION on the cluster (KAFKA-16513; else CLUSTER_ACTION)."""
     acl_principals_have_types: bool = _since("4.0")
     """CreateAcls refuses a principal without a type (else it is stored, and fails every check that reads it)."""
+    zookeeper_authorizers: tuple[str, ...] = _steps(
+        {
+            "0": (),
+            "2.0": ("kafka.security.auth.SimpleAclAuthorizer",),
+            "2.4": ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer"),
+            "3.0": ("kafka.security.authorizer.AclAuthorizer",),
+        }
+    )
+    """The authorizers of brokers in ZooKeeper mode: the first is the release's own (KIP-504)."""
+    idempotent_producers_need_the_cluster: bool = _until("2.8")
+    """Producers with an id but no transactions need IDEMPOTENT_WRITE on the cluster (else WRITE on any topic is enough
+    for InitProducerId, and Produce does not check the id, KIP-679)."""
+    acl_messages_are_generated: bool = _since("2.5")
+    """CreateAcls and DescribeAcls have an empty text for success, and CreateAcls fails as a whole because of the codes
+    of filters (else no text, and the connection closes); messages were written by hand then."""
+    acl_filters_are_checked: bool = _since("2.8")
+    """Filters with codes of 0 close the connection (else they select nothing)."""
+    acl_names_have_no_slash: bool = _since("3.3")
+    """A broker in ZooKeeper mode refuses an entry whose resource name has a slash (KAFKA-13983)."""
+    highest_acl_codes: tuple[int, int] = _steps({"0": (6, 12), "3.3": (7, 14)})
+    """The highest resource type and operation that ZooKeeper-mode brokers know: users came with KIP-373."""
     throttles_before_the_response: bool = _until("2.0")
     """A client over its quota gets its response when its throttle time has ended (else at once, KIP-219)."""
     features_change_all_or_nothing: bool = _since("4.0")

@@ -69,23 +69,24 @@ class AclFilter(NamedTuple):
     def matches(self, acl: Acl) -> bool:
         """Return True if the filter selects the entry."""
         return (
-            self.resource_type in {ResourceType.ANY, acl.resource_type}
-            and self._matches_pattern(acl)
+            self.selects(acl.resource_type, acl.resource_name, acl.pattern_type)
             and self.principal in {None, acl.principal}
             and self.host in {None, acl.host}
             and self.operation in {AclOperation.ANY, acl.operation}
             and self.permission_type in {AclPermissionType.ANY, acl.permission_type}
         )
 
-    def _matches_pattern(self, acl: Acl) -> bool:
-        """Compare type and name of the pattern; MATCH selects every pattern that applies to the name."""
-        if self.pattern_type not in {PatternType.ANY, PatternType.MATCH, acl.pattern_type}:
+    def selects(self, resource_type: ResourceType, name: str, pattern_type: PatternType) -> bool:
+        """Return True if the filter selects the pattern; MATCH selects every pattern that applies to its name."""
+        if self.resource_type not in {ResourceType.ANY, resource_type}:
             return False
-        name = self.resource_name
-        if name is None or name == acl.resource_name:
+        if self.pattern_type not in {PatternType.ANY, PatternType.MATCH, pattern_type}:
+            return False
+        wanted = self.resource_name
+        if wanted is None or wanted == name:
             return True
         if self.pattern_type is not PatternType.MATCH:
             return False
-        if acl.pattern_type is PatternType.LITERAL:
-            return acl.resource_name == WILDCARD_RESOURCE
-        return name.startswith(acl.resource_name)
+        if pattern_type is PatternType.LITERAL:
+            return name == WILDCARD_RESOURCE
+        return wanted.startswith(name)

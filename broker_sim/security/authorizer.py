@@ -1,6 +1,6 @@
 """Decides whether a principal may do an operation on a resource.
 
-Mirrors StandardAuthorizer with StandardAuthorizerData.
+Mirrors StandardAuthorizer with StandardAuthorizerData, and AclAuthorizer of releases in ZooKeeper mode.
 
 In this order: super users may do everything; a DENY entry denies; an ALLOW entry allows; a resource to which no entry
 applies is decided by `allow.everyone.if.no.acl.found`; everything else is denied.
@@ -8,7 +8,7 @@ applies is decided by `allow.everyone.if.no.acl.found`; everything else is denie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from broker_sim.errors import BrokerSimError
 from broker_sim.security.acl import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.authorizer_settings import AuthorizerSettings
 
-__all__ = ["Authorizer"]
+__all__ = ["AclAuthorizer", "Authorizer"]
 
 IMPLIES_DESCRIBE: Final = frozenset(
     {AclOperation.DESCRIBE, AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER}
@@ -41,17 +41,17 @@ _ANY_RESOURCE_NAME: Final = "hardcode"
 
 
 class Authorizer:
-    """The authorizer of one node; `acls` returns the entries of the node's newest image, each time the same object."""
+    """The authorizer of one node; `acls` returns the entries that it knows, the same object until they change."""
 
-    def __init__(self, settings: AuthorizerSettings, acls: Callable[[], Mapping[bytes, Acl]]) -> None:
+    def __init__(self, settings: AuthorizerSettings, acls: Callable[[], Mapping[Any, Acl]]) -> None:
         self.settings = settings
         self._acls = acls
-        self._indexed: Mapping[bytes, Acl] | None = None
+        self._indexed: Mapping[Any, Acl] | None = None
         self._index = AclIndex(())
 
     @property
     def index(self) -> AclIndex:
-        """The entries of the node's newest image."""
+        """The newest entries that the node knows."""
         acls = self._acls()
         if acls is not self._indexed:
             self._index = AclIndex(acls.values())
@@ -88,24 +88,60 @@ class Authorizer:
         """
         if self.allows(principal, host, operation, resource_type, _ANY_RESOURCE_NAME):
             return True
-        denied: dict[PatternType, set[str]] = {PatternType.LITERAL: set(), PatternType.PREFIXED: set()}
-        granted: list[Acl] = []
+        patterns = self._patterns(principal, host, operation, resource_type)
+        return not patterns.all_are_denied and patterns.some_is_granted
+
+    def _patterns(self, principal: str, host: str, operation: AclOperation, resource_type: ResourceType) -> _Patterns:
+        """Return the patterns of a type on which the principal has, or lacks, exactly this operation."""
+        patterns = _Patterns([], {PatternType.LITERAL: set(), PatternType.PREFIXED: set()})
         for acl in self._of_type(resource_type):
             if acl.host not in {ANY_HOST, host}:
                 continue
             if not _is_principal(acl, principal) or acl.operation not in {AclOperation.ALL, operation}:
                 continue
             if acl.permission_type is _ALLOW:
-                granted.append(acl)
-            elif acl.pattern_type is PatternType.LITERAL and acl.resource_name == WILDCARD_RESOURCE:
-                return False
+                patterns.granted.append(acl)
             else:
-                denied[acl.pattern_type].add(acl.resource_name)
-        return any(_is_granted(acl, denied) for acl in granted)
+                patterns.denied[acl.pattern_type].add(acl.resource_name)
+                if patterns.all_are_denied:
+                    break
+        return patterns
 
     def _of_type(self, resource_type: ResourceType) -> list[Acl]:
         every = AclFilter(resource_type, None, PatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY)
         return self.index.matching(every)
+
+
+class AclAuthorizer(Authorizer):
+    """The authorizer of a broker in ZooKeeper mode: it decides as the other one does, but not about any resource."""
+
+    def allows_any(self, principal: str, host: str, operation: AclOperation, resource_type: ResourceType) -> bool:
+        """Return True if the principal may do the operation on some resource of the type.
+
+        With `allow.everyone.if.no.acl.found` only a DENY on all resources denies it: the other entries are not read.
+        Mirrors AclAuthorizer.authorizeByResourceType.
+        """
+        if principal in self.settings.super_users:
+            return True
+        patterns = self._patterns(principal, host, operation, resource_type)
+        if patterns.all_are_denied:
+            return False
+        return self.settings.allow_everyone_if_no_acl_found or patterns.some_is_granted
+
+
+class _Patterns(NamedTuple):
+    """The entries that grant an operation, and the names of the patterns that deny it."""
+
+    granted: list[Acl]
+    denied: Mapping[PatternType, set[str]]
+
+    @property
+    def all_are_denied(self) -> bool:
+        return WILDCARD_RESOURCE in self.denied[PatternType.LITERAL]
+
+    @property
+    def some_is_granted(self) -> bool:
+        return any(_is_granted(acl, self.denied) for acl in self.granted)
 
 
 def _applies(acl: Acl, principal: str, host: str, operation: AclOperation) -> bool:

@@ -33,12 +33,14 @@ from protocol_specs.messages.alter_partition_reassignments import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
+from protocol_specs.messages.create_acls import CreateAclsRequest
 from protocol_specs.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
 from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from protocol_specs.messages.delete_acls import DeleteAclsRequest
 from protocol_specs.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from protocol_specs.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -78,7 +80,8 @@ NOT_CONTROLLER: Final = "This is not the correct controller for this cluster."
 ELECTION_TYPES: Final = (0, 1)
 BY_CONTROLLER_SINCE: Final = 7
 """CreateTopics v7 is of 2.8, where the controller creates topics automatically, not the broker."""
-_ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, AlterClientQuotasRequest)
+_ACL_CHANGES: Final = (CreateAclsRequest, DeleteAclsRequest)
+_ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, AlterClientQuotasRequest, *_ACL_CHANGES)
 
 
 class _Waiting:
@@ -171,7 +174,10 @@ class ZkAdminManager:
         return None
 
     def change_in_zookeeper(self, request: Any) -> Deferred[Any]:
-        """Validate and write configurations or quotas at once; other brokers are notified by their watches."""
+        """Validate and write entries, configurations or quotas at once; watches notify other brokers."""
+        if isinstance(request, _ACL_CHANGES):
+            assert self._broker.acl_control is not None, "without an authorizer nothing is forwarded"
+            return self._run(self._broker.acl_control.respond(request))
 
         def change(zookeeper: Any, session: Any) -> Any:  # noqa: ARG001 - as every operation
             if isinstance(request, AlterClientQuotasRequest):

@@ -17,7 +17,9 @@ from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.rpc.link_transport import LinkTransport
+from broker_sim.security.authorizer import AclAuthorizer
 from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.acl_control import AclCache, ZkAclControl
 from broker_sim.zookeeper.admin import ZkAdminManager
 from broker_sim.zookeeper.consumer_offsets import ConsumerOffsets
 from broker_sim.zookeeper.control_requests import ControlRequests
@@ -39,11 +41,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.config.authorizer_settings import AuthorizerSettings
     from broker_sim.links.link_call import LinkCall
     from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_roles import ReplicaRoles
+    from broker_sim.security.authorizer import Authorizer
     from broker_sim.zookeeper.ensemble import ZooKeeper
 
 
@@ -111,9 +115,27 @@ class ZooKeeperBroker(Broker):
             broker_epoch=self._epoch,
             target_id=ZOOKEEPER_ID,
         )
+        authorizer = self.authorizer
+        self.acl_control = (
+            None
+            if authorizer is None
+            else ZkAclControl(
+                self._acl_cache,
+                reactor=self.reactor,
+                client=client,
+                random=self.random("acl changes"),
+                behaviour=self.config.behaviour,
+                simple=authorizer.settings.simple,
+            )
+        )
+        """The access control entries, None without an authorizer."""
         self.admin = ZkAdminManager(self, client)
         self.zookeeper_offsets = ConsumerOffsets(client)
         self.link_transport = _LinksAndWatches(self)
+
+    def _make_authorizer(self, settings: AuthorizerSettings) -> Authorizer:
+        self._acl_cache = cache = AclCache()
+        return AclAuthorizer(settings, lambda: cache.entries)
 
     def _isr_manager(self, behaviour: ZooKeeperBehaviour, client: ZooKeeperClient) -> IsrManager:
         if behaviour.alter_partition_version is None:
@@ -194,6 +216,8 @@ class ZooKeeperBroker(Broker):
         self.active_controller_id = info.controller_id
         self.control.controller_epoch = info.epoch
         self.controller.adopt(info, self.ensemble.adopted_snapshot(self.id))
+        if self.acl_control is not None:
+            self.acl_control.adopt(self.ensemble.acls.everything())
         self._zookeeper_image = image
         self._publish(image.with_version(FEATURE_EPOCH))
 
@@ -216,10 +240,28 @@ class ZooKeeperBroker(Broker):
     def registered(self, broker_epoch: int) -> None:  # noqa: ARG002 - followers of that era fetch without it
         """The broker id is in ZooKeeper: open the doors, and take part in the election of the controller."""
         self.links.attach(self.id, self.link_transport)
-        if self.socket_server is None:
-            self.listen()
+        if self.acl_control is None:
+            self._open_listeners()
+        else:
+            Deferred.fromCoroutine(self._open_with_acls(self.acl_control))
         Deferred.fromCoroutine(self._read_configs())
         self.controller.start()
+
+    def _open_listeners(self) -> None:
+        if self.socket_server is None:
+            self.listen()
+
+    async def _open_with_acls(self, control: ZkAclControl) -> None:
+        """Listen once the access control entries are known; a session that ends meanwhile has a successor."""
+        if await self._read_acls(control):
+            self._open_listeners()
+
+    async def _read_acls(self, control: ZkAclControl) -> bool:
+        try:
+            await control.refresh()
+        except ZooKeeperError:
+            return False
+        return True
 
     def _end(self, *, abort: bool) -> None:
         if not abort:
@@ -234,6 +276,8 @@ class ZooKeeperBroker(Broker):
     def _watch_fired(self, paths: list[Path]) -> None:
         if Path.CONFIG_CHANGES in paths:
             Deferred.fromCoroutine(self._read_configs())
+        if Path.ACL_CHANGES in paths and self.acl_control is not None:
+            Deferred.fromCoroutine(self._read_acls(self.acl_control))
         self.controller.watch_fired(paths)
 
     def _session_expired(self) -> None:

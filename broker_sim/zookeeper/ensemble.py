@@ -19,6 +19,7 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.image_events import note_changes
 from broker_sim.metadata.metadata_image import NO_LEADER, BrokerRegistration
 from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.acl_store import AclStore
 from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
 from broker_sim.zookeeper.messages import (
     NO_CONTROLLER,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.reassignment import Assignment
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.zookeeper.acl_znodes import ResourcePattern, VersionedAcls
     from sim_runtime.interfaces import IReactor
 
 NO_STATE: Final = -1
@@ -67,6 +69,7 @@ class StoredState:
     preferred_elections: tuple[TopicPartition, ...]
     next_producer_id: int
     consumer_offsets: Mapping[str, Znode]
+    acls: Mapping[ResourcePattern, VersionedAcls]
     decided_in: Callable[[TopicPartition], int]
 
 
@@ -103,6 +106,11 @@ class ZooKeeper(Controller):
         self._preferred_elections: dict[TopicPartition, None] = {}
         self._next_producer_id = 0
         self._consumer_offsets: dict[str, Znode] = {}
+        self.acls = AclStore(
+            now_us=journal.now_us,
+            changed=self._changed,
+            notify=lambda: self.sessions.fire(Path.ACL_CHANGES),
+        )
         self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
         self.changed: Callable[[], None] = _no_listener
         """Called when the result of `stored_state` has changed."""
@@ -148,6 +156,7 @@ class ZooKeeper(Controller):
             preferred_elections=tuple(self._preferred_elections),
             next_producer_id=self._next_producer_id,
             consumer_offsets=dict(self._consumer_offsets),
+            acls=self.acls.acls,
             decided_in=lambda each: self._decided_in.get(each, self.controller_epoch),
         )
 
@@ -162,6 +171,7 @@ class ZooKeeper(Controller):
         preferred_elections: Iterable[TopicPartition],
         next_producer_id: int,
         consumer_offsets: Mapping[str, Znode],
+        acls: Mapping[ResourcePattern, VersionedAcls],
     ) -> None:
         """Load the state of an earlier cluster, before `bootstrap` adds brokers and topics."""
         self.image = image
@@ -173,6 +183,7 @@ class ZooKeeper(Controller):
         self._preferred_elections = dict.fromkeys(preferred_elections)
         self._next_producer_id = next_producer_id
         self._consumer_offsets = dict(consumer_offsets)
+        self.acls.restore(acls)
 
     def adopted_controller(self) -> ControllerInfo:
         """The controller of a cluster that starts as a whole."""
@@ -482,6 +493,9 @@ class ZooKeeper(Controller):
         return waiting
 
     # Helpers.
+
+    def _changed(self) -> None:
+        self.changed()
 
     def _identified(self, topic: TopicImage) -> TopicImage:
         return topic if self._behaviour.topic_ids else replace(topic, topic_id=id_of_name(topic.name))

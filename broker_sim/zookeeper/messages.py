@@ -34,6 +34,8 @@ class Path(Enum):
     TOPIC_PARTITIONS = "/brokers/topics/*"
     CONTROLLER = "/controller"
     CONFIG_CHANGES = "/config/changes"
+    ACL_CHANGES = "/kafka-acl-changes"
+    """Here also the notifications below /kafka-acl-extended-changes."""
     DELETE_TOPICS = "/admin/delete_topics"
     REASSIGN_PARTITIONS = "/admin/reassign_partitions"
     PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
@@ -41,7 +43,7 @@ class Path(Enum):
     ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
 
 
-EVERYBODY_WATCHES: Final = (Path.CONTROLLER, Path.CONFIG_CHANGES)
+EVERYBODY_WATCHES: Final = (Path.CONTROLLER, Path.CONFIG_CHANGES, Path.ACL_CHANGES)
 
 
 class Code(Enum):

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.acl_znodes import ACLS, EXTENDED_ACLS, acl_znodes, read_acls
 from broker_sim.zookeeper.znodes import (
     CLUSTER_ID,
     CONFIGS,
@@ -170,6 +171,7 @@ class ZnodeFiles:
                 preferred_elections=[] if elections is None else list(read_partitions(elections)),
                 next_producer_id=0 if block is None else int(json.loads(block.data)["block_end"]) + 1,
                 consumer_offsets={path: self._tree[path] for path in self._tree if path.startswith(f"{CONSUMERS}/")},
+                acls=read_acls(self._tree),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
@@ -249,6 +251,11 @@ class ZnodeFiles:
             changes.append((PRODUCER_IDS, _block(state.next_producer_id)))
         if old is None or state.consumer_offsets != old.consumer_offsets:
             changes += state.consumer_offsets.items()  # none is ever removed
+        if old is None or state.acls is not old.acls:
+            found = acl_znodes(state.acls)
+            for folder in (f"{ACLS}/", f"{EXTENDED_ACLS}/"):
+                below = {path: znode for path, znode in found.items() if path.startswith(folder)}
+                self._change_folder(changes, folder, below)
         return changes
 
     def _change_folder(self, changes: list[tuple[str, Znode | None]], folder: str, znodes: Mapping[str, Znode]) -> None:

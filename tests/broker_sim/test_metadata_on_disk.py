@@ -12,9 +12,12 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
 from broker_sim.metadata.metadata_log_codec import decode_batches
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
+from broker_sim.security.acl import AclOperation
+from broker_sim.security.acl import ResourceType as AclResourceType
 from broker_sim.topic_spec import TopicSpec
 from broker_sim.zookeeper.ensemble import ZooKeeper
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from protocol_specs.messages.create_acls import AclCreation
 from protocol_specs.records.message_set_builder import MessageSetBuilder
 from protocol_specs.records.record_set import read_any
 from sim_runtime.virtual_disk import VirtualDisk
@@ -55,6 +58,39 @@ def configured(image: MetadataImage) -> MetadataImage:
     from dataclasses import replace
 
     return replace(changed, client_quotas=quotas)
+
+
+def test_access_control_entries_outlive_the_cluster(disk: VirtualDisk) -> None:
+    config = {
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    made = Replicas(disk=disk, release="2.7", config=config)
+    kept, gone = (
+        AclCreation(
+            resource_type=2, resource_name=name, principal="User:a", host="*", operation=4, permission_type=permission
+        )
+        for name, permission in (("kept", 3), ("gone", 2))
+    )
+    for entry, delete in ((kept, False), (kept, False), (gone, False), (gone, True)):
+        made.world.run_until(made.cluster.admin.alter_acl(entry, delete=delete))
+    close(made)
+    lines = [json.loads(line) for line in disk.read(ZNODES).splitlines()]
+    data = '{"version":1,"acls":[{"principal":"User:a","permissionType":"Allow","operation":"Write","host":"*"}]}'
+    assert [(line["path"], line["version"], line["data"]) for line in lines if "acl" in line["path"]] == [
+        ("/kafka-acl/Topic/kept", 0, data),
+        ("/kafka-acl/Topic/kept", 1, data),
+        ("/kafka-acl/Topic/gone", 0, data.replace("Allow", "Deny")),
+        ("/kafka-acl/Topic/gone", 0, None),
+    ]
+    again = Replicas(disk=disk, release="2.7", config=config)
+    authorizer = again.cluster.broker(2).authorizer
+    assert authorizer is not None
+    may = [
+        authorizer.allows(f"User:{user}", "h", AclOperation.WRITE, AclResourceType.TOPIC, "kept") for user in ("a", "b")
+    ]
+    assert may == [True, False]
+    close(again)
 
 
 @pytest.mark.parametrize(("release", "controllers"), [("2.8", 1), ("1.1", 1), ("4.3.1", 3), ("3.7", 3)])

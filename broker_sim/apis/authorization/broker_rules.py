@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.authorization import acl_rules, config_rules, group_rules, topic_rules
-from broker_sim.apis.authorization.rule import NODES_ALONE, OPEN, cluster, group, transactional_id
+from broker_sim.apis.authorization.rule import FORWARDED, NODES_ALONE, OPEN, cluster, group, transactional_id
 from broker_sim.security.acl import AclOperation
 from protocol_specs.api_key import ApiKey
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["BROKER_RULES"]
 
 _O = AclOperation
-_FORWARDED: Final = OPEN
 _IN_HANDLER: Final = OPEN
 """The handler checks each group, topic or transactional id where Kafka does."""
 
@@ -38,29 +37,29 @@ BROKER_RULES: Final[Mapping[ApiKey, Rule]] = {
     ApiKey.METADATA: topic_rules.metadata,
     ApiKey.DESCRIBE_CLUSTER: topic_rules.describe_cluster,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: topic_rules.describe_topic_partitions,
-    ApiKey.CREATE_TOPICS: _FORWARDED,
-    ApiKey.DELETE_TOPICS: _FORWARDED,
-    ApiKey.CREATE_PARTITIONS: _FORWARDED,
-    ApiKey.ELECT_LEADERS: _FORWARDED,
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _FORWARDED,
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: _FORWARDED,
+    ApiKey.CREATE_TOPICS: FORWARDED,
+    ApiKey.DELETE_TOPICS: FORWARDED,
+    ApiKey.CREATE_PARTITIONS: FORWARDED,
+    ApiKey.ELECT_LEADERS: FORWARDED,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: FORWARDED,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: FORWARDED,
     ApiKey.ALTER_REPLICA_LOG_DIRS: cluster(_O.ALTER),
     ApiKey.DESCRIBE_LOG_DIRS: cluster(_O.DESCRIBE),
-    ApiKey.DESCRIBE_QUORUM: _FORWARDED,
-    ApiKey.UPDATE_FEATURES: _FORWARDED,
-    ApiKey.UNREGISTER_BROKER: _FORWARDED,
-    ApiKey.ADD_RAFT_VOTER: _FORWARDED,
-    ApiKey.REMOVE_RAFT_VOTER: _FORWARDED,
+    ApiKey.DESCRIBE_QUORUM: FORWARDED,
+    ApiKey.UPDATE_FEATURES: FORWARDED,
+    ApiKey.UNREGISTER_BROKER: FORWARDED,
+    ApiKey.ADD_RAFT_VOTER: FORWARDED,
+    ApiKey.REMOVE_RAFT_VOTER: FORWARDED,
     # Configurations, quotas, rights.
     ApiKey.DESCRIBE_CONFIGS: config_rules.describe_configs,
-    ApiKey.ALTER_CONFIGS: _FORWARDED,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: _FORWARDED,
+    ApiKey.ALTER_CONFIGS: FORWARDED,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: FORWARDED,
     ApiKey.LIST_CONFIG_RESOURCES: cluster(_O.DESCRIBE_CONFIGS),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: cluster(_O.DESCRIBE_CONFIGS),
-    ApiKey.ALTER_CLIENT_QUOTAS: _FORWARDED,
+    ApiKey.ALTER_CLIENT_QUOTAS: FORWARDED,
     ApiKey.DESCRIBE_ACLS: acl_rules.describe_acls,
-    ApiKey.CREATE_ACLS: _FORWARDED,
-    ApiKey.DELETE_ACLS: _FORWARDED,
+    ApiKey.CREATE_ACLS: FORWARDED,
+    ApiKey.DELETE_ACLS: FORWARDED,
     # Groups.
     ApiKey.FIND_COORDINATOR: _IN_HANDLER,
     ApiKey.JOIN_GROUP: group(_O.READ),

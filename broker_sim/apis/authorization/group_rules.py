@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.authorization.rule import changed, edited
-from broker_sim.apis.produce_validation import has_transactional_records
+from broker_sim.apis.produce_validation import has_idempotent_records, has_transactional_records, is_unreadable
 from broker_sim.security.acl import AclOperation, ResourceType
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_groups import DeletableGroupResult
@@ -30,14 +30,21 @@ BATCHES_SINCE: Final = 4
 
 
 def produce(request: ProduceRequest, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:
-    """Produce: WRITE on the transactional id of transactional records; the handler checks the topics."""
+    """Produce: WRITE on the transactional id of transactional records; the handler checks the topics.
+
+    Before 2.8 other records with a producer id need IDEMPOTENT_WRITE on the cluster.
+    """
     transactional_id = request.transactional_id
-    if (
-        transactional_id is not None
-        and has_transactional_records(request)
-        and not access.transactional_id(AclOperation.WRITE, transactional_id)
+    if has_transactional_records(request):
+        if transactional_id is not None and not access.transactional_id(AclOperation.WRITE, transactional_id):
+            return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    elif (
+        context.behaviour.idempotent_producers_need_the_cluster
+        and not access.cluster(AclOperation.IDEMPOTENT_WRITE)
+        and has_idempotent_records(request)
+        and not is_unreadable(request, context.api_version, context.behaviour)
     ):
-        return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return handle(request, context)
 
 
@@ -46,7 +53,7 @@ def init_producer_id(
 ) -> HandlerResult:
     """InitProducerId: WRITE on the transactional id; else IDEMPOTENT_WRITE on the cluster, or WRITE on any topic.
 
-    Two-phase commits need an operation of their own (KIP-939).
+    Before 2.8 WRITE on any topic is not enough (KIP-679). Two-phase commits need an operation of their own (KIP-939).
     """
     transactional_id = request.transactional_id
     if transactional_id is not None:
@@ -54,8 +61,9 @@ def init_producer_id(
             request.enable2_pc and not access.transactional_id(AclOperation.TWO_PHASE_COMMIT, transactional_id)
         ):
             return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    elif not access.cluster(AclOperation.IDEMPOTENT_WRITE) and not access.allows_any(
-        AclOperation.WRITE, ResourceType.TOPIC
+    elif not access.cluster(AclOperation.IDEMPOTENT_WRITE) and (
+        context.behaviour.idempotent_producers_need_the_cluster
+        or not access.allows_any(AclOperation.WRITE, ResourceType.TOPIC)
     ):
         return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return handle(request, context)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from broker_sim.security.authorizer import Authorizer
 
 __all__ = [
+    "FORWARDED",
     "NODES_ALONE",
     "OPEN",
     "AuthorizedHandlers",
@@ -84,6 +85,11 @@ _PARTS: Final = ("results", "responses", "filter_results", "replica_election_res
 
 def OPEN(request: Any, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:  # noqa: N802, ARG001
     """Refuse nothing before the handler."""
+    return handle(request, context)
+
+
+def FORWARDED(request: Any, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:  # noqa: N802, ARG001
+    """Refuse nothing at a broker: the handler forwards the request, and the controller checks it."""
     return handle(request, context)
 
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.acl_requests import acl_of, is_binding, refuse_creations
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.controller.active_controller import decide
-from broker_sim.apis.create_acls import error_response, refused_creations
+from broker_sim.apis.create_acls import created_acls, error_response, refused_creations
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.create_acls import AclCreationResult, CreateAclsResponse
 
 if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.controller.controls import ControllerControls
-    from protocol_specs.messages.create_acls import CreateAclsRequest
+    from protocol_specs.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 
 
 def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult:
@@ -31,10 +30,7 @@ def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult
         return refused_creations(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
 
     def create(controls: ControllerControls) -> CreateAclsResponse:
-        results = controls.acls.create(acls)
-        return CreateAclsResponse(
-            results=[AclCreationResult(error_code=code, error_message=message) for code, message in results]
-        )
+        return created_acls(controls.acls.create(acls))
 
     return decide(context, create)
 

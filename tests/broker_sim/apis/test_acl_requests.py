@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_sim.apis.acl_requests import acl_of, filter_of, is_binding
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.security.acl import AclOperation, PatternType, ResourceType
 from protocol_specs.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol_specs.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
@@ -34,6 +35,29 @@ def test_an_entry_has_no_codes_of_filters() -> None:
     assert is_binding(acl_of(CREATION))
     assert not is_binding(acl_of(CREATION)._replace(operation=AclOperation.ANY))
     assert not is_binding(acl_of(CREATION)._replace(pattern_type=PatternType.MATCH))
+
+
+@pytest.mark.parametrize(
+    ("release", "creations", "filters"),
+    [("2.4.1", ["any"], []), ("2.5.1", ["zero"], []), ("2.7.2", ["zero"], []), ("2.8.2", ["zero"], ["zero"])],
+)
+def test_codes_that_close_the_connection_are_those_of_the_release(
+    bench: Callable[..., ApiBench], release: str, creations: list[str], filters: list[str]
+) -> None:
+    made = bench(release=release)
+    for name, code in (("zero", 0), ("any", 1)):
+        creation = CreateAclsRequest(
+            creations=[
+                AclCreation(
+                    resource_type=2, resource_name="t", principal="User:a", host="*", operation=code, permission_type=3
+                )
+            ]
+        )
+        closed = made.call(creation, 1) is NoResponse.CLOSE_CONNECTION
+        assert closed is (name in creations), name
+        selecting = DeleteAclsFilter(resource_type_filter=2, operation=code, permission_type=1)
+        closed = made.call(DeleteAclsRequest(filters=[selecting]), 1) is NoResponse.CLOSE_CONNECTION
+        assert closed is (name in filters), name
 
 
 @pytest.mark.parametrize(("release", "where"), [("2.8.2", " on the broker"), ("4.3.1", "")])

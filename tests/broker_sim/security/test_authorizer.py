@@ -9,7 +9,7 @@ from hypothesis import given
 from broker_sim.config.authorizer_settings import AuthorizerSettings
 from broker_sim.errors import BrokerSimError
 from broker_sim.security.acl import Acl, AclOperation, AclPermissionType, PatternType, ResourceType
-from broker_sim.security.authorizer import Authorizer
+from broker_sim.security.authorizer import AclAuthorizer, Authorizer
 
 ALLOW, DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 TOPIC = ResourceType.TOPIC
@@ -96,6 +96,30 @@ def test_any_topic_means_that_there_is_a_name_which_is_allowed(acls: list[Acl]) 
 def _only_by_kafkas_shortcut(acls: list[Acl]) -> bool:
     """Kafka compares patterns, not names: it does not see that several entries together deny all that one allows."""
     return any(acl.permission_type is DENY for acl in acls)
+
+
+@pytest.mark.parametrize(
+    ("acls", "allow", "allowed"),
+    [
+        ([("x", "User:b", ALLOW)], True, (True, True)),
+        ([("*", "User:b", ALLOW)], True, (False, True)),
+        ([("*", "User:a", DENY), ("x", "User:a", ALLOW)], True, (False, False)),
+        ([("x", "User:a", DENY), ("x", "User:a", ALLOW)], False, (False, False)),
+        ([("x", "User:a", ALLOW)], False, (True, True)),
+    ],
+)
+def test_any_topic_in_zookeeper_mode_does_not_depend_on_other_principals(
+    acls: list[tuple[str, str, AclPermissionType]], allow: bool, allowed: tuple[bool, bool]
+) -> None:
+    """With `allow.everyone.if.no.acl.found` AclAuthorizer reads the DENY entries of all topics alone."""
+    entries = {
+        number: Acl(TOPIC, name, PatternType.LITERAL, principal, "*", AclOperation.WRITE, permission)
+        for number, (name, principal, permission) in enumerate(acls)
+    }
+    settings = AuthorizerSettings(super_users=frozenset({"User:s"}), allow_everyone_if_no_acl_found=allow)
+    both = [kind(settings, lambda: entries) for kind in (Authorizer, AclAuthorizer)]
+    assert tuple(each.allows_any("User:a", "h", AclOperation.WRITE, TOPIC) for each in both) == allowed
+    assert all(each.allows_any("User:s", "h", AclOperation.WRITE, TOPIC) for each in both)
 
 
 def test_a_new_image_has_new_entries() -> None:
