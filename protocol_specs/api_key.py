@@ -137,8 +137,11 @@ class ApiKey(enum.IntEnum):
     OFFSET_DELETE = 47, ApiFacts(served=BROKER, client_throttles_since=0)
     DESCRIBE_CLIENT_QUOTAS = 48, ApiFacts(served=BROKER)
     ALTER_CLIENT_QUOTAS = 49, ApiFacts(served=BOTH, forwardable=True)
-    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, ApiFacts(client_throttles_since=0)
-    ALTER_USER_SCRAM_CREDENTIALS = 51, ApiFacts(forwardable=True, keeps_bytes=True, client_throttles_since=0)
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, ApiFacts(served=BOTH, client_throttles_since=0)
+    ALTER_USER_SCRAM_CREDENTIALS = (
+        51,
+        ApiFacts(served=BOTH, forwardable=True, keeps_bytes=True, client_throttles_since=0),
+    )
     VOTE = 52, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True)
     BEGIN_QUORUM_EPOCH = 53, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True)
     END_QUORUM_EPOCH = 54, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True)

@@ -11,6 +11,7 @@ from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.config_control import ConfigControl
 from broker_sim.controller.feature_control import FeatureControl
 from broker_sim.controller.partition_control import PartitionControl
+from broker_sim.controller.scram_control import ScramControl
 from broker_sim.controller.topic_control import TopicControl
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class ControllerControls:
     topics: TopicControl
     partitions: PartitionControl
     client_quotas: ClientQuotaControl
+    scram: ScramControl
     acls: AclControl
     features: FeatureControl
     quorum: QuorumDescription
@@ -45,6 +47,7 @@ class ControllerControls:
             topics=TopicControl(controller, random=streams.stream("topic control")),
             partitions=PartitionControl(controller, config=config, random=streams.stream("partition control")),
             client_quotas=ClientQuotaControl(controller),
+            scram=ScramControl(controller),
             acls=AclControl(
                 controller,
                 random=streams.stream("acl control"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 from broker_sim.config.config_resource import ConfigResource, ResourceType
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
+from broker_sim.security.scram_image import NO_SCRAM_CREDENTIALS
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from broker_sim.config.config_resource import ConfigRecord
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.security.acl import Acl
+    from broker_sim.security.scram_image import ScramImage
     from broker_sim.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1
@@ -170,6 +172,7 @@ class MetadataImage:
     finalized_features: Mapping[str, int] = field(default_factory=dict)
     client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
     producer_ids: ProducerIds = NO_PRODUCER_IDS
+    scram: ScramImage = NO_SCRAM_CREDENTIALS
     controllers: Mapping[int, ControllerRegistration] = field(default_factory=dict)
     acls: Mapping[bytes, Acl] = field(default_factory=dict)
     """The access control entries by their 16-byte ids."""

@@ -19,6 +19,8 @@ IBP_3_3_IV3: Final = 7
 """Controlled shutdown is in the registration (KIP-841)."""
 IBP_3_4_IV0: Final = 8
 """The migration from ZooKeeper (KIP-866)."""
+IBP_3_5_IV2: Final = 11
+"""SCRAM credentials (KIP-900)."""
 IBP_3_6_IV1: Final = 13
 """Metadata transactions (KIP-868)."""
 IBP_3_7_IV0: Final = 15
@@ -41,6 +43,7 @@ class RecordVersions:
     has_no_ops: bool
     has_registration_changes: bool
     has_controlled_shutdown: bool
+    has_scram: bool
     has_transactions: bool
     has_controllers: bool
     has_directories: bool
@@ -58,6 +61,7 @@ def record_versions(metadata_version: int) -> RecordVersions:
         has_no_ops=metadata_version >= IBP_3_3_IV1,
         has_registration_changes=metadata_version >= IBP_3_3_IV2,
         has_controlled_shutdown=metadata_version >= IBP_3_3_IV3,
+        has_scram=metadata_version >= IBP_3_5_IV2,
         has_transactions=metadata_version >= IBP_3_6_IV1,
         has_controllers=metadata_version >= IBP_3_7_IV0,
         has_directories=metadata_version >= IBP_3_7_IV2,

@@ -1,9 +1,9 @@
 """The records of a commit: those that lead from one image to the next.
 
 Mirrors the records that ReplicationControlManager, ClusterControlManager, ConfigurationControlManager,
-FeatureControlManager, ClientQuotaControlManager, ProducerIdControlManager and AclControlManager generate, in their
-order: a broker that becomes inactive is recorded after the partitions that it leaves; one that becomes active or stops
-in order, before.
+FeatureControlManager, ClientQuotaControlManager, ProducerIdControlManager, ScramControlManager and AclControlManager
+generate, in their order: a broker that becomes inactive is recorded after the partitions that it leaves; one that
+becomes active or stops in order, before.
 `image_records` are those of a snapshot, in the order of MetadataImage.write. `metadata_replay` is the inverse.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
 from broker_sim.metadata.metadata_record_versions import RecordVersions, record_versions
-from protocol_specs.java_hash import hash_order
+from protocol_specs.java_hash import hash_order, hash_order_by, string_hash
 from protocol_specs.schemas.metadata.access_control_entry_record import AccessControlEntryRecord
 from protocol_specs.schemas.metadata.broker_registration_change_record import BrokerRegistrationChangeRecord
 from protocol_specs.schemas.metadata.clear_elr_record import ClearElrRecord
@@ -32,9 +32,11 @@ from protocol_specs.schemas.metadata.register_controller_record import (
 )
 from protocol_specs.schemas.metadata.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from protocol_specs.schemas.metadata.remove_topic_record import RemoveTopicRecord
+from protocol_specs.schemas.metadata.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from protocol_specs.schemas.metadata.topic_record import TopicRecord
 from protocol_specs.schemas.metadata.unfence_broker_record import UnfenceBrokerRecord
 from protocol_specs.schemas.metadata.unregister_broker_record import UnregisterBrokerRecord
+from protocol_specs.schemas.metadata.user_scram_credential_record import UserScramCredentialRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         TopicImage,
     )
     from broker_sim.security.acl import Acl
+    from broker_sim.security.scram_image import ScramChange, ScramImage
     from protocol_specs.message import Message
 
 __all__ = ["METADATA_VERSION", "MetadataRecord", "image_records", "records_of_change"]
@@ -99,6 +102,8 @@ def records_of_change(old: MetadataImage, new: MetadataImage) -> list[MetadataRe
         records += _quotas(old, new)
     if new.producer_ids is not old.producer_ids:
         records.append(_producer_ids(new))
+    if new.scram is not old.scram:
+        records += _credentials(old.scram, new.scram)
     if new.acls is not old.acls:
         records += [_acl(each, acl) for each, acl in new.acls.items() if each not in old.acls]
         removed = [each for each in old.acls if each not in new.acls]
@@ -125,6 +130,8 @@ def image_records(image: MetadataImage) -> list[MetadataRecord]:
     if image.producer_ids.next_producer_id:
         records.append(_producer_ids(image))
     records += [_acl(each, acl) for each, acl in image.acls.items()]
+    if versions.has_scram:
+        records += [_credential(each) for each in image.scram.entries()]
     assert versions is change.versions
     return records
 
@@ -403,6 +410,34 @@ def _quota(entries: tuple[tuple[str, str | None], ...], key: str, value: float |
 def _producer_ids(image: MetadataImage) -> MetadataRecord:
     next_producer_id, broker_id, broker_epoch = image.producer_ids
     record = ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=next_producer_id)
+    return MetadataRecord(record, 0)
+
+
+def _credentials(old: ScramImage, new: ScramImage) -> Iterator[MetadataRecord]:
+    """Yield removals, then upsertions, by user in the order of the controller's tables."""
+    removed = [each for each in old.entries() if new.credential(each.user, each.mechanism) is None]
+    for user, mechanism, _ in hash_order_by(removed, _user_hash):
+        yield MetadataRecord(RemoveUserScramCredentialRecord(name=user, mechanism=mechanism), 0)
+    put = [each for each in new.entries() if old.credential(each.user, each.mechanism) is not each.credential]
+    for each in hash_order_by(put, _user_hash):
+        yield _credential(each)
+
+
+def _user_hash(change: ScramChange) -> int:
+    return string_hash(change.user)
+
+
+def _credential(entry: ScramChange) -> MetadataRecord:
+    user, mechanism, credential = entry
+    assert credential is not None, "images hold no removals"
+    record = UserScramCredentialRecord(
+        name=user,
+        mechanism=mechanism,
+        salt=credential.salt,
+        stored_key=credential.stored_key,
+        server_key=credential.server_key,
+        iterations=credential.iterations,
+    )
     return MetadataRecord(record, 0)
 
 

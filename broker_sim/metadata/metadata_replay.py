@@ -26,6 +26,8 @@ from broker_sim.metadata.metadata_records import LOST_DIRECTORY
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
 from broker_sim.security.acl import Acl, AclOperation, AclPermissionType, PatternType
 from broker_sim.security.acl import ResourceType as AclResourceType
+from broker_sim.security.scram_image import ScramChange
+from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -67,6 +69,7 @@ class _Delta:
         "names",
         "producer_ids",
         "quotas",
+        "scram",
         "topics",
     )
 
@@ -79,6 +82,7 @@ class _Delta:
         self.producer_ids: ProducerIds | None = None
         self.configs: list[ConfigChange] = []
         self.quotas: list[QuotaChange] = []
+        self.scram: list[ScramChange] = []
         self.topics: dict[str, _TopicDelta | None] = {}
         self.names: dict[bytes, str] = {}
 
@@ -93,6 +97,8 @@ class _Delta:
             image = image.with_configs(self.configs)
         if self.quotas:
             image = replace(image, client_quotas=image.client_quotas.with_changes(self.quotas))
+        if self.scram:
+            image = replace(image, scram=image.scram.with_changes(self.scram))
         changes: dict[str, Any] = {}
         if self.brokers is not None:
             changes["brokers"] = self.brokers
@@ -280,6 +286,18 @@ class _Delta:
     def set_producer_ids(self, record: Any) -> None:
         self.producer_ids = ProducerIds(record.next_producer_id, record.broker_id, record.broker_epoch)
 
+    def set_credential(self, record: Any) -> None:
+        credential = ScramCredential(
+            salt=bytes(record.salt),
+            stored_key=bytes(record.stored_key),
+            server_key=bytes(record.server_key),
+            iterations=record.iterations,
+        )
+        self.scram.append(ScramChange(record.name, ScramMechanism(record.mechanism), credential))
+
+    def remove_credential(self, record: Any) -> None:
+        self.scram.append(ScramChange(record.name, ScramMechanism(record.mechanism), None))
+
     def add_acl(self, record: Any) -> None:
         if self.acls is None:
             self.acls = dict(self.base.acls)
@@ -352,6 +370,8 @@ _REPLAYS: Final[dict[str, Callable[[_Delta, Any], None]]] = {
     "ClientQuotaRecord": _Delta.set_quota,
     "FeatureLevelRecord": _Delta.set_feature,
     "ProducerIdsRecord": _Delta.set_producer_ids,
+    "UserScramCredentialRecord": _Delta.set_credential,
+    "RemoveUserScramCredentialRecord": _Delta.remove_credential,
     "AccessControlEntryRecord": _Delta.add_acl,
     "RemoveAccessControlEntryRecord": _Delta.remove_acl,
     "NoOpRecord": _Delta.ignore,

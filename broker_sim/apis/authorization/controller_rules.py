@@ -60,6 +60,8 @@ CONTROLLER_RULES: Final[Mapping[ApiKey, Rule]] = {
     ApiKey.ALTER_CONFIGS: config_rules.alter_resources,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: config_rules.alter_resources,
     ApiKey.ALTER_CLIENT_QUOTAS: cluster(_O.ALTER_CONFIGS),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: OPEN,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _ALTER,
     ApiKey.DESCRIBE_ACLS: acl_rules.describe_acls,
     ApiKey.CREATE_ACLS: acl_rules.create_acls,
     ApiKey.DELETE_ACLS: acl_rules.delete_acls,

@@ -23,6 +23,11 @@ from protocol_specs.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from protocol_specs.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol_specs.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -155,6 +160,23 @@ class MetadataMachine(RuleBasedStateMachine):
         ops = [OpData(key=key, value=rate or 0.0, remove=rate is None) for key in keys]
         entity = [EntityData(entity_type="user", entity_name=user)]
         self.recorded.send(AlterClientQuotasRequest(entries=[EntryData(entity=entity, ops=ops)], validate_only=False))
+
+    @rule(
+        users=st.lists(st.sampled_from(["ann", "bob", "cat", "dan"]), min_size=1, max_size=4, unique=True),
+        mechanism=st.sampled_from([1, 2]),
+        iterations=st.sampled_from([None, 4096, 5000]),
+    )
+    def alter_scram_credentials(self, users: list[str], mechanism: int, iterations: int | None) -> None:
+        request = AlterUserScramCredentialsRequest(deletions=[], upsertions=[])
+        for user in users:
+            if iterations is None:
+                request.deletions.append(ScramCredentialDeletion(name=user, mechanism=mechanism))
+            else:
+                upsertion = ScramCredentialUpsertion(
+                    name=user, mechanism=mechanism, iterations=iterations, salt=b"s", salted_password=b"p"
+                )
+                request.upsertions.append(upsertion)
+        self.recorded.send(request)
 
     @rule(name=topics, wanted=st.one_of(st.none(), replicas))
     def reassign(self, name: str, wanted: list[int] | None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs import releases
 from protocol_specs.api_key import ApiKey
+from protocol_specs.messages import alter_user_scram_credentials as alter_scram
 from protocol_specs.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
 from protocol_specs.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -29,6 +30,7 @@ from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol_specs.messages.describe_log_dirs import DescribeLogDirsRequest
 from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
+from protocol_specs.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from protocol_specs.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
 from protocol_specs.messages.list_groups import ListGroupsRequest
@@ -252,3 +254,18 @@ def without_cluster_action(probe: Probe) -> None:
             connection = probe.connect(listener="CONTROLLER")
             newest = controllers[api_key].highest
             probe.exchange(request, newest, on=connection, note="at the controller", only=without_details)
+
+
+@case(settings=own(7))
+def scram_credentials(probe: Probe) -> None:
+    names = [f"{probe.name}-{each}" for each in ("b", "a", "a", "")]
+    deletions = [alter_scram.ScramCredentialDeletion(name=name, mechanism=1) for name in names]
+    put = alter_scram.ScramCredentialUpsertion(name="z", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
+    request = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions, upsertions=[put])
+    described = DescribeUserScramCredentialsRequest(users=[UserName(name=name) for name in names])
+    deny(probe, O.ALTER, O.DESCRIBE)
+    exchange(probe, request)
+    exchange(probe, alter_scram.AlterUserScramCredentialsRequest(deletions=[], upsertions=[]), note="no user")
+    exchange(probe, described)
+    exchange(probe, DescribeUserScramCredentialsRequest(users=[]), note="no user")
+    probe.expect_silence(DescribeUserScramCredentialsRequest(users=None), 0, note="all")

@@ -1,0 +1,128 @@
+"""AlterUserScramCredentials at the controller: check, commit, respond. Mirrors ScramControlManager (KIP-900).
+
+A request alters each user once, for one mechanism. The response has one result per user, in the order of Kafka's
+tables: deletions, upsertions, errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from broker_sim.config.api_error import ApiError
+from broker_sim.metadata.metadata_record_versions import record_versions
+from broker_sim.metadata.metadata_records import METADATA_VERSION
+from broker_sim.security.scram_image import ScramChange
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
+from protocol_specs.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from protocol_specs.sasl.scram import ITERATIONS_MAX, ITERATIONS_MIN, ScramMechanism
+
+if TYPE_CHECKING:
+    from broker_sim.controller.controller import Controller
+    from broker_sim.security.scram_image import ScramImage
+    from protocol_specs.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+
+__all__ = ["ScramControl"]
+
+_Alteration: TypeAlias = ScramCredentialDeletion | ScramCredentialUpsertion
+
+EMPTY_USER: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+UNKNOWN_MECHANISM: Final = ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+TOO_FEW_ITERATIONS: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+TOO_MANY_ITERATIONS: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+UNKNOWN_CREDENTIAL: Final = ApiError(
+    ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+)
+ALTERED_TWICE: Final = ApiError(
+    ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+)
+UNSUPPORTED: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM")
+NO_KEY: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+"""The error of an empty salted password: Java makes no HMAC with an empty key."""
+
+
+class ScramControl:
+    """Serves the AlterUserScramCredentials requests that brokers forward."""
+
+    __slots__ = ("_controller",)
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    def alter(self, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+        """Make the valid alterations and return one result per user."""
+        image = self._controller.image
+        versions = record_versions(image.finalized_features.get(METADATA_VERSION, 0))
+        alterations, errors = _checked(request, image.scram if versions.has_scram else None)
+        results = []
+        changes = []
+        for kind in (ScramCredentialDeletion, ScramCredentialUpsertion):
+            for user in hash_order(name for name, each in alterations.items() if isinstance(each, kind)):
+                change = _change(alterations[user])
+                if change is None:
+                    errors[user] = NO_KEY
+                else:
+                    changes.append(change)
+                    results.append(_result(user, ApiError(ErrorCode.NONE)))
+        if changes:
+            self._controller.change(
+                "AlterUserScramCredentials", lambda image: replace(image, scram=image.scram.with_changes(changes))
+            )
+        results += [_result(user, errors[user]) for user in hash_order(errors)]
+        return AlterUserScramCredentialsResponse(results=results)
+
+
+def _checked(
+    request: AlterUserScramCredentialsRequest, credentials: ScramImage | None
+) -> tuple[dict[str, _Alteration], dict[str, ApiError]]:
+    """Return the valid alterations and the errors by user; without `credentials` the cluster supports none."""
+    alterations: dict[str, _Alteration] = {}
+    errors: dict[str, ApiError] = {}
+    requested: list[_Alteration] = [*request.deletions, *request.upsertions]
+    for each in requested:
+        if each.name in errors:
+            continue
+        if alterations.pop(each.name, None) is not None:
+            errors[each.name] = ALTERED_TWICE
+            continue
+        error = UNSUPPORTED if credentials is None else _error(each, credentials)
+        if error is None:
+            alterations[each.name] = each
+        else:
+            errors[each.name] = error
+    return alterations, errors
+
+
+def _error(alteration: _Alteration, credentials: ScramImage) -> ApiError | None:
+    mechanism = ScramMechanism(alteration.mechanism)
+    if not alteration.name:
+        return EMPTY_USER
+    if mechanism is ScramMechanism.UNKNOWN:
+        return UNKNOWN_MECHANISM
+    if isinstance(alteration, ScramCredentialDeletion):
+        return UNKNOWN_CREDENTIAL if credentials.credential(alteration.name, mechanism) is None else None
+    if alteration.iterations < ITERATIONS_MIN:
+        return TOO_FEW_ITERATIONS
+    return TOO_MANY_ITERATIONS if alteration.iterations > ITERATIONS_MAX else None
+
+
+def _change(alteration: _Alteration) -> ScramChange | None:
+    """Return the change of the metadata; None if its keys cannot be made."""
+    mechanism = ScramMechanism(alteration.mechanism)
+    if isinstance(alteration, ScramCredentialDeletion):
+        return ScramChange(alteration.name, mechanism, None)
+    key = bytes(alteration.salted_password)
+    if not key:
+        return None
+    credential = mechanism.credential(key, bytes(alteration.salt), alteration.iterations)
+    return ScramChange(alteration.name, mechanism, credential)
+
+
+def _result(user: str, error: ApiError) -> AlterUserScramCredentialsResult:
+    return AlterUserScramCredentialsResult(user=user, error_code=error.code, error_message=error.message)
