@@ -235,6 +235,7 @@ REFUSED_BEFORE_APPEND: Final = frozenset(
         ErrorCode.MESSAGE_TOO_LARGE,
         ErrorCode.NOT_ENOUGH_REPLICAS,
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
         ErrorCode.INVALID_TIMESTAMP,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
         ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
@@ -243,6 +244,7 @@ REFUSED_BEFORE_APPEND: Final = frozenset(
 )
 """Codes in a Produce response with which a broker has refused a batch before it appended any of its records.
 
+CLUSTER_AUTHORIZATION_FAILED refuses idempotent producers before 2.8 (KIP-679), already in InitProducerId.
 Not among them, although they look definite: NOT_LEADER_OR_FOLLOWER can follow an append (KAFKA-13574), the broker sets
 REQUEST_TIMED_OUT before it waits for the replicas, and NOT_ENOUGH_REPLICAS_AFTER_APPEND follows an append by
 definition.

@@ -25,7 +25,6 @@ FOLDER: Final = Path("scenarios/catalog")
 WITHOUT_A_FILE: Final = {
     "auth-failure-storm": "needs SASL",
     "cert-expires-midrun": "needs certificates on virtual time",
-    "idempotent-needs-cluster-acl": "needs an authorizer of releases before 2.8, which are in ZooKeeper mode",
     "reauth": "needs SASL",
 }
 """The documented anomalies that have no pair yet, and what the simulated brokers lack for it."""

@@ -11,6 +11,7 @@ from protocol_specs.error_codes import ErrorCode
         ErrorCode.NOT_ENOUGH_REPLICAS,
         ErrorCode.MESSAGE_TOO_LARGE,
         ErrorCode.INVALID_RECORD,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
         ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
     ],

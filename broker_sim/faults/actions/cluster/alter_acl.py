@@ -20,6 +20,7 @@ OPERATIONS: Final = {
     "DELETE": 6,
     "ALTER": 7,
     "DESCRIBE": 8,
+    "CLUSTER_ACTION": 9,
     "DESCRIBE_CONFIGS": 10,
     "ALTER_CONFIGS": 11,
     "IDEMPOTENT_WRITE": 12,
