@@ -17,6 +17,7 @@ __all__ = [
     "BufferExhausted",
     "ConfigError",
     "ConnectionFailed",
+    "IllegalSaslState",
     "IllegalState",
     "InvalidRecordBatch",
     "InvalidTopic",
@@ -26,9 +27,11 @@ __all__ = [
     "ProducerForked",
     "ProducerTimeout",
     "RecordTooLarge",
+    "SaslAuthenticationFailed",
     "SerializationError",
     "SslAuthenticationFailed",
     "TopicAuthorizationFailed",
+    "UnsupportedSaslMechanism",
     "UnsupportedVersion",
     "WaitExpired",
     "error_of",
@@ -136,6 +139,24 @@ class AuthenticationFailed(ProducerError):
 
 class SslAuthenticationFailed(AuthenticationFailed):
     """A TLS handshake failed; names the configuration to change. Mirrors SslAuthenticationException."""
+
+
+class SaslAuthenticationFailed(AuthenticationFailed):
+    """The broker has refused the credentials, or the client the broker. Mirrors SaslAuthenticationException."""
+
+    error_code = ErrorCode.SASL_AUTHENTICATION_FAILED
+
+
+class UnsupportedSaslMechanism(AuthenticationFailed):
+    """The broker has not enabled sasl.mechanism. Mirrors UnsupportedSaslMechanismException."""
+
+    error_code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+
+
+class IllegalSaslState(AuthenticationFailed):
+    """The listener has no SASL, or the order of the exchange is wrong. Mirrors IllegalSaslStateException."""
+
+    error_code = ErrorCode.ILLEGAL_SASL_STATE
 
 
 class BrokerError(ProducerError):

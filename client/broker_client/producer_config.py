@@ -25,7 +25,7 @@ from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.core.producer.sender import SenderConfig
 from broker_client.errors import ConfigError
 from broker_client.interceptors import ProducerInterceptors
-from broker_client.security_config import SASL_NOT_SERVED, channel_builder
+from broker_client.security_config import channel_builder, check_login
 from protocol_specs.errors import CompressionUnavailable
 from protocol_specs.records.compression import CompressionCodec, compress
 
@@ -48,7 +48,6 @@ class ProducerConfig(Mapping[str, object]):
         self._values: dict[str, Any] = {**parsed_values(KEYS, given)}
         post_process(self._values, self._given)
         refuse_given(KEYS, given, self._values)
-        self._refuse_sasl()
         self._check_codec()
         # From here on, the order is that of KafkaProducer's constructor.
         values = self._values
@@ -58,6 +57,7 @@ class ProducerConfig(Mapping[str, object]):
         self.interceptors = ProducerInterceptors.of(values["interceptor.classes"], given)
         self._delivery_timeout_ms = delivery_timeout_ms(values, self._given)
         self._bootstrap_servers = parse_bootstrap_servers(values["bootstrap.servers"])
+        check_login(values.get)
 
     def __getitem__(self, name: str) -> object:
         try:
@@ -190,11 +190,6 @@ class ProducerConfig(Mapping[str, object]):
             rebootstrap_trigger_ms=self.number("metadata.recovery.rebootstrap.trigger.ms"),
             channel_builder=channel_builder(self._values.get),
         )
-
-    def _refuse_sasl(self) -> None:
-        protocol = self.text("security.protocol")
-        if protocol.upper().startswith("SASL"):
-            raise ConfigError(f"security.protocol={protocol!r} is refused: {SASL_NOT_SERVED}")
 
     def _check_codec(self) -> None:
         """Refuse a codec whose package is not installed here, rather than at the first batch."""

@@ -67,9 +67,16 @@ def test_an_unknown_key_names_the_nearest() -> None:
             {"partitioner_class": "Mine"},
             "partitioner.class='Mine': nothing of that name can be imported; expected RoundRobinPartitioner",
         ),
-        ({"sasl_mechanism": "PLAIN"}, "sasl.mechanism='PLAIN' is refused: SASL is not supported yet"),
+        (
+            {"sasl_kerberos_service_name": "kafka"},
+            "sasl.kerberos.service.name='kafka' is refused: GSSAPI is not supported",
+        ),
         ({"ssl_provider": "BC"}, "ssl.provider='BC' is refused: it names a part of a JVM"),
-        ({"security_protocol": "SASL_SSL"}, "security.protocol='SASL_SSL' is refused: SASL is not supported yet"),
+        ({"sasl_login_class": "a.B"}, "sasl.login.class='a.B' is refused: Java classes are not supported"),
+        (
+            {"security_protocol": "SASL_SSL", "sasl_mechanism": ""},
+            "sasl.mechanism='': security.protocol=SASL_SSL needs one",
+        ),
         ({"zk_connect": "here:2181"}, "only the Scala producer had it; use instead: bootstrap.servers"),
         ({"interceptor_classes": "a.B"}, "interceptor.classes='a.B': nothing of that name can be imported"),
         ({"interceptor_classes": [object()]}, "expected an object with on_send(record)"),

@@ -99,6 +99,6 @@ def test_invalid_stores_are_refused_by_the_constructor(client: Any, tls: dict[st
         client(**tls | {"ssl_truststore_location": "/nowhere"})
     with pytest.raises(ConfigError, match=r"ssl\.provider='BC' is refused"):
         client(**tls | {"ssl_provider": "BC"})
-    with pytest.raises(ConfigError, match=r"security\.protocol='SASL_SSL' is refused: SASL is not supported yet"):
+    with pytest.raises(ConfigError, match=r"sasl\.mechanism='GSSAPI' is refused: use one of PLAIN"):
         client(**tls | {"security_protocol": "SASL_SSL"})
     assert [each.name for each in threading.enumerate() if each.name.startswith("kafka-")] == []

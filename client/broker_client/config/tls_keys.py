@@ -9,7 +9,7 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["TLS_KEYS"]
 
-_PROTOCOLS: Final = "PLAINTEXT, and SSL with the extra broker-sim[tls]; SASL is not supported yet"
+_PROTOCOLS: Final = "all; SSL and SASL_SSL need the extra broker-sim[tls]"
 _STORES: Final = "PEM and PKCS12; JKS needs a JVM"
 _TLS: Final = "it names a part of a JVM; this client uses OpenSSL"
 _JVM: Final = "it loads classes into a JVM"

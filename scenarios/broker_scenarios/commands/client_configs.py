@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["given_configs"]
 
-_SASL: Final = "SASL is not supported yet; use PLAINTEXT or SSL"
+_JAAS: Final = "use sasl.jaas.config, which names a login module with username and password"
 _OF_LIBRDKAFKA: Final = {
     "metadata.broker.list": "use bootstrap.servers",
-    "sasl.mechanisms": _SASL,
-    "sasl.password": _SASL,
-    "sasl.username": _SASL,
+    "sasl.mechanisms": "use sasl.mechanism",
+    "sasl.password": _JAAS,
+    "sasl.username": _JAAS,
     "ssl.ca.location": "use ssl.truststore.location with ssl.truststore.type=PEM",
     "ssl.ca.pem": "use ssl.truststore.certificates with ssl.truststore.type=PEM",
     "ssl.certificate.location": "use ssl.keystore.location with ssl.keystore.type=PEM: one file has key and chain",

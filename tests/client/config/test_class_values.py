@@ -155,7 +155,11 @@ def test_objects_and_instances_of_classes_are_configured() -> None:
         ({"key_serializer": "org.apache.kafka.common.serialization.ListSerializer"}, "has no counterpart here"),
         ({"key_serializer": "no.such.name"}, "nothing of that name can be imported"),
         ({"value_serializer": object()}, "expected a callable that returns bytes or None"),
-        ({"sasl_jaas_config": "password=secret"}, "sasl.jaas.config=(hidden) is refused"),
+        ({"ssl_key_password": "secret", "ssl_engine_factory_class": "x"}, "ssl.engine.factory.class='x' is refused"),
+        (
+            {"sasl_oauthbearer_client_credentials_client_secret": "secret"},
+            "sasl.oauthbearer.client.credentials.client.secret=(hidden) is refused",
+        ),
     ],
 )
 def test_an_invalid_value_is_reported(options: dict[str, Any], message: str) -> None:

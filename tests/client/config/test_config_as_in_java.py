@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from typing import Any, Final
 
@@ -59,6 +60,8 @@ def is_refused(error: str, settings: Settings) -> bool:
 
 
 def compared(value: object) -> object:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -49,7 +49,7 @@ class SelectorMetrics:
         self._closed = self.meter("connection-close", "connections closed")
         self._created = self.meter("connection-creation", "new connections established")
         self._authenticated = self.meter("successful-authentication", "connections with successful authentication")
-        self.meter("successful-reauthentication", "successful re-authentication of connections")
+        self._reauthenticated = self.meter("successful-reauthentication", "successful re-authentication of connections")
         self._authenticated_for_good = metrics.sensor()
         self._authenticated_for_good.add(
             self._name(
@@ -60,9 +60,11 @@ class SelectorMetrics:
             CumulativeSum,
         )
         self._refused = self.meter("failed-authentication", "connections with failed authentication")
-        self.meter("failed-reauthentication", "failed re-authentication of connections")
+        self._refused_again = self.meter("failed-reauthentication", "failed re-authentication of connections")
         again = "latency observed due to re-authentication"
-        self.average_and_max("reauthentication-latency", f"The average {again}", f"The max {again}")
+        self._reauthentication_latency = self.average_and_max(
+            "reauthentication-latency", f"The average {again}", f"The max {again}"
+        )
         operations = "network operations (reads or writes) on all connections"
         io = self.meter("network-io", operations, counts=True)
         # What is measured in bytes is counted, too: one sensor does for both.
@@ -96,9 +98,14 @@ class SelectorMetrics:
         """A connection, or the attempt at one, has ended."""
         self._closed.record(1.0, now_ms)
 
-    def refused(self, now_ms: int) -> None:
-        """The two did not accept each other."""
-        self._refused.record(1.0, now_ms)
+    def refused(self, now_ms: int, *, again: bool) -> None:
+        """The two did not accept each other; `again` when they had before, on the same connection."""
+        (self._refused_again if again else self._refused).record(1.0, now_ms)
+
+    def reauthenticated(self, took_ms: int, now_ms: int) -> None:
+        """The session of a connection was prolonged."""
+        self._reauthenticated.record(1.0, now_ms)
+        self._reauthentication_latency.record(float(took_ms), now_ms)
 
     def sent(self, node_id: int, size_bytes: int, now_ms: int) -> None:
         """A request was handed to the network."""

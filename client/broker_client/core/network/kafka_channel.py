@@ -15,7 +15,7 @@ from twisted.internet.protocol import ClientFactory, connectionDone
 from twisted.internet.protocol import Protocol as TwistedProtocol
 from zope.interface import implementer
 
-from broker_client.errors import AuthenticationFailed, IllegalState, SslAuthenticationFailed
+from broker_client.errors import AuthenticationFailed, ConnectionFailed, IllegalState, SslAuthenticationFailed
 from protocol_specs.errors import FrameError, FrameTooLarge
 from sim_runtime.direct_send import is_plain_socket, send_at_once
 from sim_runtime.read_pace import ReadPace
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from broker_client.core.network.host_addresses import ConnectionAttempt
+    from broker_client.core.network.sasl.channel_authentication import ChannelAuthentication
     from protocol_specs.framing import FrameReader
 
 __all__ = ["ChannelEvents", "ChannelState", "KafkaChannel"]
@@ -36,6 +37,7 @@ class ChannelState(Enum):
     """How far a channel has come, or why it ended. Mirrors ChannelState."""
 
     NOT_CONNECTED = auto()
+    AUTHENTICATE = auto()
     READY = auto()
     EXPIRED = auto()
     FAILED_SEND = auto()
@@ -48,6 +50,9 @@ class ChannelEvents(Protocol):
 
     def channel_connected(self, channel: KafkaChannel) -> None:
         """The connection is there."""
+
+    def channel_reauthenticated(self, channel: KafkaChannel, took_ms: int) -> None:
+        """The broker has prolonged the session of the connection."""
 
     def channel_active(self, channel: KafkaChannel) -> None:
         """Frames were staged."""
@@ -79,6 +84,10 @@ class KafkaChannel(TwistedProtocol):
         self.connector: ConnectionAttempt | None = None
         self.failure: AuthenticationFailed | None = None
         """Why the two do not accept each other, in the state AUTHENTICATION_FAILED."""
+        self.authentication: ChannelAuthentication | None = None
+        """SASL, which comes before the first frame of a request."""
+        self._held: bytes | None = None
+        """The frame that a re-authentication precedes."""
         self._events: ChannelEvents | None = events
         self._reader = reader
         self._transport: ITCPTransport | None = None
@@ -94,9 +103,15 @@ class KafkaChannel(TwistedProtocol):
 
     def send(self, frame: bytes) -> None:
         """Hand one whole frame to the network; raises IllegalState while another is pending."""
-        if self.send_pending:
+        if self.send_pending or self._held is not None:
             raise IllegalState(f"node {self.node_id} has a send in progress already")
         assert self._transport is not None
+        if self.authentication is not None and not self.muted:
+            begin = self.authentication.begin_again_if_due()
+            if begin is not None:
+                self._held = frame
+                self._transport.write(begin)
+                return
         self.send_pending = True
         if self._sends_at_once:
             frame = send_at_once(self._transport, frame)  # type: ignore[arg-type]  # it was looked at
@@ -154,14 +169,52 @@ class KafkaChannel(TwistedProtocol):
         return True
 
     def _become_ready(self, *, streaming: bool) -> None:
-        """The transport layer carries frames. An authenticator (SASL) would have its turn before this."""
+        """The transport layer carries frames: authenticate the client, if that is needed."""
         assert self._events is not None
-        self.state = ChannelState.READY
+        self.state = ChannelState.READY if self.authentication is None else ChannelState.AUTHENTICATE
         self._sends_at_once = is_plain_socket(self._transport)
         if self._sends_at_once:
             self._pace = ReadPace(self._transport)
         self._transport.registerProducer(self, streaming)  # type: ignore[union-attr]  # every TCP transport is a consumer
-        self._events.channel_connected(self)
+        if self.authentication is None:
+            self._events.channel_connected(self)
+        else:
+            self._transport.write(self.authentication.begin())  # type: ignore[union-attr]
+
+    def _authenticate(self, frames: list[bytes], authentication: ChannelAuthentication) -> None:
+        """Take the frames of an authentication; stage those that are responses to requests."""
+        responses = []
+        failure: AuthenticationFailed | ConnectionFailed | None = None
+        for frame in frames:
+            if authentication.is_unrelated(frame):
+                responses.append(frame)
+                continue
+            try:
+                then = authentication.receive(frame)
+            except (AuthenticationFailed, ConnectionFailed) as error:
+                failure = error
+                break
+            if then is not None:
+                self._transport.write(then)  # type: ignore[union-attr]
+            elif not authentication.is_running:
+                self._authenticated(authentication)
+        if responses:
+            self._stage(responses)
+        if isinstance(failure, AuthenticationFailed):
+            self._fail_authentication(failure)
+        elif failure is not None:
+            self._lose(f"{self.address}: {failure}")
+
+    def _authenticated(self, authentication: ChannelAuthentication) -> None:
+        assert self._events is not None
+        if not authentication.is_again:
+            self.state = ChannelState.READY
+            self._events.channel_connected(self)
+            return
+        self._events.channel_reauthenticated(self, authentication.took_ms)
+        held, self._held = self._held, None
+        assert held is not None, "a send begins a re-authentication"
+        self.send(held)
 
     def _fail_authentication(self, failure: AuthenticationFailed) -> None:
         """End the connection for a reason that no later attempt heals."""
@@ -184,16 +237,28 @@ class KafkaChannel(TwistedProtocol):
                 problem = "sent a TLS record: it is a TLS listener, security.protocol names another (SSL is needed)"
                 self._fail_authentication(SslAuthenticationFailed(f"{self.address} {problem}"))
                 return
-            reason = f"{self.address} sent {_what_it_looks_like(data, error)}"
-            self.close(flush=False)
-            events.channel_lost(self, reason)
+            self._lose(f"{self.address} sent {_what_it_looks_like(data, error)}")
             return
         if self._pace is not None:
             self._pace.adjust(len(data), self._reader.missing_bytes)
         if frames:
             self._has_received = True
+            if self.authentication is None:
+                self.staged.extend(frames)
+                events.channel_active(self)
+            else:
+                self._authenticate(frames, self.authentication)
+
+    def _stage(self, frames: list[bytes]) -> None:
+        if self._events is not None:
             self.staged.extend(frames)
-            events.channel_active(self)
+            self._events.channel_active(self)
+
+    def _lose(self, reason: str) -> None:
+        events = self._events
+        self.close(flush=False)
+        if events is not None:
+            events.channel_lost(self, reason)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802 # type: ignore[override]
         """The peer closed, or the network failed."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.metrics.registry import Sensor
-    from broker_client.core.network.channel_builder import ChannelBuilder
+    from broker_client.core.network.channel_builder import ClientChannels
     from broker_client.core.network.cluster import Node
     from broker_client.core.network.metadata import Metadata
     from broker_client.core.telemetry.telemetry_sender import TelemetrySender
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkClient", "NetworkClientConfig"]
 
-_CORRELATION_ID_MAX: Final = 2**31 - 1
+# The highest eight are reserved: SASL recognizes the responses to its own requests by them.
+_CORRELATION_ID_MAX: Final = 2**31 - 9
+_CORRELATION_ID_MIN: Final = -(2**31)
 _log = Logger()
 
 
@@ -66,7 +68,7 @@ class NetworkClientConfig:
     receive_buffer_bytes: int = 32_768
     rebootstrap: bool = True
     rebootstrap_trigger_ms: int = 300_000
-    channel_builder: ChannelBuilder = PLAINTEXT_CHANNELS
+    channel_builder: ClientChannels = PLAINTEXT_CHANNELS
 
 
 class NetworkClient:
@@ -89,7 +91,7 @@ class NetworkClient:
             reactor=reactor,
             max_idle_ms=config.connections_max_idle_ms,
             on_event=on_event,
-            channel_builder=config.channel_builder,
+            channel_builder=config.channel_builder.for_client(config.client_id, random),
         )
         self.connection_states = ClusterConnectionStates(
             reconnect_backoff_ms=config.reconnect_backoff_ms,
@@ -431,7 +433,7 @@ class NetworkClient:
 
     def _next_correlation_id(self) -> int:
         current = self._correlation_id
-        self._correlation_id = 0 if current == _CORRELATION_ID_MAX else current + 1
+        self._correlation_id = _CORRELATION_ID_MIN if current == _CORRELATION_ID_MAX else current + 1
         return current
 
     def _end(self, request: InFlightRequest, delivery: Delivery, now_ms: int, body: Message | None = None) -> None:
@@ -516,6 +518,14 @@ class NetworkClient:
         self._versions.disconnected(node_id, unanswered=was_preparing)
         if was_preparing:
             reason += " (closed before it sent its API versions: security.protocol may not be the listener's)"
+        elif state is ChannelState.AUTHENTICATE:
+            reason += (
+                " (closed during the authentication: security.protocol may not be the listener's, or a broker before "
+                "1.0 has refused the credentials)"
+            )
+            _log.warn(
+                "connection to node {node} ended during the authentication: {reason}", node=node_id, reason=reason
+            )
         if refused is None:
             self.connection_states.disconnected(node_id, now_ms, reason)
         else:

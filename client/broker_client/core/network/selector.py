@@ -216,6 +216,12 @@ class Selector:
         self._newly_connected.append(channel.node_id)
         self._on_event()
 
+    def channel_reauthenticated(self, channel: KafkaChannel, took_ms: int) -> None:
+        """Count it: a re-authentication is no event for the owner."""
+        now_ms = self._touch(channel.node_id)
+        if self.sensors is not None:
+            self.sensors.reauthenticated(took_ms, now_ms)
+
     def channel_active(self, channel: KafkaChannel) -> None:
         """Stage: received."""
         self._touch(channel.node_id)
@@ -235,7 +241,8 @@ class Selector:
         """Stage: disconnected. What was received before stays readable in the same poll."""
         ended = Disconnection(node_id=channel.node_id, state=channel.state, reason=reason, failure=channel.failure)
         if self.sensors is not None and channel.failure is not None:
-            self.sensors.refused(self._now_ms())
+            is_again = channel.authentication is not None and channel.authentication.is_again
+            self.sensors.refused(self._now_ms(), again=is_again)
         if channel.staged:
             # The responses that came before the end count: they are returned first, one per poll.
             channel.state = ChannelState.LOCAL_CLOSE

@@ -22,9 +22,12 @@ from sim_runtime.ssl_failures import why_client_failed
 from sim_runtime.ssl_transport_layer import client_side
 
 if TYPE_CHECKING:
+    from random import Random
+
     from twisted.internet.protocol import ClientFactory
     from twisted.python.failure import Failure
 
+    from broker_client.core.network.channel_builder import ChannelBuilder
     from broker_client.core.network.kafka_channel import ChannelEvents
     from protocol_specs.framing import FrameReader
     from sim_runtime.interfaces import IReactor
@@ -133,6 +136,10 @@ class SslChannelBuilder:
 
     def __init__(self, engines: SslEngineFactory) -> None:
         self._engines = engines
+
+    def for_client(self, client_id: str, random: Random) -> ChannelBuilder:  # noqa: ARG002 - see ClientChannels
+        """One builder serves all clients: OpenSSL has its own random numbers."""
+        return self
 
     def build(
         self, *, node_id: int, host: str, port: int, events: ChannelEvents, reader: FrameReader, reactor: IReactor

@@ -21,6 +21,7 @@ PIECE_BYTES: Final = 64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from random import Random
 
     from twisted.internet.protocol import ClientFactory
 
@@ -67,6 +68,11 @@ class PiecewiseChannel(KafkaChannel):
 
 class PiecewiseChannels:
     """Builds the channels, without TLS."""
+
+    def for_client(self, client_id: str, random: Random) -> PiecewiseChannels:
+        """One builder serves all clients."""
+        del client_id, random  # as PlaintextChannelBuilder
+        return self
 
     def build(
         self, *, node_id: int, host: str, port: int, events: ChannelEvents, reader: FrameReader, reactor: IReactor

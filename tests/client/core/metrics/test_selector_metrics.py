@@ -32,11 +32,21 @@ def test_only_what_took_more_than_tcp_is_an_authentication(
 
 def test_a_refusal_and_an_end_are_counted_apart(metrics: Metrics, selector: SelectorMetrics) -> None:
     selector.connected(1, 0, authenticated=True)
-    selector.refused(0)
+    selector.refused(0, again=False)
     selector.closed(0)
     read = metrics.read()
     assert read["failed-authentication-total"] == read["connection-close-total"] == 1
     assert read["connection-count"] == 3
+
+
+def test_reauthentications_are_counted_apart(metrics: Metrics, selector: SelectorMetrics) -> None:
+    selector.reauthenticated(3, 0)
+    selector.reauthenticated(5, 0)
+    selector.refused(0, again=True)
+    read = metrics.read()
+    assert (read["successful-reauthentication-total"], read["failed-reauthentication-total"]) == (2, 1)
+    assert (read["reauthentication-latency-avg"], read["reauthentication-latency-max"]) == (4, 5)
+    assert read["failed-authentication-total"] == read["successful-authentication-total"] == 0
 
 
 def test_a_node_keeps_its_metrics_over_connections(metrics: Metrics, selector: SelectorMetrics) -> None:
