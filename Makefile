@@ -23,7 +23,7 @@ demo: $(VENV)/.installed-spark ## crash a leader under load from Spark, with ack
 	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/$(DEMO)
 
 test: $(VENV)/.installed-test ## run the tests that need only Python and Java (minutes)
-	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not interop"
+	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not interop" --ignore tests/interop
 
 lint: $(VENV)/.installed-dev ## check format, lint, types, import directions and the links of the documentation
 	$(BIN)/ruff format --check .

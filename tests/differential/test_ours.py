@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,16 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RECORDED = [(release, each) for release in RELEASES for each in all_cases().values() if release in each.releases]
-PAIRS = [(release, each) for release, each in RECORDED if not each.waits]
+
+
+def cluster_of(pair: tuple[str, Case]) -> tuple[str, int, tuple[tuple[str, str], ...]]:
+    """The release, size and settings of the cluster of a case."""
+    release, case = pair
+    return release, case.brokers, case.settings_for(release)
+
+
+IN_FILE_ORDER = [(release, each) for release, each in RECORDED if not each.waits]
+PLACES = {cluster: place for place, cluster in enumerate(dict.fromkeys(map(cluster_of, IN_FILE_ORDER)))}
+PAIRS = sorted(IN_FILE_ORDER, key=lambda pair: PLACES[cluster_of(pair)])
+"""The cases of one cluster follow each other: another hundred clusters would cost more than the cases."""
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], tuple[str, Nodes]]]:
-    """Return a function: release, size and settings -> the cluster's servers and processes, started at first use."""
+    """Return a function: release, size and settings -> the servers and processes of that cluster, and of no other."""
     with ExitStack() as clusters:
 
-        @cache
+        @lru_cache(maxsize=1)
         def serve(release: str, brokers: int, settings: tuple[tuple[str, str], ...]) -> tuple[str, Nodes]:
+            clusters.close()
             config = ours(SETTINGS | dict(settings), brokers)
             cluster = clusters.enter_context(ThreadedCluster(brokers=brokers, release=release, config=config))
             if not dict(settings).keys() & dict(OFTEN).keys():
