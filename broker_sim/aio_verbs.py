@@ -66,6 +66,8 @@ class AioVerbs:
     fail_log_dir = _awaitable(ThreadedCluster.fail_log_dir)
     mend_log_dir = _awaitable(ThreadedCluster.mend_log_dir)
     slow_fsync = _awaitable(ThreadedCluster.slow_fsync)
+    create_scram_user = _awaitable(ThreadedCluster.create_scram_user)
+    delete_scram_user = _awaitable(ThreadedCluster.delete_scram_user)
     delete_topic = _awaitable(ThreadedCluster.delete_topic)
     recreate_topic = _awaitable(ThreadedCluster.recreate_topic)
     add_partitions = _awaitable(ThreadedCluster.add_partitions)

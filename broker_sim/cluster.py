@@ -26,7 +26,7 @@ from broker_sim.controller_listeners import ControllerListeners
 from broker_sim.errors import BrokerSimError, NotThere, nearest
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.links.node_links import CONTROLLER_ID, NodeLinks
-from broker_sim.metadata.bootstrap_metadata import check_features
+from broker_sim.metadata.bootstrap_metadata import StorageFormat
 from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.network.listener_plan import ListenerPlan
 from broker_sim.rolling_restart import CATCH_UP_MS_MAX, rolling_restart
@@ -106,7 +106,7 @@ class Cluster:
         self.reactor, self.streams = reactor, streams
         configs = BrokerConfigs(given, brokers=brokers, release=release, defects=defects)
         self.config = configs.common
-        self._features = check_features(features or {}, self.config.release)
+        self.storage_format = StorageFormat(features or {}, self.config)
         plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(microseconds_of(reactor), detail=journal_detail, digest=digest, **limits)
@@ -265,7 +265,7 @@ class Cluster:
         if self._controller_listeners is not None:
             self._controller_listeners.listen()
             self.controller.controllers_here = self._controller_listeners.registrations()
-        self.controller.bootstrap(registrations, topics, self._features)
+        self.controller.bootstrap(registrations, topics, self.storage_format)
         for broker in self.brokers.values():
             broker.adopt(self.controller.image)
 
@@ -552,7 +552,7 @@ class Cluster:
         created: Deferred[TopicImage] = Deferred()
 
         def wait(image: MetadataImage) -> None:
-            self._when_applied(image.version).addCallback(lambda _: created.callback(made))
+            self.when_applied(image.version).addCallback(lambda _: created.callback(made))
 
         change = self.controller.change(f"create topic {spec.name}", lambda image: image.with_topic(made))
         change.addCallbacks(wait, created.errback)
@@ -563,7 +563,7 @@ class Cluster:
         if name not in self.controller.committed_image.topics:
             raise BrokerSimError(f"there is no topic {name!r}{nearest(name, self.partition_counts)}")
         change = self.controller.change(f"delete topic {name}", lambda image: image.without_topics([name]))
-        return change.addCallback(lambda image: self._when_applied(image.version))
+        return change.addCallback(lambda image: self.when_applied(image.version))
 
     def _topic_image(self, spec: TopicSpec) -> TopicImage:
         ids = list(self.brokers)
@@ -583,7 +583,8 @@ class Cluster:
             configs=configs,
         )
 
-    def _when_applied(self, version: int) -> Deferred[None]:
+    def when_applied(self, version: int) -> Deferred[None]:
+        """Fire when every running broker has applied a version of the metadata."""
         done: Deferred[None] = Deferred()
         self._waiters.append((version, done))
         self._image_applied()

@@ -23,8 +23,10 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.message import Message
 from protocol_specs.messages import alter_client_quotas as client_quotas
 from protocol_specs.messages import alter_partition_reassignments as reassignments
+from protocol_specs.messages import alter_user_scram_credentials as scram_credentials
 from protocol_specs.messages import create_acls, create_partitions, delete_acls, delete_records, elect_leaders
 from protocol_specs.messages import incremental_alter_configs as incremental
+from protocol_specs.sasl.scram import ITERATIONS_MIN, ScramMechanism, new_nonce
 from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.virtual_host import HostReactor
 from sim_runtime.virtual_reactor import VirtualReactor
@@ -45,6 +47,7 @@ HIGH_WATERMARK: Final = -1
 """The offset of a DeleteRecords that stands for the high watermark."""
 RESOURCE_TYPES: Final = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER, "group": ResourceType.GROUP}
 _STORED_IN_ZOOKEEPER: Final = (client_quotas.AlterClientQuotasRequest, incremental.IncrementalAlterConfigsRequest)
+SCRAM_SHA_256: Final = "SCRAM-SHA-256"
 _ERROR_CODE: Final = frozenset({"error_code"})
 _ERROR_MESSAGE: Final = frozenset({"error_message"})
 
@@ -306,6 +309,31 @@ class ClusterAdmin:
         )
         return self._request(delete_acls.DeleteAclsRequest(filters=[only]))
 
+    def create_scram_user(
+        self, user: str, password: str, *, mechanism: str = SCRAM_SHA_256, iterations: int = ITERATIONS_MIN
+    ) -> Deferred[None]:
+        """Set the password of a user for `SCRAM-SHA-256` or `SCRAM-SHA-512`; fires when every running broker has it."""
+        known = _scram_mechanism(mechanism)
+        salt = new_nonce(self._cluster.streams.stream("scram salts")).encode()
+        upsertion = scram_credentials.ScramCredentialUpsertion(
+            name=user,
+            mechanism=known,
+            iterations=iterations,
+            salt=salt,
+            salted_password=known.salted_password(password, salt, iterations),
+        )
+        return self._alter_credentials(deletions=[], upsertions=[upsertion])
+
+    def delete_scram_user(self, user: str, *, mechanism: str = SCRAM_SHA_256) -> Deferred[None]:
+        """Delete the credential of a user for a mechanism; fires when no running broker has it."""
+        deletion = scram_credentials.ScramCredentialDeletion(name=user, mechanism=_scram_mechanism(mechanism))
+        return self._alter_credentials(deletions=[deletion], upsertions=[])
+
+    def _alter_credentials(self, **changes: Any) -> Deferred[None]:
+        altered = self._request(scram_credentials.AlterUserScramCredentialsRequest(**changes))
+        cluster = self._cluster
+        return altered.addCallback(lambda _: cluster.when_applied(cluster.controller.committed_image.version))
+
     def update_features(self, request: Message) -> Deferred[None]:
         """Serve an UpdateFeatures, which finalizes the levels of features (KIP-584)."""
         return self._request(request)
@@ -366,6 +394,14 @@ class ClusterAdmin:
             return outcome
 
         served.addBoth(done)
+
+
+def _scram_mechanism(name: str) -> ScramMechanism:
+    mechanism = ScramMechanism.of_name(name)
+    if mechanism is ScramMechanism.UNKNOWN:
+        known = ", ".join(each.sasl_name for each in ScramMechanism if each is not ScramMechanism.UNKNOWN)
+        raise BrokerSimError(f"there is no SCRAM mechanism {name!r}; there are {known}")
+    return mechanism
 
 
 def _fire(served: Deferred[Any], outcome: Any) -> None:

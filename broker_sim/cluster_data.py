@@ -238,7 +238,8 @@ def start_on_disk(
 ) -> None:
     """Start a cluster with what its data directory holds, and the topics of `new` that are not there yet.
 
-    Configurations, quotas, features and the ids that producers have had come after the brokers are there.
+    Configurations, quotas, features, credentials, access control entries and the ids that producers have had come after
+    the brokers are there.
     """
     controller = cluster.controller
     try:
@@ -251,6 +252,8 @@ def start_on_disk(
                 client_quotas=known.client_quotas,
                 finalized_features=known.finalized_features,
                 producer_ids=known.producer_ids,
+                scram=known.scram,
+                acls=known.acls,
             )
             controller.change("what was there before the start", lambda _: image)
         data.keep_metadata(controller)

@@ -68,6 +68,23 @@ class ClusterVerbs:
         """Let flushes of a broker's logs take `ms`, those of a topic or partition alone if named."""
         self.do({"slow_fsync": _given(broker=broker_id, ms=ms, topic=topic, partition=partition)})
 
+    # Users.
+
+    def create_scram_user(
+        self, user: str, password: str, *, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096
+    ) -> None:
+        """Set the password of a user for SCRAM, and wait until every running broker has applied it.
+
+        `mechanism` is `SCRAM-SHA-256` or `SCRAM-SHA-512`.
+        """
+        self.call(
+            lambda: self.cluster.admin.create_scram_user(user, password, mechanism=mechanism, iterations=iterations)
+        )
+
+    def delete_scram_user(self, user: str, *, mechanism: str = "SCRAM-SHA-256") -> None:
+        """Delete the password of a user for a mechanism, and wait until every running broker has applied it."""
+        self.call(lambda: self.cluster.admin.delete_scram_user(user, mechanism=mechanism))
+
     # Topics, partitions and groups.
 
     def delete_topic(self, topic: str) -> None:

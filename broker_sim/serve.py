@@ -108,8 +108,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
     )
+    _add_scram_argument(parser)
     _add_control_arguments(parser)
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
+
+
+def _add_scram_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--add-scram",
+        action="append",
+        default=[],
+        metavar="MECHANISM=[name=USER,password=TEXT]",
+        help="a user of a new cluster, as with `kafka-storage format`, such as "
+        "'SCRAM-SHA-256=[name=alice,password=secret]'; may be repeated",
+    )
 
 
 def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
@@ -240,6 +252,8 @@ def _cluster(
         journal_detail=Detail.FULL if keeps_traffic else Detail.CLUSTER,
         journal_limit_events=limit_events if keeps_traffic else None,
     )
+    for argument in args.add_scram:
+        cluster.storage_format.add_scram(argument, cluster.streams.stream("scram salts"))
     if args.quick:
         cluster.set_up_early()
     return cluster

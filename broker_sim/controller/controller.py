@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.controller.controls import ControllerControls
     from broker_sim.controller.producer_ids import ProducerIdsBlock
+    from broker_sim.metadata.bootstrap_metadata import StorageFormat
     from broker_sim.metadata.metadata_image import ControllerRegistration, PartitionRegistration
     from broker_sim.metadata.metadata_log import MetadataBatch
     from broker_sim.metadata.metadata_record_versions import RecordVersions
@@ -230,18 +231,15 @@ class Controller:
         self.image = self.log.image
 
     def bootstrap(
-        self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage], features: Mapping[str, int]
+        self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage], storage: StorageFormat
     ) -> None:
-        """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time.
-
-        `features` are the levels that differ from those of a new cluster of the release.
-        """
+        """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time."""
         voters = [Voter(voter_id=broker.id) for broker in brokers]
         leader_id = min(broker.id for broker in brokers)
         self.log.append_leader_change(
             FIRST_LEADER_EPOCH, LeaderChangeMessage(leader_id=leader_id, voters=voters, granting_voters=voters)
         )
-        records, image = bootstrap_records(self.log.image, self.config, features)
+        records, image = bootstrap_records(self.log.image, self.config, storage)
         if records:  # releases before 3.3 have neither features nor configurations to begin with
             self.log.append(records, image)
         self._admit(brokers, topics)

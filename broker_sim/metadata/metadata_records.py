@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from broker_sim.security.scram_image import ScramChange, ScramImage
     from protocol_specs.message import Message
 
-__all__ = ["METADATA_VERSION", "MetadataRecord", "image_records", "records_of_change"]
+__all__ = ["METADATA_VERSION", "MetadataRecord", "credential_record", "image_records", "records_of_change"]
 
 METADATA_VERSION: Final = "metadata.version"
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
@@ -131,7 +131,7 @@ def image_records(image: MetadataImage) -> list[MetadataRecord]:
         records.append(_producer_ids(image))
     records += [_acl(each, acl) for each, acl in image.acls.items()]
     if versions.has_scram:
-        records += [_credential(each) for each in image.scram.entries()]
+        records += [credential_record(each) for each in image.scram.entries()]
     assert versions is change.versions
     return records
 
@@ -420,14 +420,15 @@ def _credentials(old: ScramImage, new: ScramImage) -> Iterator[MetadataRecord]:
         yield MetadataRecord(RemoveUserScramCredentialRecord(name=user, mechanism=mechanism), 0)
     put = [each for each in new.entries() if old.credential(each.user, each.mechanism) is not each.credential]
     for each in hash_order_by(put, _user_hash):
-        yield _credential(each)
+        yield credential_record(each)
 
 
 def _user_hash(change: ScramChange) -> int:
     return string_hash(change.user)
 
 
-def _credential(entry: ScramChange) -> MetadataRecord:
+def credential_record(entry: ScramChange) -> MetadataRecord:
+    """A credential of a user."""
     user, mechanism, credential = entry
     assert credential is not None, "images hold no removals"
     record = UserScramCredentialRecord(

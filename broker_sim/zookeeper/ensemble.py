@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.config_control import ConfigControl
     from broker_sim.controller.reassignment import Assignment
     from broker_sim.links.node_links import NodeLinks
+    from broker_sim.metadata.bootstrap_metadata import StorageFormat
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from broker_sim.zookeeper.acl_znodes import ResourcePattern, VersionedAcls
     from sim_runtime.interfaces import IReactor
@@ -125,11 +126,12 @@ class ZooKeeper(Controller):
         self,
         brokers: Sequence[BrokerRegistration],
         topics: Sequence[TopicImage],
-        features: Mapping[str, int],  # noqa: ARG002 - releases with ZooKeeper have none that can be set
+        storage: StorageFormat,
     ) -> None:
         """Commit a whole cluster at once: its brokers registered, the first of them controller, topics with leaders."""
         version = self.image.version + 1
         image = self.image.with_topics([self._identified(topic) for topic in topics])
+        image = replace(image, scram=image.scram.with_changes(storage.credentials))
         for broker in brokers:
             image = image.with_broker(replace(broker, epoch=version, fenced=False))
             session = self.sessions.open(broker.id, broker.id)

@@ -63,6 +63,13 @@ from broker_client.core.admin.log_reads import LogRead
 from broker_client.core.admin.quotas import QuotaEntity, QuotaFilter
 from broker_client.core.admin.records import HIGH_WATERMARK, ListedOffset, OffsetSpec
 from broker_client.core.admin.replicas import ElectionType, PartitionReassignment
+from broker_client.core.admin.scram_credentials import (
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
 from broker_client.core.admin.share_group_offsets import SharePartitionOffset
 from broker_client.core.admin.streams_groups import (
     StreamsEndpoint,
@@ -150,6 +157,8 @@ __all__ = [
     "QuotaFilter",
     "ReplicaInfo",
     "ResourceType",
+    "ScramCredentialInfo",
+    "ScramMechanism",
     "ShareGroupDescription",
     "ShareMemberDescription",
     "SharePartitionOffset",
@@ -167,6 +176,9 @@ __all__ = [
     "TransactionDescription",
     "TransactionListing",
     "TransactionState",
+    "UserScramCredentialAlteration",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
     "VersionLevels",
 ]
 
@@ -531,6 +543,16 @@ class Admin:
     ) -> None:
         """Set quotas by entity and name; None removes one. `validate_only` only checks the request. From 2.6 on."""
         self._call(lambda: self._admin.alter_client_quotas(changes, validate_only=validate_only))
+
+    def describe_user_scram_credentials(
+        self, users: Sequence[str] | None = None
+    ) -> dict[str, list[ScramCredentialInfo]]:
+        """Return mechanisms and iterations by user, of all users or of these; from 2.7 on."""
+        return self._call(lambda: self._admin.describe_user_scram_credentials(users))
+
+    def alter_user_scram_credentials(self, alterations: Sequence[UserScramCredentialAlteration]) -> None:
+        """Set and delete passwords for SCRAM, one per user; from 2.7 on."""
+        self._call(lambda: self._admin.alter_user_scram_credentials(alterations))
 
     def create_acls(self, acls: Sequence[AclBinding]) -> None:
         """Create access control entries; one that exists stays."""

@@ -143,6 +143,11 @@ def test_each_listener_has_a_line_of_its_own() -> None:
         (["--brokers", "2", "--topic", "orders:1:3"], "orders"),
         (["-o", "min.insync.replica=2"], "min.insync.replicas"),
         (["-o", "broken"], "-o 'broken'"),
+        (["--add-scram", "SCRAM-SHA-256=[name=a]"], "You must supply one of 'password' or 'saltedpassword'"),
+        (
+            ["--release", "3.4", "--add-scram", "SCRAM-SHA-256=[name=a,password=b]"],
+            "metadata.version 3.5-IV2",
+        ),
         (["--release", "9.9"], "9.9"),
         (["--port", "9092", "-o", "listeners=PLAINTEXT://:0"], "both set the address of broker 1"),
         (["-o", "listeners=PLAINTEXT://0.0.0.0:0"], "nonroutable meta-address 0.0.0.0"),

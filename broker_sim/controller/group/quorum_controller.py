@@ -24,11 +24,12 @@ from broker_sim.metadata.metadata_records import records_of_change
 from broker_sim.quorum.raft_log import OffsetAndEpoch, RaftSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from twisted.python.failure import Failure
 
     from broker_sim.controller.group.controller_node import ControllerNode
+    from broker_sim.metadata.bootstrap_metadata import StorageFormat
     from broker_sim.metadata.metadata_image import BrokerRegistration, TopicImage
     from broker_sim.quorum.raft_log import RaftBatch
     from broker_sim.topic_partition import TopicPartition
@@ -125,7 +126,7 @@ class QuorumController(Controller):
     # The log.
 
     def bootstrap(
-        self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage], features: Mapping[str, int]
+        self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage], storage: StorageFormat
     ) -> None:
         """Begin a new cluster's log on all voters at once, with this one as the leader.
 
@@ -136,7 +137,7 @@ class QuorumController(Controller):
         if left:
             batches = [*self._resume(left, brokers, topics)]
         else:
-            super().bootstrap(brokers, topics, features)
+            super().bootstrap(brokers, topics, storage)
             batches = [*self.log.batches]
             assert batches[0].control is not None, "a log begins with a leader change"
             batches[0].control = group.first_leader_change()

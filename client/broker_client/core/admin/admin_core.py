@@ -16,6 +16,7 @@ from broker_client.core.admin.log_reads import LogReadCalls
 from broker_client.core.admin.quotas import QuotaCalls
 from broker_client.core.admin.records import RecordCalls
 from broker_client.core.admin.replicas import ReplicaCalls
+from broker_client.core.admin.scram_credentials import ScramCalls
 from broker_client.core.admin.share_group_offsets import ShareGroupOffsetCalls
 from broker_client.core.admin.streams_groups import StreamsGroupCalls
 from broker_client.core.admin.topic_partitions import TopicPartitionCalls
@@ -45,6 +46,7 @@ class AdminCore(
     ClusterCalls,
     QuotaCalls,
     AclCalls,
+    ScramCalls,
     GroupCalls,
     GroupMemberCalls,
     GroupOffsetCalls,
