@@ -6,10 +6,12 @@ because OpenSSL's own error does not contain it.
 
 from __future__ import annotations
 
+import datetime as dt
 import ipaddress
 import re
 from typing import TYPE_CHECKING, Final
 
+from cryptography.hazmat.primitives.asymmetric import ec
 from OpenSSL import SSL, crypto
 from service_identity import VerificationError
 from service_identity.pyopenssl import verify_hostname, verify_ip_address
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from sim_runtime.ssl_stores import KeyStore
     from sim_runtime.ssl_transport_layer import SslTransportLayer
 
-__all__ = ["PeerCertificate", "SslEngineFactory"]
+__all__ = ["PeerCertificate", "SslEngineFactory", "verify_at"]
 
 SESSION_ID_CONTEXT: Final = b"kafka"
 _VERSIONS: Final = {"TLSv1.2": SSL.TLS1_2_VERSION, "TLSv1.3": SSL.TLS1_3_VERSION}
@@ -56,19 +58,25 @@ class PeerCertificate:
 
 
 class SslEngineFactory:
-    """Makes the connections of one client, or of one listener."""
+    """Makes the connections of one client, or of one listener.
 
-    def __init__(self, settings: SslSettings, *, server: bool) -> None:
+    A `repeatable` server sends records of equal sizes in equal runs: a session ticket has a random number of bytes.
+    """
+
+    def __init__(self, settings: SslSettings, *, server: bool, repeatable: bool = False) -> None:
         self.settings = settings
         self._server = server
         self.context = context = SSL.Context(SSL.TLS_SERVER_METHOD if server else SSL.TLS_CLIENT_METHOD)
         context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
+        if repeatable:
+            context.set_options(SSL.OP_NO_TICKET)
         versions = [_VERSIONS[each] for each in _limited_by_suites(settings)]
         context.set_min_proto_version(min(versions))
         context.set_max_proto_version(max(versions))
         if settings.cipher_suites:
             _set_suites(context, settings.cipher_suites)
         own = key_store(settings)
+        self._has_variable_signatures = own is not None and isinstance(own.key, ec.EllipticCurvePrivateKey)
         if own is not None:
             _use(context, own)
         elif server:
@@ -83,6 +91,14 @@ class SslEngineFactory:
         if server:
             # Without it OpenSSL refuses a Java client that resumes a session by a ticket and has sent a certificate.
             context.set_session_id(SESSION_ID_CONTEXT)
+
+    def check_repeatable(self) -> None:
+        """Check that equal runs have handshakes of equal sizes. Raises SslConfigError for an ECDSA key."""
+        if self._has_variable_signatures:
+            raise SslConfigError(
+                "ssl.keystore: the key is an ECDSA key, whose signatures differ in size, so that no run on virtual "
+                "time could be repeated: use an RSA or Ed25519 key there"
+            )
 
     def connection(self, host: str | None = None) -> SSL.Connection:
         """A connection through memory; a client names the server by `host` (server name indication)."""
@@ -110,6 +126,13 @@ class SslEngineFactory:
         except Exception as error:  # noqa: BLE001 - the peer's certificate decides what it raises
             return f"the certificate cannot be compared with the name {host}: {error}"
         return None
+
+
+def verify_at(connection: SSL.Connection, now_s: float) -> None:
+    """Verify the certificate of the peer at `now_s`, in seconds since the epoch, instead of the machine's time."""
+    store = connection.get_context().get_cert_store()
+    assert store is not None
+    store.set_time(dt.datetime.fromtimestamp(now_s, dt.UTC))
 
 
 def _verified(connection: SSL.Connection, certificate: crypto.X509, error: int, _: int, accepted: int) -> bool:

@@ -2,21 +2,23 @@
 
 Mirrors SslTransportLayer. Received bytes are decrypted and delivered at once: a record may contain several frames, and
 a frame may span several records, so that the protocol buffers incomplete frames. Written bytes are encrypted at once.
+Certificates are verified at the time of the connection's reactor.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IOpenSSLServerConnectionCreator
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 from zope.interface import implementer
 
-from sim_runtime.ssl_engine import PeerCertificate
+from sim_runtime.ssl_engine import PeerCertificate, verify_at
+from sim_runtime.virtual_transport import VirtualTransport
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
-    from twisted.internet.interfaces import IAddress, IProtocol, IProtocolFactory, IReactorTime
+    from twisted.internet.interfaces import IAddress, IProtocol, IProtocolFactory, IReactorTime, ITransport
 
     from sim_runtime.ssl_engine import SslEngineFactory
 
@@ -37,6 +39,20 @@ class SslTransportLayer(TLSMemoryBIOProtocol):
     def __init__(self, factory: TLSMemoryBIOFactory, wrapped: IProtocol) -> None:
         super().__init__(factory, wrapped)  # type: ignore[no-untyped-call]  # Twisted's
         self.peer = PeerCertificate()
+
+    def makeConnection(self, transport: ITransport) -> None:  # noqa: N802
+        """Begin TLS. On virtual time the contents of the connection are no events of the run, their sizes are."""
+        if isinstance(transport, VirtualTransport):
+            for end in (transport, transport.other):
+                end.flow.is_encrypted = True
+        super().makeConnection(transport)  # type: ignore[no-untyped-call]  # Twisted's
+
+    def _checkHandshakeStatus(self) -> None:  # noqa: N802 - Twisted's name
+        """Continue the handshake, which may verify the peer's certificate now."""
+        engine = self.engine
+        if engine is not None:
+            verify_at(engine, cast("_Factory", self.factory).clock.seconds())
+        super()._checkHandshakeStatus()  # type: ignore[no-untyped-call]  # Twisted's
 
     @property
     def engine(self) -> SSL.Connection | None:
@@ -74,7 +90,18 @@ class _ServerConnections:
         return self._engines.connection()
 
 
-class _ServerFactory(TLSMemoryBIOFactory):
+_Creator: TypeAlias = "_ClientConnections | _ServerConnections"
+
+
+class _Factory(TLSMemoryBIOFactory):
+    """Has the clock by which its connections verify certificates."""
+
+    def __init__(self, creator: _Creator, is_client: bool, wrapped: IProtocolFactory, clock: IReactorTime) -> None:  # noqa: FBT001
+        super().__init__(creator, is_client, wrapped, clock)
+        self.clock = clock
+
+
+class _ServerFactory(_Factory):
     """Closes a connection that the wrapped factory has no protocol for, as a listener without TLS does."""
 
     def buildProtocol(self, addr: IAddress) -> TLSMemoryBIOProtocol | None:  # type: ignore[override]  # noqa: N802
@@ -87,7 +114,7 @@ def client_side(
     engines: SslEngineFactory, host: str, factory: IProtocolFactory, clock: IReactorTime
 ) -> TLSMemoryBIOFactory:
     """A factory whose connections are TLS to `host` around those of `factory`."""
-    wrapped = TLSMemoryBIOFactory(_ClientConnections(engines, host), True, factory, clock)
+    wrapped = _Factory(_ClientConnections(engines, host), True, factory, clock)
     wrapped.protocol = SslTransportLayer
     return wrapped
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    Key = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 FROM: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 ENDED: Final = dt.datetime(2021, 1, 1, tzinfo=dt.UTC)
@@ -39,7 +41,7 @@ def subject(name: str) -> x509.Name:
 class Identity:
     """A key, its certificate, and the two in one file as ssl.keystore.location takes them."""
 
-    key: ec.EllipticCurvePrivateKey
+    key: Key
     certificate: x509.Certificate
     file: Path
 
@@ -70,9 +72,14 @@ class CertificateAuthority:
         self.file.write_text(self.pem, "ascii")
 
     def issue(
-        self, name: str, *, hosts: tuple[str, ...] = ("localhost", "127.0.0.1"), expired: bool = False
+        self,
+        name: str,
+        *,
+        hosts: tuple[str, ...] = ("localhost", "127.0.0.1"),
+        expired: bool = False,
+        key: Key | None = None,
     ) -> Identity:
-        key = ec.generate_private_key(ec.SECP256R1())
+        key = ec.generate_private_key(ec.SECP256R1()) if key is None else key
         certificate = self._sign(subject(name), key.public_key(), list(hosts), until=ENDED if expired else UNTIL)
         made = Identity(key, certificate, self.folder / f"{name}.pem")
         made.file.write_text(made.key_pem + made.certificate_pem, "ascii")
@@ -81,7 +88,7 @@ class CertificateAuthority:
     def _sign(
         self,
         name: x509.Name,
-        key: ec.EllipticCurvePublicKey,
+        key: ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey,
         hosts: list[str],
         *,
         until: dt.datetime,

@@ -85,8 +85,7 @@ class ListenerPlan:
         """Return a broker's listeners: a single PLAINTEXT listener if its configuration defines none.
 
         Raises:
-            ConfigError: The listeners are invalid, contradict `--port`, bind an address twice, or need TLS on virtual
-                time.
+            ConfigError: The listeners are invalid, contradict `--port`, or bind an address twice.
         """
         host = self._host if isinstance(self._host, str) else self._host(broker_id)
         port = 0 if self._ports is None else self._ports[broker_id - 1]
@@ -99,8 +98,6 @@ class ListenerPlan:
         found = BrokerListeners.configured(config, host)
         if self._one_machine:
             self._check_free(broker_id, found)
-        else:
-            _check_repeatable(found)
         return found
 
     def _check_free(self, broker_id: int, listeners: BrokerListeners) -> None:
@@ -112,17 +109,6 @@ class ListenerPlan:
                         f"listeners: broker {other} and broker {broker_id} would both bind {each.host}:{each.port}; "
                         "each broker takes the ports after those of the one before: leave room between two listeners"
                     )
-
-
-def _check_repeatable(listeners: BrokerListeners) -> None:
-    """Refuse TLS on virtual time: the run must depend on its seed alone, and OpenSSL draws its own random numbers."""
-    for each in listeners.all:
-        if each.security_protocol != "PLAINTEXT":
-            raise ConfigError(
-                f"listener.security.protocol.map: {each.name} is {each.security_protocol}, which virtual time cannot "
-                "have: OpenSSL draws its own random numbers, and no run could be repeated; serve it on TCP "
-                "(broker-sim serve, broker-sim run --local, ThreadedCluster), or make the listener PLAINTEXT"
-            )
 
 
 def _with_ports_shifted(text: str, offset: int) -> str:

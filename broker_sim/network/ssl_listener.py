@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from broker_sim.errors import ConfigError
 from sim_runtime.ssl_settings import PROTOCOLS, SslConfigError, SslSettings
+from sim_runtime.virtual_host import HostReactor
 
 try:
     from OpenSSL import SSL
@@ -49,7 +50,7 @@ class _ServerTransportLayer(SslTransportLayer):
 
     def _checkHandshakeStatus(self) -> None:  # noqa: N802 - Twisted's name
         """Continue the handshake; at its end the client's certificate names its principal."""
-        super()._checkHandshakeStatus()  # type: ignore[no-untyped-call]  # Twisted's
+        super()._checkHandshakeStatus()
         engine = self.engine
         if self._handshakeDone and engine is not None:
             certificate = engine.get_peer_certificate()
@@ -103,12 +104,16 @@ def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
 
 
 class ListenerEngines:
-    """A listener's current TLS context; new key stores apply to new connections. Mirrors SslFactory (KIP-226)."""
+    """A listener's current TLS context; new key stores apply to new connections. Mirrors SslFactory (KIP-226).
 
-    def __init__(self, listener: str, config: BrokerConfig) -> None:
+    With `repeatable`, for virtual time, equal runs have handshakes of equal sizes.
+    """
+
+    def __init__(self, listener: str, config: BrokerConfig, *, repeatable: bool) -> None:
         self._listener = listener
+        self._repeatable = repeatable
         self._settings = listener_settings(config, listener)
-        self._engines = SslEngineFactory(self._settings, server=True)
+        self._engines = self._make_engines(self._settings)
 
     def connection(self) -> SSL.Connection:
         """Return the TLS state of a new connection."""
@@ -119,10 +124,16 @@ class ListenerEngines:
         try:
             settings = listener_settings(config, self._listener)
             if settings != self._settings:
-                self._engines = SslEngineFactory(settings, server=True)
+                self._engines = self._make_engines(settings)
                 self._settings = settings
         except SslConfigError as error:
             _log.error("listener {listener} keeps its old ssl.*: {error}", listener=self._listener, error=error)
+
+    def _make_engines(self, settings: SslSettings) -> SslEngineFactory:
+        engines = SslEngineFactory(settings, server=True, repeatable=self._repeatable)
+        if self._repeatable:
+            engines.check_repeatable()
+        return engines
 
 
 def with_tls(acceptor: Acceptor, config: BrokerConfig) -> tuple[ServerFactory, ListenerEngines]:
@@ -131,10 +142,11 @@ def with_tls(acceptor: Acceptor, config: BrokerConfig) -> tuple[ServerFactory, L
     Raises:
         ConfigError: The TLS settings of the listener are invalid.
     """
+    reactor = acceptor.server.reactor
     try:
-        engines = ListenerEngines(acceptor.listener, config)
+        engines = ListenerEngines(acceptor.listener, config, repeatable=isinstance(reactor, HostReactor))
     except SslConfigError as error:
         raise ConfigError(f"listener {acceptor.listener}: {error}") from None
-    factory = server_side(engines, acceptor, acceptor.server.reactor)
+    factory = server_side(engines, acceptor, reactor)
     factory.protocol = _ServerTransportLayer
     return cast("ServerFactory", factory), engines

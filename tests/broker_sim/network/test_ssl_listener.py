@@ -258,14 +258,15 @@ def test_what_cannot_be_is_refused_when_the_broker_starts(
         ThreadedCluster(brokers=1, config={name: value for name, value in config.items() if value is not None})
 
 
-def test_virtual_time_has_no_tls(certificates: Certificates) -> None:
+def test_virtual_time_refuses_a_key_whose_signatures_differ_in_size(certificates: Certificates) -> None:
     world = World(1)
-    with pytest.raises(ConfigError, match=r"SECURE is SSL, which virtual time cannot have: OpenSSL draws its own"):
-        Cluster(
-            reactor=world.reactor,
-            broker_reactor=lambda broker_id: world.network.host(f"broker-{broker_id}"),
-            brokers=1,
-            config=config_of(certificates),
-            streams=RandomStreams(1),
-            host=lambda broker_id: f"broker-{broker_id}",
-        )
+    cluster = Cluster(
+        reactor=world.reactor,
+        broker_reactor=lambda broker_id: world.network.host(f"broker-{broker_id}"),
+        brokers=1,
+        config=config_of(certificates),
+        streams=RandomStreams(1),
+        host=lambda broker_id: f"broker-{broker_id}",
+    )
+    with pytest.raises(ConfigError, match=r"listener SECURE: ssl.keystore: the key is an ECDSA key.*use an RSA or Ed"):
+        cluster.start()

@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from broker_scenarios.evidence import judged
 from broker_scenarios.table import load_progress
 from broker_scenarios.tcp_run import run_locally
-from broker_scenarios.virtual_run import VirtualRun
 from broker_sim.control.events import ConnectionOpened
-from broker_sim.errors import ConfigError
 from tests.scenarios.playing.runs import scenario_of
 from tests.tidy.test_documents import blocks
 
@@ -39,9 +35,3 @@ def test_clients_connect_to_the_listener_of_their_protocol(tmp_path: Path, certi
     assert (run.judgement.misses, run.verdict.counts.acked) == ((), 3)
     opened = [each.listener for each in evidence.truth.journal if isinstance(each, ConnectionOpened)]
     assert set(opened) == {"PLAINTEXT", "SSL"}
-
-
-def test_virtual_time_refuses_a_listener_with_tls(tmp_path: Path) -> None:
-    (text,) = blocks(DOCUMENT, "yaml")
-    with pytest.raises(ConfigError, match=r"SSL is SSL, which virtual time cannot have.*broker-sim run --local"):
-        VirtualRun(scenario_of(tmp_path, REST + text), 1)

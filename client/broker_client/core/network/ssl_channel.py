@@ -20,6 +20,7 @@ from broker_client.core.network.kafka_channel import ChannelFactory, ChannelStat
 from broker_client.errors import SslAuthenticationFailed
 from sim_runtime.ssl_failures import why_client_failed
 from sim_runtime.ssl_transport_layer import client_side
+from sim_runtime.virtual_host import HostReactor
 
 if TYPE_CHECKING:
     from random import Random
@@ -144,6 +145,12 @@ class SslChannelBuilder:
     def build(
         self, *, node_id: int, host: str, port: int, events: ChannelEvents, reader: FrameReader, reactor: IReactor
     ) -> tuple[KafkaChannel, ClientFactory[Any]]:
-        """A channel on TLS; SNI carries the server's name."""
+        """A channel on TLS; SNI carries the server's name.
+
+        Raises:
+            SslConfigError: no run on virtual time could be repeated with the client's key.
+        """
+        if isinstance(reactor, HostReactor):
+            self._engines.check_repeatable()
         channel = SslKafkaChannel(node_id, host, port, events, reader, engines=self._engines, reactor=reactor)
         return channel, client_side(self._engines, host, ChannelFactory(channel), reactor)

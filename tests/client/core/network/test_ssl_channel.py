@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from broker_client.core.network.kafka_channel import ChannelState
 from broker_client.core.network.selector import Selector
 from broker_client.core.network.ssl_channel import SslChannelBuilder
 from broker_client.errors import SslAuthenticationFailed
 from sim_runtime.ssl_engine import SslEngineFactory
-from sim_runtime.ssl_settings import SslSettings
+from sim_runtime.ssl_settings import SslConfigError, SslSettings
 from sim_runtime.ssl_transport_layer import server_side
 from tests.client.core.network.test_selector import PORT, Server, frame
 
@@ -199,6 +200,7 @@ def test_a_missing_client_certificate_is_reported_with_its_option(
 def test_a_client_that_is_known_is_let_in(
     world: World, certificates: Certificates, identity: Identity, version: str
 ) -> None:
+    known = certificates.authority.issue("known", key=Ed25519PrivateKey.generate())
     server = server_settings(
         identity,
         ssl_client_auth="required",
@@ -209,9 +211,9 @@ def test_a_client_that_is_known_is_let_in(
         certificates,
         ssl_enabled_protocols=version,
         ssl_keystore_type="PEM",
-        ssl_keystore_key=certificates.client.sealed_key_pem("secret").replace("\n", " "),
+        ssl_keystore_key=known.sealed_key_pem("secret").replace("\n", " "),
         ssl_key_password="secret",
-        ssl_keystore_certificate_chain=certificates.client.certificate_pem,
+        ssl_keystore_certificate_chain=known.certificate_pem,
     )
     made = Pair(world, client, server)
     made.poll()
@@ -219,6 +221,14 @@ def test_a_client_that_is_known_is_let_in(
     made.selector.send(1, frame(b"known"))
     made.poll()
     assert made.server.received == [frame(b"known")]
+
+
+def test_virtual_time_refuses_a_key_whose_signatures_differ_in_size(
+    world: World, certificates: Certificates, identity: Identity
+) -> None:
+    client = client_settings(certificates, ssl_keystore_type="PEM", ssl_keystore_location=str(certificates.client.file))
+    with pytest.raises(SslConfigError, match=r"ssl.keystore: the key is an ECDSA key.*use an RSA or Ed25519 key"):
+        Pair(world, client, server_settings(identity))
 
 
 def test_versions_without_overlap_name_the_options(
