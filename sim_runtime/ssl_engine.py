@@ -6,13 +6,13 @@ because OpenSSL's own error does not contain it.
 
 from __future__ import annotations
 
-import datetime as dt
 import ipaddress
 import re
 from typing import TYPE_CHECKING, Final
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from OpenSSL import SSL, crypto
+from OpenSSL._util import lib
 from service_identity import VerificationError
 from service_identity.pyopenssl import verify_hostname, verify_ip_address
 
@@ -130,9 +130,9 @@ class SslEngineFactory:
 
 def verify_at(connection: SSL.Connection, now_s: float) -> None:
     """Verify the certificate of the peer at `now_s`, in seconds since the epoch, instead of the machine's time."""
-    store = connection.get_context().get_cert_store()
-    assert store is not None
-    store.set_time(dt.datetime.fromtimestamp(now_s, dt.UTC))
+    # X509Store.set_time has an effect only once: a store keeps the first time that it is given.
+    parameters = lib.SSL_get0_param(connection._ssl)  # noqa: SLF001 - pyOpenSSL has no other way
+    lib.X509_VERIFY_PARAM_set_time(parameters, int(now_s))
 
 
 def _verified(connection: SSL.Connection, certificate: crypto.X509, error: int, _: int, accepted: int) -> bool:

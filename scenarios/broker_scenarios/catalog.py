@@ -24,7 +24,6 @@ __all__ = ["FOLDER", "WITHOUT_A_FILE", "PairResult", "catalog_page", "find", "lo
 FOLDER: Final = Path("scenarios/catalog")
 WITHOUT_A_FILE: Final = {
     "auth-failure-storm": "needs SASL",
-    "cert-expires-midrun": "needs certificates on virtual time",
     "reauth": "needs SASL",
 }
 """The documented anomalies that have no pair yet, and what the simulated brokers lack for it."""

@@ -10,6 +10,8 @@ from contextlib import closing
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from twisted.python.runtime import seconds
+
 from broker_scenarios.drive import DriveSpec
 from broker_scenarios.drivers.driver_process import processes_of
 from broker_scenarios.drivers.installed import refuse_drivers
@@ -19,6 +21,7 @@ from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.run_limits import RunLimits
 from broker_scenarios.playing.stage import Stage
+from broker_scenarios.run_certificates import with_certificates
 from broker_scenarios.settling import wait_for_due_rules
 from broker_scenarios.targets.attached import start_attached
 from broker_scenarios.targets.attached_checks import problem_of
@@ -54,6 +57,7 @@ def run_locally(scenario: Scenario, seed: int, progress: LoadProgress, trace: Ru
     Raises:
         ScenarioError: a driver is not installed, or the finding needs virtual time.
     """
+    scenario = with_certificates(scenario, seconds())
     start_driver = processes_of(scenario)
     # Closed without the check that every rule has fired: the evidence has the reports of rules, which are judged.
     with closing(cluster_of(scenario, seed, timeout_s=_GIVEN_UP_AFTER * scenario.deadline_s)) as threaded:
@@ -144,6 +148,7 @@ def run_over_tcp(
         ScenarioError: the scenario is more than one load, or has a driver.
     """
     refuse_drivers(scenario, "a client of Spark's tasks")
+    scenario = with_certificates(scenario, seconds())
     group = scenario.only_load
     spec_of_load = group.load
     assert spec_of_load is not None, "it was chosen for its load"

@@ -8,6 +8,7 @@ from broker_scenarios.playing.performance import perform
 from broker_scenarios.playing.run_history import RunHistory
 from broker_scenarios.playing.run_limits import RunLimits
 from broker_scenarios.playing.stage import Stage
+from broker_scenarios.run_certificates import with_certificates
 from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_scenarios.virtual_clients.driver import VirtualDrivers
 from broker_sim.cluster import Cluster
@@ -53,9 +54,9 @@ class VirtualRun:
         trace: Trace | None = None,
         journal_detail: Detail = Detail.FULL,
     ) -> None:
-        self.scenario = scenario = scenario.drawn(seed)
         self.seed = seed
         self.world = self._make_world(seed)
+        self.scenario = scenario = with_certificates(scenario.drawn(seed), self.world.reactor.seconds())
         self._drivers = VirtualDrivers(scenario, self.world)
         self.cluster = Cluster(
             reactor=self.world.reactor,

@@ -28,6 +28,7 @@ PAIRS = [path for path in CATALOG if re.search(r"^flip:", path.read_text(), re.M
 WITHOUT_FAULTS: Final = {
     "abort-does-not-rewind": "the application, which does not seek after its abort",
     "batch-too-large": "the topic's max.message.bytes",
+    "cert-expires-midrun": "the validity of the brokers' certificate",
     "codec-mismatch": "the release of the broker",
     "connection-rate-quota": "max.connection.creation.rate",
     "idle-close-race": "the connections.max.idle.ms of both sides",

@@ -26,6 +26,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # Commands in documents -> the test that runs them.
 RUN_BY = {
     "broker-sim run scenarios/catalog/acl-revoked.yaml": "tests/scenarios/test_catalog.py",
+    "broker-sim run scenarios/catalog/cert-expires-midrun.yaml": "tests/scenarios/test_catalog.py",
     "broker-sim catalog list lost response": "tests/tidy/test_scenario_pages.py",
     "broker-sim catalog run lost-ack-duplicate dedup-window-5 --html index.html": "tests/tidy/test_scenario_pages.py",
     "broker-sim run scenarios/catalog/lost-ack-duplicate.yaml": "tests/tidy/test_scenario_pages.py",

@@ -18,6 +18,7 @@ from broker_scenarios.drivers.driver_check import driver_problems
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
+from broker_scenarios.language.certificates import certificate_problems
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.draws import Draws, is_draw, rules_by_chance
@@ -292,6 +293,8 @@ class _Reader:
         value = self.value
         cluster = value["cluster"]
         brokers, controllers = cluster["brokers"], cluster.get("controllers", 1)
+        for at, problem in certificate_problems(value):
+            self.complain(at, problem)
         on_disk = cluster.get("disk", "memory") == "virtual"
         release = value.get("release", DEFAULT_RELEASE)
         broker_config = config_texts(cluster.get("config", {}))

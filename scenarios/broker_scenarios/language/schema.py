@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.expectations import COUNT_HELP, EXPECTABLE
 from broker_scenarios.invariants import INVARIANTS
+from broker_scenarios.language.certificates import CERTIFICATES
 from broker_scenarios.language.clients import CLIENT, LOAD
 from broker_scenarios.language.draws import CHANCE, CHANCE_MEANING, DRAW_SCHEMA, without_chance
 from broker_scenarios.language.kinds import (
@@ -105,6 +106,12 @@ _CLUSTER: Final = Keys(
             "levels of features that differ from those of a new cluster of the release, as `kafka-storage format "
             "--feature` sets them",
             {"transaction.version": 1},
+        ),
+        "certificates": Key(
+            CERTIFICATES,
+            "certificates that the run makes, by name; a configuration refers to the PEM of one by "
+            "`${certificates:NAME:key}`, `:chain` and `:authority`",
+            {"broker": {"valid_until_s": 20}},
         ),
         "disk": Key(
             Text(one_of=DISKS, draws=True),

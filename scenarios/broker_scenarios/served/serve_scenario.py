@@ -177,6 +177,11 @@ def _controlled(cluster: Cluster, options: ServeOptions) -> ControlServer:
 
 
 def _refuse_unjudged(scenario: Scenario) -> None:
+    if scenario.document["cluster"].get("certificates"):
+        raise ScenarioError(
+            f"{scenario.name}: cluster.certificates: clients from outside cannot trust the certificates of a run; "
+            "serve the cluster with key stores of your own"
+        )
     expected = scenario.expectation
     beside = {
         "outcome": expected.outcome,

@@ -62,6 +62,8 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
         return f"only a simulated cluster shows it: {scenario.only_simulated}"
     if scenario.only_virtual:
         return f"only virtual time shows it: {scenario.only_virtual}"
+    if any(side.document["cluster"].get("certificates") for side in sides):
+        return "cluster.certificates: a proxy does not read what TLS encrypts"
     if scenario.broker_defects:
         return f"a running cluster cannot be given defects ({scenario.broker_defects[0]})"
     if scenario.always:

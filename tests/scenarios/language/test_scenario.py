@@ -273,7 +273,7 @@ FLIP_EXAMPLE = Keys(keys=FLIP.keys)
         (
             "brokers: 1",
             "broker: 1",
-            "2:11: cluster.broker: unknown key; expected one of brokers, controllers, config, features, disk, defects",
+            "2:11: cluster.broker: unknown key; expected one of brokers, controllers, config, features, certificates",
         ),
         ("partitions: 1", "partitions: none", "topics.orders.partitions: expected a whole number from 1 to 10000"),
         ("records: 10", "record: 10", "load.record: unknown key"),

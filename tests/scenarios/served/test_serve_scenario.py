@@ -123,3 +123,14 @@ def test_what_only_the_clients_of_the_file_can_show_is_refused(
     assert main(["serve", str(path)]) == 2
     name = expect[1:].partition(":")[0]
     assert capsys.readouterr().err.startswith(f"{path}: expect.{name}: only the file's own clients can show it")
+
+
+def test_certificates_that_no_client_from_outside_can_trust_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "{lost: 0}")
+    text = path.read_text()
+    assert "brokers: 1" in text
+    path.write_text(text.replace("brokers: 1", "brokers: 1, certificates: {broker: {}}", 1))
+    assert main(["serve", str(path)]) == 2
+    assert "cluster.certificates: clients from outside cannot trust" in capsys.readouterr().err
