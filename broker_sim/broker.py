@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from broker_sim.power_loss import UnflushedTails
     from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
     from broker_sim.socket_pause import SocketPause
+    from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
@@ -309,6 +310,10 @@ class Broker:
     def now_ms(self) -> int:
         """Return the broker's own wall clock, in milliseconds since the epoch."""
         return self.clock.now_ms()
+
+    def scram_credential(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
+        """Return the SCRAM credential of a user that the metadata has; None without one."""
+        return self.metadata_cache.image.scram.credential(user, mechanism)
 
     def forward_to_controller(
         self, request: Any, *, timeout_ms: int, context: RequestContext | None = None

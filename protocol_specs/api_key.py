@@ -98,7 +98,7 @@ class ApiKey(enum.IntEnum):
     SYNC_GROUP = 14, ApiFacts(served=BROKER, keeps_bytes=True, client_throttles_since=2)
     DESCRIBE_GROUPS = 15, ApiFacts(served=BROKER, client_throttles_since=2)
     LIST_GROUPS = 16, ApiFacts(served=BROKER, client_throttles_since=2)
-    SASL_HANDSHAKE = 17
+    SASL_HANDSHAKE = 17, ApiFacts(served=BOTH)
     API_VERSIONS = 18, ApiFacts(served=BOTH, client_throttles_since=2)
     CREATE_TOPICS = 19, ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=6, client_throttles_since=3)
     DELETE_TOPICS = 20, ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=5, client_throttles_since=2)
@@ -117,7 +117,7 @@ class ApiKey(enum.IntEnum):
     ALTER_CONFIGS = 33, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1)
     ALTER_REPLICA_LOG_DIRS = 34, ApiFacts(served=BROKER, client_throttles_since=1)
     DESCRIBE_LOG_DIRS = 35, ApiFacts(served=BROKER, client_throttles_since=1)
-    SASL_AUTHENTICATE = 36, ApiFacts(keeps_bytes=True)
+    SASL_AUTHENTICATE = 36, ApiFacts(served=BOTH, keeps_bytes=True)
     CREATE_PARTITIONS = (
         37,
         ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=3, client_throttles_since=1),

@@ -191,6 +191,9 @@ def _without_listener(name: str) -> str:
         _, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
         if rest in _PER_LISTENER or rest.startswith("ssl."):
             return rest
+        base = base_name(name)
+        if base in _PER_SASL_LISTENER and (rest == base or rest.removesuffix(f".{base}").upper() in _SASL_MECHANISMS):
+            return base
     return name
 
 
@@ -229,9 +232,19 @@ def _defaults(release: str) -> Mapping[str, ConfigValue]:
 _LISTENER_PREFIX: Final = "listener.name."
 _PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
 """The configurations of single listeners. Mirrors ListenerReconfigurableConfigs of SocketServer, DataPlaneAcceptor."""
+_PER_SASL_LISTENER: Final = (
+    "connections.max.reauth.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.server.callback.handler.class",
+    "sasl.server.max.receive.size",
+)
+"""The configurations of SASL of single listeners; some also of a mechanism of theirs. Mirrors SaslChannelBuilder."""
+_SASL_MECHANISMS: Final = ("GSSAPI", "OAUTHBEARER", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
     "connections.max.idle.ms": -1,  # without effect (KAFKA-1282)
+    "connection.failed.authentication.delay.ms": 0,
     "fetch.max.bytes": 2**31 - 1,  # the client's limit applied (KIP-541)
     "log.retention.check.interval.ms": 600_000,  # it had another name, and was in minutes
     "replica.fetch.response.max.bytes": 2**31 - 1,  # each partition had its own limit alone (KIP-74)
@@ -384,6 +397,13 @@ _ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *_UNDEFINED_BY_KAFKA, *_GRO
     "unstable.api.versions.enable",
     "advertised.listeners",
     "authorizer.class.name",
+    "connection.failed.authentication.delay.ms",
+    "connections.max.reauth.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.jaas.config",
+    "sasl.mechanism.inter.broker.protocol",
+    "sasl.server.callback.handler.class",
+    "sasl.server.max.receive.size",
     "controller.socket.timeout.ms",
     "controlled.shutdown.max.retries",
     "controlled.shutdown.retry.backoff.ms",

@@ -30,6 +30,8 @@ INTER_BROKER_PROTOCOL: Final = "security.inter.broker.protocol"
 CONTROL_PLANE: Final = "control.plane.listener.name"
 CONTROLLER_NAMES: Final = "controller.listener.names"
 ROLES: Final = "process.roles"
+SASL_INTER_BROKER: Final = "sasl.mechanism.inter.broker.protocol"
+SASL_MECHANISMS: Final = "sasl.enabled.mechanisms"
 DEFAULT_CONTROLLER: Final = "CONTROLLER"
 META_ADDRESS: Final = "0.0.0.0"
 _END_POINT: Final = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
@@ -47,7 +49,7 @@ class SecurityProtocol(Enum):
     SASL_SSL = "SASL_SSL"
 
 
-_SERVED: Final = (SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL)
+_WITH_SASL: Final = (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +106,7 @@ class _Parser:
         self._check_advertised(bound, shown, inter_broker)
         if control_plane is not None:
             self._check_control_plane(control_plane, shown, inter_broker)
-        for each in bound:
-            if each.security_protocol not in _SERVED:
-                msg = (
-                    f"{LISTENERS}: the security protocol {each.security_protocol.value} of listener {each.listener} is "
-                    "not served here: PLAINTEXT and SSL are"
-                )
-                raise ConfigError(msg)
+        self._check_inter_broker_mechanism(inter_broker)
         return ListenerConfig(
             bound=tuple(bound), advertised=tuple(shown), inter_broker=inter_broker, control_plane=control_plane
         )
@@ -184,6 +180,18 @@ class _Parser:
                 f"Listener with name {normal} defined in {INTER_BROKER_NAME} not found in {PROTOCOL_MAP}."
             )
         return normal
+
+    def _check_inter_broker_mechanism(self, listener: str) -> None:
+        """Validate the mechanism of brokers among each other. The simulated brokers need no login."""
+        if self._protocols.get(listener) not in _WITH_SASL:
+            return
+        enabled = self._config.for_listener(SASL_MECHANISMS, listener)
+        assert isinstance(enabled, list)
+        _require(
+            self._config[SASL_INTER_BROKER] in enabled,
+            f"{SASL_INTER_BROKER} must be included in {SASL_MECHANISMS} when SASL is used for inter-broker "
+            "communication",
+        )
 
     def _control_plane(self) -> str | None:
         name = self._texts.get(CONTROL_PLANE)

@@ -372,6 +372,11 @@ class ReleaseBehaviour:
     telemetry_ends_with_connection: bool = _since("4.0")
     """A client instance is forgotten when the connection of its first request is closed."""
 
+    sasl_first_refusals_wait: bool = _until("4.0")
+    """A first frame that is no request, and a request before SaslHandshake, are failed authentications, whose close is
+    delayed (else the connection is closed immediately).
+    """
+
     def known(self, error: ErrorCode) -> ErrorCode:
         """Return the error, or the release's substitute for a code that it does not have yet."""
         older = _BEFORE_THERE_WAS_A_CODE.get(error)

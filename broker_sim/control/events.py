@@ -95,6 +95,29 @@ class ConnectionClosed(TrafficEvent):
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class AuthenticationSucceeded(TrafficEvent):
+    """A client has authenticated itself by SASL, for the first time or again."""
+
+    connection_id: str
+    listener: str
+    mechanism: str
+    principal: str
+    lifetime_ms: int = -1
+    """The time after which it must authenticate itself again; -1 for no limit."""
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class AuthenticationFailed(TrafficEvent):
+    """A client has failed to authenticate itself by SASL: its connection is closed."""
+
+    connection_id: str
+    listener: str
+    mechanism: str
+    """Empty when the client has chosen none."""
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class ThrottleEnded(TrafficEvent):
     """A broker reads a connection again; `early` requests had arrived 1 ms or more before its throttle time ended."""
 

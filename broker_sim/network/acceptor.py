@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from broker_sim.network.processor import Processor
     from broker_sim.network.socket_server import SocketServer
     from broker_sim.network.ssl_listener import ListenerEngines
+    from broker_sim.security.sasl.sasl_listener import SaslListener
 
 __all__ = ["Acceptor"]
 
+WITH_SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
+WITH_TLS: Final = ("SSL", "SASL_SSL")
 ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
 
@@ -64,6 +67,13 @@ class Acceptor(ServerFactory):
             from broker_sim.network.memory_pool import pooled
 
             self._processor_type = server.node.config.part_types.of(pooled(plane.processor_type))
+        self.sasl: SaslListener | None = None
+        """The SASL settings of the listener; None without SASL."""
+        if endpoint.security_protocol in WITH_SASL:
+            from broker_sim.network.sasl_processor import authenticated
+
+            self.sasl = _sasl_listener(self)
+            self._processor_type = server.node.config.part_types.of(authenticated(self._processor_type))
         self.processors: list[Processor] = []
         self.set_processors(processors)
         self.waiting: deque[KafkaChannel] = deque()
@@ -87,7 +97,7 @@ class Acceptor(ServerFactory):
         self.ssl: ListenerEngines | None = None
         self.admission: Admission | None = None
         """A fault of this listener."""
-        if endpoint.security_protocol == "SSL":
+        if endpoint.security_protocol in WITH_TLS:
             from broker_sim.network.ssl_listener import with_tls
 
             self._factory, self.ssl = with_tls(self, server.node.config)
@@ -280,3 +290,15 @@ class Acceptor(ServerFactory):
             reason=reason,
         )
         channel.close(reason)
+
+
+def _sasl_listener(acceptor: Acceptor) -> SaslListener:
+    from broker_sim.security.sasl.sasl_listener import SaslListener
+
+    node = acceptor.server.node
+    return SaslListener(
+        acceptor.listener,
+        node.config,
+        credential_of=node.scram_credential,
+        random=node.random(f"SASL nonces {acceptor.listener}"),
+    )

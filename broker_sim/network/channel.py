@@ -111,6 +111,16 @@ class KafkaChannel(Protocol):
         """True if the next bytes begin a request."""
         return not self._reader.buffered_bytes
 
+    @property
+    def has_invalid_size(self) -> bool:
+        """True if a frame's size was invalid: nothing is read behind it."""
+        return self._reader.fault is not None
+
+    def limit_frames(self, limit_bytes: int, option: str) -> None:
+        """Set the largest size of the frames that arrive from now on, and the option that names it."""
+        self._reader.limit_bytes = limit_bytes
+        self._reader.option = option
+
     def connectionMade(self) -> None:  # noqa: N802
         """Configure the socket and pass the connection to the Acceptor."""
         transport = self.transport

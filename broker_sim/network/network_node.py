@@ -9,6 +9,7 @@ from broker_sim.apis.broker_view import BrokerView
 if TYPE_CHECKING:
     from broker_sim.metrics.request_metrics import RequestMetrics
     from broker_sim.rpc.rpc_server import RpcServer
+    from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
 
 __all__ = ["NetworkNode"]
 
@@ -18,3 +19,6 @@ class NetworkNode(BrokerView, Protocol):
 
     rpc: RpcServer
     request_metrics: RequestMetrics
+
+    def scram_credential(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
+        """Return the credential of a user that the node's metadata has, None without one."""

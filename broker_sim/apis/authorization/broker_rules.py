@@ -34,6 +34,8 @@ BROKER_RULES: Final[Mapping[ApiKey, Rule]] = {
     ApiKey.DESCRIBE_PRODUCERS: _IN_HANDLER,
     # The cluster and its topics.
     ApiKey.API_VERSIONS: OPEN,
+    ApiKey.SASL_AUTHENTICATE: OPEN,
+    ApiKey.SASL_HANDSHAKE: OPEN,
     ApiKey.METADATA: topic_rules.metadata,
     ApiKey.DESCRIBE_CLUSTER: topic_rules.describe_cluster,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: topic_rules.describe_topic_partitions,

@@ -44,6 +44,8 @@ def unregister_broker(request: Any, context: RequestContext, access: Access, han
 CONTROLLER_RULES: Final[Mapping[ApiKey, Rule]] = {
     **NODES_ALONE,
     ApiKey.API_VERSIONS: OPEN,
+    ApiKey.SASL_AUTHENTICATE: OPEN,
+    ApiKey.SASL_HANDSHAKE: OPEN,
     ApiKey.DESCRIBE_CLUSTER: describe_cluster,
     ApiKey.CREATE_TOPICS: topic_rules.create_topics,
     ApiKey.DELETE_TOPICS: topic_rules.delete_topics,

@@ -38,7 +38,16 @@ def test_a_file_is_taken_or_refused_as_by_the_real_release(release: str, row: di
     assert [[each.listener, each.host or "null", each.port] for each in found.advertised] == real["advertised"]
 
 
-def test_sasl_is_refused_by_name() -> None:
-    config = BrokerConfig.parse({"listeners": "PLAINTEXT://a:1,SASL_SSL://a:2"})
-    with pytest.raises(ConfigError, match="the security protocol SASL_SSL of listener SASL_SSL is not served here"):
-        listener_config(config)
+@pytest.mark.parametrize("inter_broker", ["inter.broker.listener.name", "security.inter.broker.protocol"])
+def test_the_mechanism_of_brokers_must_be_enabled(inter_broker: str) -> None:
+    config = {"listeners": "SASL_PLAINTEXT://a:1", inter_broker: "SASL_PLAINTEXT", "sasl.enabled.mechanisms": "PLAIN"}
+    assert (
+        listener_config(BrokerConfig.parse({**config, "sasl.mechanism.inter.broker.protocol": "PLAIN"})).inter_broker
+        == "SASL_PLAINTEXT"
+    )
+    refused = (
+        "requirement failed: sasl.mechanism.inter.broker.protocol must be included in sasl.enabled.mechanisms when "
+        "SASL is used for inter-broker communication"
+    )
+    with pytest.raises(ConfigError, match=refused):
+        listener_config(BrokerConfig.parse(config))

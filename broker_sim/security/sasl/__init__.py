@@ -1,0 +1,1 @@
+"""Authentication by SASL on the server's side, without I/O: its states, its mechanisms, its settings."""
