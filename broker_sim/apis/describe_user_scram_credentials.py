@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials (api key 50): mechanisms and iterations of users, without keys (KIP-554).
 
-A broker responds from its own image. Mirrors KafkaApis.handleDescribeUserScramCredentialsRequest with
-ScramImage.describe.
+A broker responds from its own image, in ZooKeeper mode with the content of ZooKeeper. Mirrors
+KafkaApis.handleDescribeUserScramCredentialsRequest with ScramImage.describe.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.forwarding import forward
 from broker_sim.apis.handler_result import NoResponse
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order
@@ -20,15 +21,16 @@ from protocol_specs.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
+    from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.security.scram_image import ScramImage
     from protocol_specs.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 
 
-def handle(
-    request: DescribeUserScramCredentialsRequest, context: RequestContext
-) -> DescribeUserScramCredentialsResponse:
+def handle(request: DescribeUserScramCredentialsRequest, context: RequestContext) -> HandlerResult:
     """Describe the users of the request; without any, all that have a credential."""
+    if context.behaviour.zookeeper:
+        return forward(request, context)
     credentials = context.broker.metadata_cache.image.scram
     counts = Counter(each.name for each in request.users) if request.users else dict.fromkeys(credentials.users(), 1)
     results = [_described(user, counts[user], credentials) for user in hash_order(counts)]

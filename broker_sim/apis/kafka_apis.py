@@ -34,9 +34,6 @@ UNSTABLE_VERSIONS: Final = "unstable.api.versions.enable"
 UNLISTED: Final = {key: range(1) for key in HANDLERS.served if key.facts.needs_telemetry_receiver}
 """APIs that 4.x serves without listing them: telemetry is listed only where a receiver is configured (KIP-714)."""
 
-NOT_WITH_ZOOKEEPER: Final = (ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
-"""APIs that are not served in ZooKeeper mode."""
-
 
 class KafkaApis(NodeApis):
     """One broker's APIs, for one run of it."""
@@ -94,8 +91,7 @@ def _versions(
 ) -> tuple[Mapping[ApiKey, VersionRange], Mapping[ApiKey, range]]:
     """Return the versions that all brokers of a kind list, and those that they serve."""
     versions = releases.get(release, mode).api_versions
-    left_out = NOT_WITH_ZOOKEEPER if mode is releases.Mode.ZOOKEEPER else ()
-    advertised = {key: versions[key] for key in HANDLERS.served if key in versions and key not in left_out}
+    advertised = {key: versions[key] for key in HANDLERS.served if key in versions}
     if telemetry_received and telemetry_unlisted:
         telemetry = {key: VersionRange(served[0], served[-1]) for key, served in UNLISTED.items()}
         advertised = dict(sorted({**advertised, **telemetry}.items()))

@@ -22,6 +22,7 @@ from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuota
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.leader_and_isr import NO_LEADER
 from broker_sim.zookeeper.messages import ZooKeeperError
+from broker_sim.zookeeper.scram_credentials import alter_scram_credentials, describe_scram_credentials
 from broker_sim.zookeeper.topic_assignment import added_partitions, new_topic
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -33,6 +34,10 @@ from protocol_specs.messages.alter_partition_reassignments import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
+from protocol_specs.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+)
 from protocol_specs.messages.create_acls import CreateAclsRequest
 from protocol_specs.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -42,6 +47,7 @@ from protocol_specs.messages.create_partitions import (
 from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from protocol_specs.messages.delete_acls import DeleteAclsRequest
 from protocol_specs.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from protocol_specs.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from protocol_specs.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -81,7 +87,13 @@ ELECTION_TYPES: Final = (0, 1)
 BY_CONTROLLER_SINCE: Final = 7
 """CreateTopics v7 is of 2.8, where the controller creates topics automatically, not the broker."""
 _ACL_CHANGES: Final = (CreateAclsRequest, DeleteAclsRequest)
-_ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, AlterClientQuotasRequest, *_ACL_CHANGES)
+_ANY_BROKER: Final = (
+    AlterConfigsRequest,
+    IncrementalAlterConfigsRequest,
+    AlterClientQuotasRequest,
+    DescribeUserScramCredentialsRequest,
+    *_ACL_CHANGES,
+)
 
 
 class _Waiting:
@@ -128,6 +140,7 @@ class ZkAdminManager:
             AlterPartitionReassignmentsRequest: self._alter_reassignments,
             ListPartitionReassignmentsRequest: self._list_reassignments,
             UpdateFeaturesRequest: self._update_features,
+            AlterUserScramCredentialsRequest: self._alter_credentials,
         }
         if not isinstance(request, CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest):
             return self._run(handlers[type(request)](request))
@@ -174,7 +187,7 @@ class ZkAdminManager:
         return None
 
     def change_in_zookeeper(self, request: Any) -> Deferred[Any]:
-        """Validate and write entries, configurations or quotas at once; watches notify other brokers."""
+        """Validate and write at once, or read; watches notify other brokers."""
         if isinstance(request, _ACL_CHANGES):
             assert self._broker.acl_control is not None, "without an authorizer nothing is forwarded"
             return self._run(self._broker.acl_control.respond(request))
@@ -182,6 +195,8 @@ class ZkAdminManager:
         def change(zookeeper: Any, session: Any) -> Any:  # noqa: ARG001 - as every operation
             if isinstance(request, AlterClientQuotasRequest):
                 return zookeeper.client_quotas.alter(request)
+            if isinstance(request, DescribeUserScramCredentialsRequest):
+                return describe_scram_credentials(request, zookeeper.image.scram)
             if isinstance(request, AlterConfigsRequest):
                 return zookeeper.configs.alter(request)
             return zookeeper.configs.alter_incrementally(request)
@@ -477,6 +492,16 @@ class ZkAdminManager:
             error_message="",
             topics=[OngoingTopicReassignment(name=name, partitions=each) for name, each in topics.items()],
         )
+
+    async def _alter_credentials(self, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+        def alter(zookeeper: Any, session: Any) -> Any:  # noqa: ARG001 - as every operation
+            response, changes = alter_scram_credentials(request, zookeeper.image.scram)
+            if changes:
+                zookeeper.change("credentials", lambda image: replace(image, scram=image.scram.with_changes(changes)))
+            return response
+
+        response: AlterUserScramCredentialsResponse = await self._client.request("ZooKeeperSetConfigs", alter)
+        return response
 
     async def _update_features(self, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
         """Refuse every feature: brokers of the ZooKeeper era support none. Mirrors processFeatureUpdates."""

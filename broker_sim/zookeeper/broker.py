@@ -309,6 +309,7 @@ class ZooKeeperBroker(Broker):
                 known.with_topics(changed),
                 configs=image.configs,
                 client_quotas=image.client_quotas,
+                scram=image.scram,
                 finalized_features=image.finalized_features,
             )
         )
@@ -391,8 +392,10 @@ def _ignore_placement(topic_partition: TopicPartition, topic_id: bytes, director
 
 
 def _agree(truth: MetadataImage, known: MetadataImage) -> bool:
-    """Return True if `known` has all brokers, topics and leaders of `truth`."""
+    """Return True if `known` has all brokers, topics, leaders and SCRAM credentials of `truth`."""
     if truth.brokers.keys() != known.brokers.keys() or truth.topics.keys() != known.topics.keys():
+        return False
+    if truth.scram != known.scram:
         return False
     for name, topic in truth.topics.items():
         other = known.topics[name]

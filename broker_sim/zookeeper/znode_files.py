@@ -15,6 +15,7 @@ from twisted.logger import Logger
 
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
+from broker_sim.security.scram_image import NO_SCRAM_CREDENTIALS
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.acl_znodes import ACLS, EXTENDED_ACLS, acl_znodes, read_acls
 from broker_sim.zookeeper.znodes import (
@@ -31,9 +32,10 @@ from broker_sim.zookeeper.znodes import (
     Znode,
     config_znode,
     config_znodes,
+    entity_znodes,
     partitions_znode,
-    quota_znodes,
     read_configs,
+    read_credentials,
     read_partitions,
     read_quotas,
     read_topics,
@@ -99,6 +101,7 @@ class ZnodeFiles:
                 image,
                 configs=read_configs(self._tree),
                 client_quotas=NO_CLIENT_QUOTAS.with_changes(read_quotas(self._tree)),
+                scram=NO_SCRAM_CREDENTIALS.with_changes(read_credentials(self._tree)),
             ).with_version(self._zxid)
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
@@ -232,13 +235,10 @@ class ZnodeFiles:
         image = state.image
         if before is None or image.configs is not before.configs:
             self._change_folder(changes, f"{CONFIGS}/brokers/", config_znodes(image.configs))
-        if before is None or image.client_quotas is not before.client_quotas:
+        if before is None or (image.client_quotas, image.scram) != (before.client_quotas, before.scram):
+            entities = entity_znodes(image.client_quotas, image.scram)
             for folder in ("users", "clients", "ips"):
-                found = {
-                    path: znode
-                    for path, znode in quota_znodes(image.client_quotas).items()
-                    if path.startswith(f"{CONFIGS}/{folder}/")
-                }
+                found = {path: znode for path, znode in entities.items() if path.startswith(f"{CONFIGS}/{folder}/")}
                 self._change_folder(changes, f"{CONFIGS}/{folder}/", found)
         if old is None or state.deletions != old.deletions:
             found = {f"{DELETE_TOPICS}/{name}": Znode("") for name in state.deletions}

@@ -14,13 +14,17 @@ from urllib.parse import quote, unquote
 from broker_sim.config.config_resource import ConfigResource, ResourceType
 from broker_sim.metadata.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
 from broker_sim.quotas.client_quotas_image import CLIENT_ID, IP, USER, ClientQuotaEntity, QuotaChange
+from broker_sim.security.scram_image import ScramChange
 from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.scram_credentials import credential_of_text, credential_text
 from protocol_specs import uuids
+from protocol_specs.sasl.scram import ScramMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
+    from broker_sim.security.scram_image import ScramImage
 
 CLUSTER_ID: Final = "/cluster/id"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
@@ -102,14 +106,18 @@ def config_znodes(configs: Mapping[ConfigResource, Mapping[str, str]]) -> dict[s
     }
 
 
-def quota_znodes(quotas: ClientQuotasImage) -> dict[str, Znode]:
-    """The quotas, where configurations of users, clients and addresses lie."""
-    znodes = {}
+def entity_znodes(quotas: ClientQuotasImage, scram: ScramImage) -> dict[str, Znode]:
+    """The quotas of users, clients and addresses, and the SCRAM credentials of users: an entry per mechanism."""
+    configs: dict[str, dict[str, str]] = {}
     for entity, values in quotas.items():
         names = entity.names
         parts = [f"{_QUOTA_FOLDERS[kind]}/{_entity(names[kind])}" for kind in (USER, CLIENT_ID, IP) if kind in names]
-        znodes[f"{CONFIGS}/{'/'.join(parts)}"] = config_znode({key: repr(value) for key, value in values.items()})
-    return znodes
+        configs["/".join(parts)] = {key: repr(value) for key, value in values.items()}
+    for user, mechanism, credential in scram.entries():
+        assert credential is not None, "images hold no removals"
+        entries = configs.setdefault(f"{_QUOTA_FOLDERS[USER]}/{_entity(user)}", {})
+        entries[mechanism.sasl_name] = credential_text(credential)
+    return {f"{CONFIGS}/{path}": config_znode(entries) for path, entries in configs.items()}
 
 
 def partitions_znode(partitions: Mapping[TopicPartition, tuple[int, ...] | None]) -> Znode:
@@ -198,8 +206,24 @@ def read_quotas(tree: Mapping[str, Znode]) -> list[QuotaChange]:
                 for folder, name in zip(parts[::2], parts[1::2], strict=True)
             }
         )
-        changes += [QuotaChange(entity=entity, key=key, value=float(value)) for key, value in _config(znode).items()]
+        changes += [
+            QuotaChange(entity=entity, key=key, value=float(value))
+            for key, value in _config(znode).items()
+            if ScramMechanism.of_name(key) is ScramMechanism.UNKNOWN
+        ]
     return changes
+
+
+def read_credentials(tree: Mapping[str, Znode]) -> list[ScramChange]:
+    """The SCRAM credentials, as changes from none."""
+    folder = f"{CONFIGS}/{_QUOTA_FOLDERS[USER]}/"
+    return [
+        ScramChange(unquote(path.removeprefix(folder)), mechanism, credential_of_text(text))
+        for path, znode in tree.items()
+        if path.startswith(folder) and "/" not in path.removeprefix(folder)
+        for name, text in _config(znode).items()
+        if (mechanism := ScramMechanism.of_name(name)) is not ScramMechanism.UNKNOWN
+    ]
 
 
 def _config(znode: Znode | None) -> dict[str, str]:

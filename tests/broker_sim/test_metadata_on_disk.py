@@ -14,12 +14,14 @@ from broker_sim.metadata.metadata_log_codec import decode_batches
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
 from broker_sim.security.acl import AclOperation
 from broker_sim.security.acl import ResourceType as AclResourceType
+from broker_sim.security.scram_image import ScramChange
 from broker_sim.topic_spec import TopicSpec
 from broker_sim.zookeeper.ensemble import ZooKeeper
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from protocol_specs.messages.create_acls import AclCreation
 from protocol_specs.records.message_set_builder import MessageSetBuilder
 from protocol_specs.records.record_set import read_any
+from protocol_specs.sasl.scram import ScramMechanism
 from sim_runtime.virtual_disk import VirtualDisk
 from tests.broker_sim.conftest import TIMESTAMP_MS, Replicas
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_image import MetadataImage
 
 ZNODES = "/data/zookeeper/znodes.jsonl"
+SHA_512 = ScramMechanism.SCRAM_SHA_512
 ZOOKEEPER_RELEASES = ("0.8.2", "0.10.0", "0.10.2", "1.1", "2.3", "2.5", "2.8", "3.2")
 
 
@@ -57,7 +60,11 @@ def configured(image: MetadataImage) -> MetadataImage:
     quotas = image.client_quotas.with_changes([QuotaChange(entity=entity, key="producer_byte_rate", value=1024.5)])
     from dataclasses import replace
 
-    return replace(changed, client_quotas=quotas)
+    changes = [
+        ScramChange(user, SHA_512, SHA_512.credential(user.encode(), b"salt", 5000))
+        for user in ("a/b", "<default>", "c")
+    ]
+    return replace(changed, client_quotas=quotas, scram=image.scram.with_changes(changes))
 
 
 def test_access_control_entries_outlive_the_cluster(disk: VirtualDisk) -> None:
@@ -93,7 +100,7 @@ def test_access_control_entries_outlive_the_cluster(disk: VirtualDisk) -> None:
     close(again)
 
 
-@pytest.mark.parametrize(("release", "controllers"), [("2.8", 1), ("1.1", 1), ("4.3.1", 3), ("3.7", 3)])
+@pytest.mark.parametrize(("release", "controllers"), [("2.8", 1), ("1.1", 1), ("4.3.1", 1), ("4.3.1", 3), ("3.7", 3)])
 def test_topics_configurations_quotas_and_ids_outlive_the_cluster(
     disk: VirtualDisk, release: str, controllers: int
 ) -> None:
@@ -118,6 +125,8 @@ def test_topics_configurations_quotas_and_ids_outlive_the_cluster(
     assert after.topics["kept"].configs == {"retention.ms": "77"}
     assert after.configs == before.configs
     assert [*after.client_quotas.items()] == [*before.client_quotas.items()]
+    assert after.scram == before.scram
+    assert after.scram.of_user("a/b").keys() == {SHA_512}
     assert again.cluster.broker(2).config["log.retention.ms"] == 777
     assert again.cluster.broker(1).config["log.retention.ms"] == 7777
 

@@ -18,6 +18,11 @@ from protocol_specs.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from protocol_specs.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
 from protocol_specs.messages.create_partitions import (
     CreatePartitionsAssignment,
@@ -31,6 +36,7 @@ from protocol_specs.messages.create_topics import (
     CreateTopicsRequest,
 )
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from protocol_specs.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from protocol_specs.messages.elect_leaders import ElectLeadersRequest
 from protocol_specs.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
@@ -103,6 +109,7 @@ def _requests(cluster: Cluster) -> Iterator[tuple[str, str, Message, int]]:
     yield from _stop_replicas()
     yield from _update_metadatas()
     yield from _alter_partitions()
+    yield from _scram_credentials()
 
 
 def _creations(cluster: Cluster) -> Iterator[tuple[str, str, Message, int]]:
@@ -377,3 +384,41 @@ def _alter_partitions() -> Iterator[tuple[str, str, Message, int]]:
         ]:
             request = AlterPartitionRequest(broker_id=broker_id, broker_epoch=0, topics=[topic])
             yield f"AlterPartition v{version} {name}", who, request, version
+
+
+def _scram_credentials() -> Iterator[tuple[str, str, Message, int]]:
+    def put(user: str, mechanism: int = 1, iterations: int = 4096, key: bytes = b"key") -> ScramCredentialUpsertion:
+        return ScramCredentialUpsertion(
+            name=user, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=key
+        )
+
+    def remove(user: str, mechanism: int = 1) -> ScramCredentialDeletion:
+        return ScramCredentialDeletion(name=user, mechanism=mechanism)
+
+    def alter(*changes: ScramCredentialUpsertion | ScramCredentialDeletion) -> AlterUserScramCredentialsRequest:
+        return AlterUserScramCredentialsRequest(
+            deletions=[each for each in changes if isinstance(each, ScramCredentialDeletion)],
+            upsertions=[each for each in changes if isinstance(each, ScramCredentialUpsertion)],
+        )
+
+    requested = {
+        "of two users": [put("ann"), put("bob", 2, 9000)],
+        "of a user for two mechanisms": [put("cat"), put("cat", 2)],
+        "one deleted and one set": [remove("cat"), put("cat", 2, 5000)],
+        "unknown ones deleted": [remove("ann", 2), remove("dan"), put("dan")],
+        "invalid": [put(""), remove("", 9), put("eve", 7), remove("fay", 0), put("guy", 1, 1), put("hal", 1, 99999)],
+        "an invalid one and a valid one": [put("eve", 7), put("eve")],
+        "twice": [put("ida"), put("ida"), remove("ann"), put("ann"), put("kim", 2), put("kim", 2), put("leo")],
+        "an empty key beside another user": [put("mia", key=b""), put("ned")],
+    }
+    yield "AlterUserScramCredentials at no controller", OTHER, alter(put("ann"), put("ann"), remove("bob")), 0
+    for name, changes in requested.items():
+        yield f"AlterUserScramCredentials {name}", CONTROLLER, alter(*changes), 0
+    for name, users in {
+        "all": None,
+        "of users": ["bob", "ann", "cat"],
+        "of unknown users": ["dan", "", "", "ned"],
+        "twice": ["cat", "ann", "cat"],
+    }.items():
+        users_named = None if users is None else [UserName(name=user) for user in users]
+        yield f"DescribeUserScramCredentials {name}", OTHER, DescribeUserScramCredentialsRequest(users=users_named), 0

@@ -9,6 +9,10 @@ import pytest
 from broker_sim.apis.authorization.rule import FORWARDED
 from broker_sim.apis.authorization.zookeeper_rules import ZOOKEEPER_RULES
 from broker_sim.topic_spec import TopicSpec
+from protocol_specs.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
 from protocol_specs.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
@@ -29,13 +33,16 @@ CREATE, WRITE, ALTER, CLUSTER_ACTION, IDEMPOTENT_WRITE = 5, 4, 7, 9, 12
 class Guarded:
     """One broker, and the entries of its client."""
 
-    def __init__(self, bench: Callable[..., ApiBench], release: str) -> None:
+    def __init__(self, bench: Callable[..., ApiBench], release: str, *, brokers: int = 1) -> None:
         config = {
             "authorizer.class.name": AUTHORIZERS.get(release, ACL_AUTHORIZER),
             "allow.everyone.if.no.acl.found": "true",
         }
         self.bench = bench(
-            release=release, config=config, topics=[TopicSpec(name="t", partitions=1, replication_factor=1)]
+            brokers=brokers,
+            release=release,
+            config=config,
+            topics=[TopicSpec(name="t", partitions=1, replication_factor=1)],
         )
 
     def grant(self, kind: int, name: str, *operations: int, permission: int = 3) -> None:
@@ -103,3 +110,14 @@ def test_the_broker_checks_what_it_does_not_forward(bench: Callable[..., ApiBenc
     assert made.bench.exchange(request, 4).topics[0].error_code == 29
     made.grant(TOPIC, "new", CREATE)
     assert made.bench.exchange(request, 4).topics[0].error_code == 0
+
+
+def test_the_controller_alone_checks_alterations_of_credentials(bench: Callable[..., ApiBench]) -> None:
+    made = Guarded(bench, "3.2", brokers=2)
+    made.grant(CLUSTER, "kafka-cluster", ALTER, permission=2)
+    request = AlterUserScramCredentialsRequest(
+        deletions=[ScramCredentialDeletion(name="ann", mechanism=1)], upsertions=[]
+    )
+    for broker_id, error_code in ((1, 31), (2, 41)):
+        (result,) = made.bench.exchange(request, 0, broker_id=broker_id).results
+        assert (result.user, result.error_code, result.error_message) == ("ann", error_code, None)
