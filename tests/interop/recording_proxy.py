@@ -32,6 +32,7 @@ class RecordedRequest:
     api: str
     version: int
     body: Any
+    correlation_id: int
 
 
 class RecordingProxy:
@@ -113,7 +114,7 @@ class _FromClient(_Framed):
         header, position = decode_request_header(frame)
         key, version = header.request_api_key, header.request_api_version
         body = request_type(key).decode_from(version, frame, position)[0]
-        self.proxy.requests.append(RecordedRequest(self.number, type(body).NAME, version, body))
+        self.proxy.requests.append(RecordedRequest(self.number, type(body).NAME, version, body, header.correlation_id))
         if key in (METADATA, FIND_COORDINATOR):
             self.awaited[header.correlation_id] = key, version, frame
         self.waiting.append(len(frame).to_bytes(4, "big") + frame)
