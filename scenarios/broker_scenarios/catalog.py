@@ -19,14 +19,9 @@ if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
 
-__all__ = ["FOLDER", "WITHOUT_A_FILE", "PairResult", "catalog_page", "find", "load_catalog", "results_json", "run_pair"]
+__all__ = ["FOLDER", "PairResult", "catalog_page", "find", "load_catalog", "results_json", "run_pair"]
 
 FOLDER: Final = Path("scenarios/catalog")
-WITHOUT_A_FILE: Final = {
-    "auth-failure-storm": "needs SASL",
-    "reauth": "needs SASL",
-}
-"""The documented anomalies that have no pair yet, and what the simulated brokers lack for it."""
 
 
 def load_catalog(folder: Path) -> list[Scenario]:

@@ -83,6 +83,7 @@ MODULES: Final = (
     "transactions.init_timeout_is_fatal",
     "transactions.fenced_init_is_retried",
     "sequences.idempotence_not_applied",
+    "network.no_reauthentication",
 )
 """The files with defects, by scenario in the order of the catalogue."""
 

@@ -69,7 +69,7 @@ def _table(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from broker_scenarios.catalog import FOLDER, WITHOUT_A_FILE, catalog_page, load_catalog, results_json, run_pair
+    from broker_scenarios.catalog import FOLDER, catalog_page, load_catalog, results_json, run_pair
     from broker_scenarios.errors import ScenarioError
     from broker_scenarios.result_files import write_text
     from broker_sim.errors import nearest
@@ -94,8 +94,6 @@ def _run(options: argparse.Namespace) -> int:
     refused = sum(bool(result.refused) for result in results)
     beside = f"; {refused} need what this target does not have" if refused else ""
     print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {target.name}{beside}")
-    if not options.names and options.folder is None:
-        print("without a file: " + ", ".join(f"{name} ({reason})" for name, reason in WITHOUT_A_FILE.items()))
     if options.json is not None:
         write_text(options.json, results_json(results, target.name), "--json")
     if options.html is not None:

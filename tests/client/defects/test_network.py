@@ -124,3 +124,28 @@ def test_connections_that_are_closed_are_made_again(defects: tuple[str, ...], *,
     opened = len(room.events(ConnectionOpened))
     assert (opened > 100) is is_storm
     assert is_storm or opened < 20
+
+
+@pytest.mark.parametrize(("defects", "connections"), [((), 2), (("no-reauthentication",), 4)])
+def test_the_end_of_a_session_ends_the_connection(defects: tuple[str, ...], connections: int) -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    config = {
+        "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{module} user_app=secret;",
+        "connections.max.reauth.ms": "2000",
+    }
+    room = Room(config=config)
+    producer = room.producer(
+        *defects,
+        bootstrap_servers=room.cluster.bootstrap_servers_of("SASL_PLAINTEXT"),
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="PLAIN",
+        sasl_jaas_config=f"{module} username=app password=secret;",
+    )
+    records = []
+    for _ in range(2):
+        records.append(producer.send("orders", b"1", partition=0))
+        room.run(3_000)
+    assert [outcome(record) for record in records] == [0, 1]
+    assert len(room.events(ConnectionOpened)) == connections

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker_client.core.network.sasl.channel_authentication import ChannelAuthentication
@@ -24,23 +25,32 @@ __all__ = ["SaslChannelBuilder", "SaslChannels"]
 class SaslChannels:
     """The configuration of SASL_PLAINTEXT or SASL_SSL: the channels below, and a login for each client."""
 
-    def __init__(self, transports: ChannelBuilder, new_login: Callable[[], Login]) -> None:
+    def __init__(
+        self,
+        transports: ChannelBuilder,
+        new_login: Callable[[], Login],
+        authentication: type[ChannelAuthentication] = ChannelAuthentication,
+    ) -> None:
         self._transports = transports
         self._new_login = new_login
+        self._authentication = authentication
+
+    def with_authentication(self, authentication: type[ChannelAuthentication]) -> SaslChannels:
+        """The same with another class of authentications."""
+        return SaslChannels(self._transports, self._new_login, authentication)
 
     def for_client(self, client_id: str, random: Random) -> ChannelBuilder:
         """Log a client in and return the builder of its channels."""
-        return SaslChannelBuilder(self._transports, self._new_login(), client_id, random)
+        authentication = partial(self._authentication, login=self._new_login(), client_id=client_id, random=random)
+        return SaslChannelBuilder(self._transports, authentication)
 
 
 class SaslChannelBuilder:
     """The channels of one client."""
 
-    def __init__(self, transports: ChannelBuilder, login: Login, client_id: str, random: Random) -> None:
+    def __init__(self, transports: ChannelBuilder, new_authentication: partial[ChannelAuthentication]) -> None:
         self._transports = transports
-        self._login = login
-        self._client_id = client_id
-        self._random = random
+        self._new_authentication = new_authentication
 
     def build(
         self, *, node_id: int, host: str, port: int, events: ChannelEvents, reader: FrameReader, reactor: IReactor
@@ -49,7 +59,5 @@ class SaslChannelBuilder:
         channel, factory = self._transports.build(
             node_id=node_id, host=host, port=port, events=events, reader=reader, reactor=reactor
         )
-        channel.authentication = ChannelAuthentication(
-            login=self._login, client_id=self._client_id, random=self._random, reactor=reactor
-        )
+        channel.authentication = self._new_authentication(reactor=reactor)
         return channel, factory
