@@ -10,6 +10,7 @@ import datetime as dt
 import hashlib
 import ipaddress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
@@ -48,6 +49,7 @@ class IssuedCertificate:
     authority: str
 
 
+@lru_cache(maxsize=64)
 def issue(name: str, facts: CertificateFacts, *, started_s: int) -> IssuedCertificate:
     """Make the key and the certificate called `name` for a run that starts at `started_s`, in seconds since the epoch.
 

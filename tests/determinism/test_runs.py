@@ -29,6 +29,22 @@ def test_the_same_seed_gives_the_same_digest_and_another_seed_another() -> None:
     assert fingerprint(8) != first
 
 
+def test_encrypted_connections_have_the_same_digest_for_another_hash_seed() -> None:
+    path = CATALOG / "cert-expires-midrun.yaml"
+    ran = subprocess.run(
+        [sys.executable, "-m", "broker_scenarios.cli", "run", str(path), "--virtual", "--seed", "7"],
+        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=ROOT,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    digest = VirtualRun(load_scenario(path), 7).run(None).facts["digest"]
+    assert f"digest: {digest}" in ran.stdout.splitlines()
+
+
 @pytest.mark.parametrize("hash_seed", ["0", "4711"])
 def test_the_command_prints_the_same_digest_for_any_hash_seed(hash_seed: str) -> None:
     command = [sys.executable, "-m", "broker_scenarios.cli", "run", str(CATALOG / CRASH), "--virtual", "--seed", "7"]

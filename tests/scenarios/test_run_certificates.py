@@ -30,6 +30,7 @@ clients:
       - close
 rules:
   renewed: {act: {alter_config: {broker: 1, config: {a: "${certificates:second:key}"}}}}
+  slow: {select: {api: Produce, topic: orders, partition: 0}, act: {delay_ms: 5}}
 expect: {verdict: valid}
 """
 STARTED_S = 1_700_000_000
@@ -45,7 +46,8 @@ def test_each_reference_is_filled_in(tmp_path: Path) -> None:
     (act,) = app.script[0].steps  # type: ignore[union-attr]
     assert isinstance(act, Act)
     assert act.act["alter_config"]["config"]["a"].startswith("-----BEGIN CERTIFICATE-----")
-    (rule,) = made.rules
+    rule, slow = made.rules
+    assert slow == scenario.rules[1]
     assert isinstance(rule.act, AlterConfig)
     assert str(rule.act.config["a"]).startswith("-----BEGIN PRIVATE KEY-----")
     assert rule.act.config["a"] != made.broker_config["ssl.keystore.key"]

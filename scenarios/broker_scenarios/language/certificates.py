@@ -7,18 +7,20 @@ replaced by PEM when a run starts, because validities are relative to the start.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.language.kinds import Key, Keys, ListOf, Named, Text, Whole
 from broker_sim.errors import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from broker_sim.yaml_source import KeyPath
     from sim_runtime.issued_certificates import IssuedCertificate
 
-__all__ = ["CERTIFICATES", "REFERENCE", "certificate_problems", "certificates_of"]
+__all__ = ["CERTIFICATES", "certificate_problems", "certificates_of", "filled_in"]
 
 _DAY_S: Final = 86_400
 _VALID_FROM_S: Final = -_DAY_S
@@ -26,7 +28,7 @@ _VALID_UNTIL_S: Final = 3_650 * _DAY_S
 _LONGEST_S: Final = 36_500 * _DAY_S
 _AUTHORITY: Final = "authority"
 _PARTS: Final = ("key", "chain", "authority")
-REFERENCE: Final = re.compile(r"\$\{certificates:(?P<name>[^:}]*):?(?P<part>[^}]*)\}")
+_REFERENCE: Final = re.compile(r"\$\{certificates:(?P<name>[^:}]*):?(?P<part>[^}]*)\}")
 _TIME: Final = Whole(at_least=-_LONGEST_S, at_most=_LONGEST_S)
 
 CERTIFICATES: Final = Named(
@@ -77,12 +79,28 @@ def certificate_problems(document: Mapping[str, Any]) -> Iterator[tuple[KeyPath,
         except ValueError as error:
             yield ("cluster", "certificates", name), str(error)
     for path, text in _texts(document, ()):
-        for reference in REFERENCE.finditer(text):
+        for reference in _REFERENCE.finditer(text):
             name, part = reference["name"], reference["part"]
             if name not in given:
                 yield path, f"{reference[0]}: no certificate of the cluster is named {name!r}{nearest(name, given)}"
             elif part not in _PARTS:
                 yield path, f"{reference[0]}: a certificate has {', '.join(_PARTS)}, not {part!r}"
+
+
+def filled_in(value: Any, made: Mapping[str, IssuedCertificate]) -> Any:
+    """Return the value with the PEM of each certificate that a text in it refers to; itself if there is none."""
+    if isinstance(value, str):
+        return _REFERENCE.sub(lambda found: str(getattr(made[found["name"]], found["part"])), value)
+    if isinstance(value, Mapping):
+        return {key: filled_in(each, made) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [filled_in(each, made) for each in value]
+        return value if items == [*value] else type(value)(items)  # a named tuple has no text of a configuration
+    if is_dataclass(value) and not isinstance(value, type):
+        old = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+        new = {name: filled_in(each, made) for name, each in old.items()}
+        return value if new == old else replace(value, **new)
+    return value
 
 
 def _issued(document: Mapping[str, Any], name: str, started_s: int) -> IssuedCertificate:

@@ -18,7 +18,7 @@ from broker_scenarios.drivers.driver_check import driver_problems
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.histories.run_operations import LIVENESS_DEADLINE
 from broker_scenarios.invariants import INVARIANTS
-from broker_scenarios.language.certificates import certificate_problems
+from broker_scenarios.language.certificates import certificate_problems, certificates_of, filled_in
 from broker_scenarios.language.client_defects import problems_of
 from broker_scenarios.language.clients import SHORT_FORM, ClientGroup
 from broker_scenarios.language.draws import Draws, is_draw, rules_by_chance
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.rule import Rule
     from broker_sim.faults.rule_state import Decision
     from broker_sim.yaml_source import KeyPath, Mistake
+    from sim_runtime.issued_certificates import IssuedCertificate
 
 __all__ = ["Scenario", "load_scenario", "read_document"]
 
@@ -285,6 +286,7 @@ class _Reader:
         self.source = source
         self.value: dict[str, Any] = source.value
         self.mistakes: list[Mistake] = []
+        self.certificates: Mapping[str, IssuedCertificate] = {}
 
     def complain(self, path: KeyPath, problem: str) -> None:
         self.mistakes.append(self.source.mistake(path, problem))
@@ -295,6 +297,9 @@ class _Reader:
         brokers, controllers = cluster["brokers"], cluster.get("controllers", 1)
         for at, problem in certificate_problems(value):
             self.complain(at, problem)
+        if self.mistakes:
+            raise ScenarioFileError(self.mistakes)  # configurations with references cannot be checked
+        self.certificates = certificates_of(value, 0)
         on_disk = cluster.get("disk", "memory") == "virtual"
         release = value.get("release", DEFAULT_RELEASE)
         broker_config = config_texts(cluster.get("config", {}))
@@ -537,7 +542,7 @@ class _Reader:
     def attempt(self, path: KeyPath, config: Mapping[str, str], check: Callable[[Mapping[str, str]], object]) -> None:
         """Check a whole configuration, because names can conflict; report the mistake at the name in the error."""
         try:
-            check(config)
+            check(filled_in(config, self.certificates))
         except (BrokerSimError, ProducerError) as error:
             text = str(error)
             named = [name for name in config if name in text]

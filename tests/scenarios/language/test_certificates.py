@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from broker_scenarios.history import EventType
 from broker_scenarios.language.certificates import certificates_of
 from broker_scenarios.language.yaml_source import ScenarioFileError
+from broker_sim.control.events import ConnectionOpened
 from tests.scenarios.playing.runs import play, scenario_of
 from tests.tidy.test_documents import blocks
 
@@ -31,9 +33,27 @@ clients: {app: {producer: {}, script: [{send: 3}, flush, close]}}
 """
 
 
-def test_the_example_of_the_document_runs_with_a_certificate_on_each_side(tmp_path: Path) -> None:
-    played = play(tmp_path, REST + blocks(DOCUMENT, "yaml")[0])
+READER = """
+  reader:
+    consumer:
+      security.protocol: SSL
+      ssl.truststore.type: PEM
+      ssl.truststore.certificates: ${certificates:broker:authority}
+      ssl.keystore.type: PEM
+      ssl.keystore.key: ${certificates:app:key}
+      ssl.keystore.certificate.chain: ${certificates:app:chain}
+    script: [{assign: [orders]}, {poll: {records: 3}}, close]
+"""
+
+
+def test_producers_and_consumers_have_the_certificates_of_the_document(tmp_path: Path) -> None:
+    played = play(tmp_path, REST + blocks(DOCUMENT, "yaml")[0] + READER)
     assert played.run.judgement.misses == ()
+    opened = [each for each in played.evidence.truth.journal if isinstance(each, ConnectionOpened)]
+    assert {each.listener for each in opened} == {"SSL"}
+    polls = played.operations("poll")
+    assert any(each.results for each in polls)
+    assert {each.type for each in polls} == {EventType.OK}
 
 
 def test_a_certificate_has_defaults() -> None:
