@@ -67,7 +67,7 @@ def _topic(topic: TopicRequest, context: RequestContext) -> TopicResponse:
         error, message = ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
     elif not context.may(AclOperation.READ, ResourceType.TOPIC, topic.name):
         error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        message = default_message(error)
+        message = default_message(error) if context.behaviour.refused_producers_have_texts else None
     elif topic.name not in context.broker.metadata_cache.image.topics:
         error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
     else:

@@ -324,6 +324,18 @@ class ReleaseBehaviour:
     """The text of CreateAcls and DeleteAcls without an authorizer names the broker."""
     authorization_errors_name_operations: bool = _since("4.0")
     """The text of a refused operation on the cluster names the operation (else that the request is not authorized)."""
+    refusals_name_envelopes: bool = _since("2.8")
+    """The text of a refused operation on the cluster names the envelope of the request (KIP-590), and the bytes of one
+    that may be forwarded."""
+    refused_quotas_have_texts: bool = _since("2.8")
+    """A client that may not alter quotas gets a text (else none)."""
+    refused_producers_have_texts: bool = _since("3.0")
+    """DescribeProducers has a text for a topic that the client may not read (else none)."""
+    refused_groups_are_in_place: bool = _until("3.5")
+    """DescribeGroups lists refused groups in the order of the request, and DeleteGroups in that of the other results
+    (else first, and at the end)."""
+    group_refusals_are_exceptions: bool = _until("2.4")
+    """FindCoordinator has the text of GroupAuthorizationException (else the one of the error)."""
     groups_hide_topics: bool = _since("4.0")
     """Members of the new groups, and clients that describe these, need DESCRIBE on the groups' topics (KAFKA-18813)."""
     markers_need_alter_alone: bool = _since("3.8")

@@ -314,7 +314,9 @@ class ZkAdminManager:
                         results[name] = refused_topic(name, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
                         continue
                     created[name] = made
-                    results[name] = _created(made, config)
+                    result = results[name] = _created(made, config)
+                    if request.validate_only:
+                        result.topic_id = ZERO_UUID
         if not request.validate_only and created:
             topics = list(created.values())
             await self._client.request("ZooKeeperCreateTopics", lambda zookeeper, _: _written(zookeeper, topics))

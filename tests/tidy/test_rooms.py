@@ -20,7 +20,11 @@ LIST_MIN: Final = 3
 """The length from which a literal with ApiKey members is a list of APIs: that belongs to the catalogue."""
 CATALOGUE: Final = ROOT / "protocol_specs" / "api_key.py"
 NO_LIST_OF_FACTS: Final = frozenset(
-    {"broker_sim/apis/authorization/broker_rules.py", "broker_sim/apis/authorization/controller_rules.py"}
+    {
+        "broker_sim/apis/authorization/broker_rules.py",
+        "broker_sim/apis/authorization/controller_rules.py",
+        "broker_sim/apis/authorization/zookeeper_rules.py",
+    }
 )
 """Files whose lists of APIs state no facts about them: the rules of the authorizer are functions of handlers."""
 

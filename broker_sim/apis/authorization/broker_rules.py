@@ -67,7 +67,7 @@ BROKER_RULES: Final[Mapping[ApiKey, Rule]] = {
     # Groups.
     ApiKey.FIND_COORDINATOR: _IN_HANDLER,
     ApiKey.JOIN_GROUP: group(_O.READ),
-    ApiKey.SYNC_GROUP: group(_O.READ),
+    ApiKey.SYNC_GROUP: group_rules.sync_group,
     ApiKey.HEARTBEAT: group(_O.READ),
     ApiKey.LEAVE_GROUP: group(_O.READ),
     ApiKey.OFFSET_COMMIT: group(_O.READ),

@@ -51,12 +51,13 @@ def describe_configs(
     if not any(errors):
         return handle(request, context)
     left = [each for each, error in zip(request.resources, errors, strict=True) if error is None]
+    wordless = context.behaviour.errors_of_configs_may_have_no_words
 
     def add(response: Any) -> None:
         response.results += [
             DescribeConfigsResult(
                 error_code=error,
-                error_message=default_message(error),
+                error_message=None if wordless else default_message(error),
                 resource_type=each.resource_type,
                 resource_name=each.resource_name,
                 configs=[],

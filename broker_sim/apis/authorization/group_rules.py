@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.apis.authorization.rule import changed, edited
+from broker_sim.apis.authorization.rule import changed, edited, group, in_places
 from broker_sim.apis.produce_validation import has_idempotent_records, has_transactional_records, is_unreadable
+from broker_sim.apis.sync_group import PROTOCOL_SINCE
 from broker_sim.security.acl import AclOperation, ResourceType
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_set_order, string_hash
 from protocol_specs.messages.delete_groups import DeletableGroupResult
 from protocol_specs.messages.describe_groups import DescribedGroup
 
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
     from protocol_specs.messages.list_groups import ListGroupsRequest
     from protocol_specs.messages.list_transactions import ListTransactionsRequest
     from protocol_specs.messages.produce import ProduceRequest
+    from protocol_specs.messages.sync_group import SyncGroupRequest
 
 NOT_REQUESTED: Final = -(2**31)
+_READ_GROUP: Final = group(AclOperation.READ)
 BATCHES_SINCE: Final = 4
 """From this version on brokers send AddPartitionsToTxn."""
 
@@ -81,10 +85,16 @@ def add_partitions_to_txn(
     return handle(request, context)
 
 
+def sync_group(request: SyncGroupRequest, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:
+    """SyncGroup: READ on the group, unless the request lacks the protocol that it must name from v5 on."""
+    incomplete = context.api_version >= PROTOCOL_SINCE and None in {request.protocol_type, request.protocol_name}
+    return handle(request, context) if incomplete else _READ_GROUP(request, context, access, handle)
+
+
 def describe_groups(
     request: DescribeGroupsRequest, context: RequestContext, access: Access, handle: Handle
 ) -> HandlerResult:
-    """DescribeGroups: DESCRIBE on each group; refused groups come first."""
+    """DescribeGroups: DESCRIBE on each group; refused groups come first, before 3.5 in their place."""
     refused = [each for each in request.groups if not access.group(AclOperation.DESCRIBE, each)]
     left = [each for each in request.groups if each not in refused]
 
@@ -94,8 +104,14 @@ def describe_groups(
                 described.authorized_operations = access.operations(
                     ResourceType.GROUP, described.group_id, mask=context.behaviour.group_operations
                 )
-        denied = [DescribedGroup(group_id=each, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED) for each in refused]
-        response.groups = [*denied, *response.groups]
+        error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        denied = [
+            DescribedGroup(group_id=each, error_code=error) if each in refused else None for each in request.groups
+        ]
+        if context.behaviour.refused_groups_are_in_place:
+            response.groups = in_places(denied, response.groups)
+        else:
+            response.groups = [*filter(None, denied), *response.groups]
 
     return edited(handle(changed(request, groups=left), context), show)
 
@@ -115,7 +131,7 @@ def list_groups(request: ListGroupsRequest, context: RequestContext, access: Acc
 def delete_groups(
     request: DeleteGroupsRequest, context: RequestContext, access: Access, handle: Handle
 ) -> HandlerResult:
-    """DeleteGroups: DELETE on each group; refused groups are at the end."""
+    """DeleteGroups: DELETE on each group; refused groups are at the end, before 3.5 in the order of a hash table."""
     names = list(dict.fromkeys(request.groups_names))
     refused = [each for each in names if not access.group(AclOperation.DELETE, each)]
     left = changed(request, groups_names=[each for each in names if each not in refused])
@@ -123,6 +139,9 @@ def delete_groups(
     def add(response: Any) -> None:
         error = ErrorCode.GROUP_AUTHORIZATION_FAILED
         response.results += [DeletableGroupResult(group_id=each, error_code=error) for each in refused]
+        if context.behaviour.refused_groups_are_in_place:
+            order = hash_set_order(string_hash(result.group_id) for result in response.results)
+            response.results = [response.results[place] for place in order]
 
     return edited(handle(left, context), add)
 

@@ -20,7 +20,7 @@ from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_sim.apis.api_handler import ApiHandler, HandlerTable
     from broker_sim.apis.handler_result import HandlerResult
@@ -38,6 +38,7 @@ __all__ = [
     "cluster",
     "edited",
     "group",
+    "in_places",
     "transactional_id",
 ]
 
@@ -113,12 +114,17 @@ def cluster(*operations: AclOperation, explains: bool = False) -> Rule:
 def _exception_text(context: RequestContext, operation: AclOperation) -> str:
     """Mirrors AuthHelper.authorizeClusterOperation with RequestChannel.Request.toString."""
     connection = context.connection
+    behaviour = context.behaviour
+    kept = behaviour.zookeeper and behaviour.refusals_name_envelopes and context.api_key.facts.forwardable
+    size = context.size_bytes
+    buffer = f"java.nio.HeapByteBuffer[pos={size} lim={size} cap={size}]" if kept and size else "null"
+    envelope = ", envelope=None" if behaviour.refusals_name_envelopes else ""
     request = (
         f"Request(processor=0, connectionId={connection.connection_id}, session=Session({connection.principal},"
         f"/{connection.client_host}), listenerName=ListenerName({connection.listener_name}), "
-        "securityProtocol=PLAINTEXT, buffer=null, envelope=None)"
+        f"securityProtocol=PLAINTEXT, buffer={buffer}{envelope})"
     )
-    if context.behaviour.authorization_errors_name_operations:
+    if behaviour.authorization_errors_name_operations:
         return f"Request {request} needs {operation.name} permission."
     return f"Request {request} is not authorized."
 
@@ -170,6 +176,12 @@ def changed(request: Any, **fields: Any) -> Any:
     for name, value in fields.items():
         setattr(made, name, value)
     return made
+
+
+def in_places(refusals: Sequence[Any | None], results: Iterable[Any]) -> list[Any]:
+    """Return the refusals, with the results in order where a refusal is None."""
+    left = iter(results)
+    return [next(left) if each is None else each for each in refusals]
 
 
 def edited(result: HandlerResult, edit: Callable[[Any], None]) -> HandlerResult:
