@@ -62,6 +62,7 @@ def error_response(
 
 
 def _topic(topic: TopicRequest, context: RequestContext) -> TopicResponse:
+    message: str | None
     invalid = refused_name(topic.name, illegal=context.behaviour.illegal_topic_names)
     if invalid is not None:
         error, message = ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
