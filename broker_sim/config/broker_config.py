@@ -402,6 +402,7 @@ _ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *_UNDEFINED_BY_KAFKA, *_GRO
     "sasl.enabled.mechanisms",
     "sasl.jaas.config",
     "sasl.mechanism.inter.broker.protocol",
+    "sasl.oauthbearer.jwks.endpoint.url",
     "sasl.server.callback.handler.class",
     "sasl.server.max.receive.size",
     "controller.socket.timeout.ms",

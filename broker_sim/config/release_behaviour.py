@@ -388,6 +388,12 @@ class ReleaseBehaviour:
     """A first frame that is no request, and a request before SaslHandshake, are failed authentications, whose close is
     delayed (else the connection is closed immediately).
     """
+    sasl_ssl_has_client_auth: bool = _since("2.8")
+    """A listener of SASL_SSL has its own ssl.client.auth (KIP-684), else none."""
+    sasl_tokens_are_url_safe: bool = _since("4.0")
+    """The parts of a token of OAUTHBEARER are in the alphabet for URLs, as RFC 7515 has it (else in plain Base64)."""
+    sasl_lifetimes_are_exact: bool = _since("4.0")
+    """A session whose nanoseconds exceed 64 bits closes the connection (else its end wraps around)."""
 
     def known(self, error: ErrorCode) -> ErrorCode:
         """Return the error, or the release's substitute for a code that it does not have yet."""

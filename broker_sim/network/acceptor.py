@@ -301,4 +301,5 @@ def _sasl_listener(acceptor: Acceptor) -> SaslListener:
         node.config,
         credential_of=node.scram_credential,
         random=node.random(f"SASL nonces {acceptor.listener}"),
+        now_ms=node.now_ms,
     )

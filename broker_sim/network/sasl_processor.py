@@ -68,7 +68,7 @@ class SaslProcessor(Processor):
     # Connections.
 
     def _register(self, channel: KafkaChannel) -> None:
-        authenticator = SaslServerAuthenticator(self._listener, now_ms=self._node.now_ms)
+        authenticator = SaslServerAuthenticator(self._listener)
         self._sessions[channel] = SaslSession(authenticator=authenticator)
         channel.limit_frames(self._listener.max_receive_bytes, "sasl.server.max.receive.size")
         super()._register(channel)
@@ -131,9 +131,7 @@ class SaslProcessor(Processor):
         last_us = session.reauthentication_us
         if frame.startswith(_HANDSHAKE) and (last_us is None or now_us - last_us >= MIN_REAUTH_INTERVAL_US):
             session.reauthentication_us = now_us
-            session.authenticator = SaslServerAuthenticator(
-                self._listener, now_ms=self._node.now_ms, previous=session.authenticator
-            )
+            session.authenticator = SaslServerAuthenticator(self._listener, previous=session.authenticator)
             return True
         if now_us <= expires_us:
             return True
@@ -227,8 +225,8 @@ class SaslProcessor(Processor):
         info = channel.info
         info.principal = authenticator.principal
         now_us = self._journal.now_us()
-        lifetime_ms = authenticator.lifetime_ms
-        session.expires_us = None if lifetime_ms is None else now_us + lifetime_ms * 1000
+        lifetime_ms, validity_us = authenticator.lifetime_ms, authenticator.validity_us
+        session.expires_us = None if validity_us is None else now_us + validity_us
         channel.limit_frames(self._node.config.socket_request_max_bytes, "socket.request.max.bytes")
         if self._journal.full:
             self._journal.append(

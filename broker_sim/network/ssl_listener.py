@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ListenerEngines", "listener_settings", "with_tls"]
 
+CLIENT_AUTH: Final = "ssl.client.auth"
 ENABLED: Final = "ssl.enabled.protocols"
 INTERNAL_ERROR_ALERT: Final = bytes.fromhex("15030300020250")
 """The alert that Java's TLS sends for bytes that are no TLS: the client recognizes a TLS server by it. OpenSSL sends
@@ -85,8 +86,8 @@ class _ServerTransportLayer(SslTransportLayer):
         super().connectionLost(reason)  # type: ignore[no-untyped-call]  # Twisted's
 
 
-def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
-    """Return the validated TLS settings of a listener.
+def listener_settings(config: BrokerConfig, listener: str, *, sasl: bool = False) -> SslSettings:
+    """Return the validated TLS settings of a listener; one with SASL has its own ssl.client.auth alone (KIP-684).
 
     Raises:
         SslConfigError: A setting is invalid, or a file of it cannot be read.
@@ -95,6 +96,8 @@ def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
     def value_of(name: str) -> object:
         value = config.for_listener(name, listener)
         own = f"listener.name.{listener.lower()}.{name}"
+        if sasl and name == CLIENT_AUTH and not (own in config.values and config.behaviour.sasl_ssl_has_client_auth):
+            return "none"
         if name == ENABLED and name not in config.static and own not in config.static and isinstance(value, list):
             # The defaults of old releases contain versions that OpenSSL no longer supports.
             return [each for each in value if each in PROTOCOLS]
@@ -109,10 +112,11 @@ class ListenerEngines:
     With `repeatable`, for virtual time, equal runs have handshakes of equal sizes.
     """
 
-    def __init__(self, listener: str, config: BrokerConfig, *, repeatable: bool) -> None:
+    def __init__(self, listener: str, config: BrokerConfig, *, repeatable: bool, sasl: bool = False) -> None:
         self._listener = listener
+        self._sasl = sasl
         self._repeatable = repeatable
-        self._settings = listener_settings(config, listener)
+        self._settings = listener_settings(config, listener, sasl=sasl)
         self._engines = self._make_engines(self._settings)
 
     def connection(self) -> SSL.Connection:
@@ -122,7 +126,7 @@ class ListenerEngines:
     def reconfigure(self, config: BrokerConfig) -> None:
         """Apply changed settings; invalid ones are logged, and the old settings stay."""
         try:
-            settings = listener_settings(config, self._listener)
+            settings = listener_settings(config, self._listener, sasl=self._sasl)
             if settings != self._settings:
                 self._engines = self._make_engines(settings)
                 self._settings = settings
@@ -144,7 +148,12 @@ def with_tls(acceptor: Acceptor, config: BrokerConfig) -> tuple[ServerFactory, L
     """
     reactor = acceptor.server.reactor
     try:
-        engines = ListenerEngines(acceptor.listener, config, repeatable=isinstance(reactor, HostReactor))
+        engines = ListenerEngines(
+            acceptor.listener,
+            config,
+            repeatable=isinstance(reactor, HostReactor),
+            sasl=acceptor.sasl is not None,
+        )
     except SslConfigError as error:
         raise ConfigError(f"listener {acceptor.listener}: {error}") from None
     factory = server_side(engines, acceptor, reactor)

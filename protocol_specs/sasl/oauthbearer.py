@@ -11,7 +11,7 @@ from protocol_specs.sasl.sasl_names import SASL_NAME, SaslMessageError, text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AFTER_ERROR", "BearerMessage"]
+__all__ = ["AFTER_ERROR", "BearerMessage", "UnknownScheme"]
 
 AFTER_ERROR: Final = b"\x01"
 """The message of a client that has received an error: the server closes the exchange."""
@@ -24,6 +24,10 @@ _MESSAGE: Final = re.compile(
 )
 _AUTHORIZATION: Final = re.compile(r"(?P<scheme>\w+)[ ]+(?P<token>[-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 _INVALID: Final = "Invalid OAUTHBEARER client first message"
+
+
+class UnknownScheme(SaslMessageError):
+    """The scheme of the authorization is not `Bearer`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,7 @@ class BearerMessage:
 
         Raises:
             SaslMessageError: It is none, or an extension is invalid.
+            UnknownScheme: Its authorization is not a bearer token. Kafka fails while it makes the text of that error.
         """
         found = _MESSAGE.fullmatch(text_of(message))
         if found is None:
@@ -58,5 +63,5 @@ class BearerMessage:
         if parts is None:
             raise SaslMessageError(f"{_INVALID}: invalid 'auth' format")
         if parts["scheme"].lower() != "bearer":
-            raise SaslMessageError(f"Invalid scheme in OAUTHBEARER client first message: {parts['scheme']}")
+            raise UnknownScheme(f"Invalid scheme in OAUTHBEARER client first message: {parts['scheme']}")
         return cls(token=parts["token"], authorization_id=found["authzid"] or "", extensions=pairs)

@@ -23,6 +23,7 @@ NAME: Final = re.compile(r"`(?:kafka_)?cluster\.([a-z_]\w*(?:\.[a-z_]\w*)*)")
 FOLLOWED: Final = {
     "docs/how-to/stream-with-spark.md": "tests/interop/test_spark_streams.py",
     "docs/how-to/verify-a-kafka.md": "tests/interop/test_spark_streams.py",
+    "docs/how-to/use-sasl.md": "tests/broker_sim/test_sasl_how_to.py",
     "docs/how-to/use-tls.md": "tests/broker_sim/test_tls_how_to.py",
 }
 """Documents whose Python is not a test of its own -> the test that runs it."""

@@ -99,6 +99,7 @@ RUN_BY = {
 }
 # Documents whose commands build on each other -> the test that follows them from the first to the last.
 FOLLOWED_BY = {
+    "docs/how-to/use-sasl.md": "tests/broker_sim/test_sasl_how_to.py",
     "docs/how-to/use-tls.md": "tests/broker_sim/test_tls_how_to.py",
     "docs/how-to/control-over-http.md": "tests/broker_sim/http_control/test_how_to.py",
     "docs/how-to/use-the-command-line.md": "tests/scenarios/commands/test_how_to.py",

@@ -52,6 +52,7 @@ TESTS_OF_SEVERAL_MODULES: Final = {
     "test_cluster_on_disk.py": "a cluster with a data directory",
     "test_front_door.py": "the names of `broker_sim` itself",
     "test_metadata_on_disk.py": "the metadata log in a data directory",
+    "test_sasl_how_to.py": "docs/how-to/use-sasl.md",
     "test_tls_how_to.py": "docs/how-to/use-tls.md",
     "zookeeper/test_after_trouble.py": "ZooKeeper mode after faults",
     "zookeeper/test_delayed_and_throttled.py": "ZooKeeper mode with slow links and quotas",

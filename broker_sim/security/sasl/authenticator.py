@@ -19,14 +19,15 @@ from protocol_specs.messages.sasl_authenticate import SaslAuthenticateRequest, S
 from protocol_specs.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from broker_sim.security.sasl.sasl_listener import SaslListener
     from broker_sim.security.sasl.sasl_server import SaslServer
     from protocol_specs.message import Message
 
 __all__ = ["SaslServerAuthenticator", "SaslStep", "Verdict"]
 
+NS_PER_MS: Final = 1_000_000
+NS_PER_US: Final = 1_000
+INT64_MAX: Final = 2**63 - 1
 HANDSHAKE_APIS: Final = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE)
 ENVELOPED_SINCE: Final = 1
 """The version of SaslHandshake from which on tokens are in SaslAuthenticate requests (KIP-152)."""
@@ -63,15 +64,8 @@ def _closed(reason: str) -> SaslStep:
 class SaslServerAuthenticator:
     """The authentication of a connection, or (with `previous`) its re-authentication (KIP-368)."""
 
-    def __init__(
-        self,
-        listener: SaslListener,
-        *,
-        now_ms: Callable[[], int],
-        previous: SaslServerAuthenticator | None = None,
-    ) -> None:
+    def __init__(self, listener: SaslListener, *, previous: SaslServerAuthenticator | None = None) -> None:
         self._listener = listener
-        self._now_ms = now_ms
         self._previous = previous
         self.state = SaslState.INITIAL_REQUEST if previous is None else SaslState.REAUTH_PROCESS_HANDSHAKE
         self.mechanism = ""
@@ -214,8 +208,8 @@ class SaslServerAuthenticator:
             if self._previous is not None and principal != self._previous.principal:
                 before, now = self._previous.principal.replace(":", ".", 1), principal.replace(":", ".", 1)
                 raise AuthenticationFailed(f"Cannot change principals during re-authentication from {before}: {now}")
-            self.principal = principal
             self.lifetime_ms = self._lifetime_ms(server)
+            self.principal = principal
             self.state = SASL_TABLE.next(self.state, SaslEvent.AUTHENTICATED)
             self._previous = None
         return response
@@ -225,8 +219,18 @@ class SaslServerAuthenticator:
         limit_ms = self._listener.max_reauth_ms(self.mechanism)
         limits = [limit_ms] if limit_ms > 0 else []
         if server.expires_ms is not None:
-            limits.append(max(0, server.expires_ms - self._now_ms()))
-        return min(limits, default=None)
+            limits.append(max(0, server.expires_ms - self._listener.now_ms()))
+        lifetime_ms = min(limits, default=None)
+        if lifetime_ms is not None and lifetime_ms * NS_PER_MS > INT64_MAX and self._listener.lifetimes_are_exact:
+            raise UnexpectedToken(f"long overflow of a lifetime of {lifetime_ms} ms")
+        return lifetime_ms
+
+    @property
+    def validity_us(self) -> int | None:
+        """The time after which the session has ended, None for never; before 4.0 it wraps around, as in Java."""
+        if self.lifetime_ms is None:
+            return None
+        return ((self.lifetime_ms * NS_PER_MS + INT64_MAX + 1) % (2 * INT64_MAX + 2) - INT64_MAX - 1) // NS_PER_US
 
     # Failures.
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final
 from twisted.logger import Logger
 
 from broker_sim.errors import ConfigError
+from broker_sim.security.sasl.oauthbearer_server import OAuthBearerServer
 from broker_sim.security.sasl.plain_server import PlainServer, plain_users
 from broker_sim.security.sasl.scram_server import ScramServer
+from broker_sim.security.sasl.unsecured_token import TokenRules
 from protocol_specs.java_hash import hash_order_of_set
 from protocol_specs.sasl.jaas import JaasError, login_module
 from protocol_specs.sasl.scram import ScramMechanism
@@ -33,13 +35,16 @@ __all__ = ["SaslListener"]
 
 ENABLED: Final = "sasl.enabled.mechanisms"
 JAAS: Final = "sasl.jaas.config"
+JWKS: Final = "sasl.oauthbearer.jwks.endpoint.url"
 MAX_REAUTH: Final = "connections.max.reauth.ms"
 MAX_RECEIVE: Final = "sasl.server.max.receive.size"
 FAILURE_DELAY: Final = "connection.failed.authentication.delay.ms"
 CALLBACK_HANDLER: Final = "sasl.server.callback.handler.class"
 PLAIN: Final = "PLAIN"
+OAUTHBEARER: Final = "OAUTHBEARER"
 _MODULES: Final = {
     PLAIN: "org.apache.kafka.common.security.plain.PlainLoginModule",
+    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
     ScramMechanism.SCRAM_SHA_256.sasl_name: "org.apache.kafka.common.security.scram.ScramLoginModule",
     ScramMechanism.SCRAM_SHA_512.sasl_name: "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
@@ -58,6 +63,7 @@ class SaslListener:
         *,
         credential_of: CredentialOf,
         random: Random,
+        now_ms: Callable[[], int],
     ) -> None:
         """Read the settings.
 
@@ -66,13 +72,17 @@ class SaslListener:
         """
         self._credential_of = credential_of
         self._random = random
+        self.now_ms = now_ms
+        """Returns the broker's wall clock, in milliseconds since the epoch."""
         self._config = config
         self._listener = listener
+        self.lifetimes_are_exact = config.behaviour.sasl_lifetimes_are_exact
         self.first_refusals_wait = config.behaviour.sasl_first_refusals_wait
         self.mechanisms = tuple(hash_order_of_set(self._enabled()))
         """The enabled mechanisms, in the order of the responses."""
         self._options = {name: self._options_of(name) for name in self.mechanisms}
         self._users = plain_users(self._options.get(PLAIN, {}))
+        self._token_rules = self._rules_of_tokens()
         self._max_reauth_ms = {name: self._mechanism_limit_ms(name) for name in self.mechanisms}
         self.max_receive_bytes = _integer(config.for_listener(MAX_RECEIVE, listener))
         self.failure_delay_ms = _integer(config[FAILURE_DELAY])
@@ -81,6 +91,8 @@ class SaslListener:
         """Return the server's side of a new exchange of an enabled mechanism."""
         if mechanism == PLAIN:
             return PlainServer(self._users)
+        if mechanism == OAUTHBEARER:
+            return OAuthBearerServer(self._token_rules, self.now_ms)
         return ScramServer(ScramMechanism.of_name(mechanism), self._credential_of, self._random)
 
     def max_reauth_ms(self, mechanism: str) -> int:
@@ -126,6 +138,16 @@ class SaslListener:
                 f"{_MODULES[mechanism]}"
             )
         return module.options
+
+    def _rules_of_tokens(self) -> TokenRules:
+        if OAUTHBEARER in self.mechanisms and self._config.values.get(JWKS) is not None:
+            raise ConfigError(f"{JWKS}={self._config.values[JWKS]}: the simulator validates no signatures of tokens")
+        try:
+            return TokenRules.of(
+                self._options.get(OAUTHBEARER, {}), url_safe=self._config.behaviour.sasl_tokens_are_url_safe
+            )
+        except ConfigError as error:
+            raise ConfigError(f"listener {self._listener}: {error}") from None
 
     def _mechanism_limit_ms(self, mechanism: str) -> int:
         own = f"listener.name.{self._listener.lower()}.{mechanism.lower()}.{MAX_REAUTH}"

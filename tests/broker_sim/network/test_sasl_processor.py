@@ -24,6 +24,8 @@ from sim_runtime.world import World
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.certificate_authority import Certificates
+
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 MODULE = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret" user_bob="pw2";'
 CONFIG = {
@@ -267,9 +269,15 @@ def test_a_client_that_leaves_during_the_delay_is_forgotten() -> None:
 
 
 @pytest.fixture(scope="module")
-def on_tcp() -> Iterator[ThreadedCluster]:
+def on_tcp(certificates: Certificates) -> Iterator[ThreadedCluster]:
     config = CONFIG | {
-        "listeners": "PLAINTEXT://127.0.0.1:0,CLIENT://127.0.0.1:0",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CLIENT://127.0.0.1:0,SECURE://127.0.0.1:0",
+        "listener.security.protocol.map": CONFIG["listener.security.protocol.map"] + ",SECURE:SASL_SSL",
+        "listener.name.secure.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secure.plain.sasl.jaas.config": MODULE,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificates.broker.file),
+        "ssl.client.auth": "required",
         "group.initial.rebalance.delay.ms": "0",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
         "listener.name.client.scram-sha-256.sasl.jaas.config": SCRAM_MODULE,
@@ -306,3 +314,22 @@ def test_librdkafka_produces_and_consumes(
     consumer.close()
     assert message is not None
     assert message.value() == b"by alice"
+
+
+def test_a_password_authenticates_behind_tls_without_a_certificate(
+    on_tcp: ThreadedCluster, certificates: Certificates
+) -> None:
+    producer = Producer(
+        {
+            "bootstrap.servers": on_tcp.bootstrap_servers_of("SECURE"),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": str(certificates.authority.file),
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": "bob",
+            "sasl.password": "pw2",
+        }
+    )
+    producer.produce("orders", b"by bob")
+    assert producer.flush(PATIENCE_S) == 0
+    events = [event for event in on_tcp.events() if isinstance(event, AuthenticationSucceeded)]
+    assert ("SECURE", "User:bob") in [(event.listener, event.principal) for event in events]

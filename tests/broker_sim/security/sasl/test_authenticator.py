@@ -32,13 +32,15 @@ def listener(release: str = "4.3.1", **others: str) -> SaslListener:
         **{name.replace("_", "."): value for name, value in others.items()},
     }
     parsed = BrokerConfig.parse(config, release=release)
-    return SaslListener("CLIENT", parsed, credential_of=lambda _user, _mechanism: None, random=Random(1))
+    return SaslListener(
+        "CLIENT", parsed, credential_of=lambda _user, _mechanism: None, random=Random(1), now_ms=lambda: 0
+    )
 
 
 def new(
     settings: SaslListener | None = None, previous: SaslServerAuthenticator | None = None
 ) -> SaslServerAuthenticator:
-    return SaslServerAuthenticator(settings or listener(), now_ms=lambda: 1_000_000, previous=previous)
+    return SaslServerAuthenticator(settings or listener(), previous=previous)
 
 
 def request(authenticator: SaslServerAuthenticator, message: Any, version: int = 1) -> SaslStep | None:
@@ -152,6 +154,19 @@ def test_the_lifetime_is_the_limit_of_the_configuration() -> None:
     handshake(made)
     assert token(made, GOOD).response.session_lifetime_ms == 2500
     assert made.lifetime_ms == 2500
+
+
+@pytest.mark.parametrize(("release", "ended"), [("3.7.2", True), ("4.3.1", False)])
+def test_a_lifetime_beyond_64_bits_of_nanoseconds(release: str, ended: bool) -> None:
+    made = new(listener(release, connections_max_reauth_ms=str(10**13)))
+    handshake(made)
+    step = token(made, GOOD)
+    if ended:
+        assert (step.response.session_lifetime_ms, made.is_complete) == (10**13, True)
+        assert made.validity_us is not None
+        assert made.validity_us < 0, "it wraps around: the next request closes"
+    else:
+        assert (step.verdict, made.is_complete) == (Verdict.CLOSE, False)
 
 
 def test_a_session_is_renewed_by_the_same_principal() -> None:

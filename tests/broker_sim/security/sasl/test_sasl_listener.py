@@ -8,6 +8,7 @@ import pytest
 
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.errors import ConfigError
+from broker_sim.security.sasl.oauthbearer_server import OAuthBearerServer
 from broker_sim.security.sasl.plain_server import PlainServer
 from broker_sim.security.sasl.sasl_listener import SaslListener
 from broker_sim.security.sasl.scram_server import ScramServer
@@ -25,7 +26,9 @@ BOTH = {
 
 def settings(config: dict[str, str], *, release: str = "4.3.1") -> SaslListener:
     parsed = BrokerConfig.parse(config, release=release)
-    return SaslListener("CLIENT", parsed, credential_of=lambda _user, _mechanism: None, random=Random(1))
+    return SaslListener(
+        "CLIENT", parsed, credential_of=lambda _user, _mechanism: None, random=Random(1), now_ms=lambda: 0
+    )
 
 
 def test_mechanisms_are_in_the_order_of_a_java_set() -> None:
@@ -62,6 +65,7 @@ def test_refusals_of_first_frames_wait_before_4(release: str, waits: bool) -> No
     [
         ({"sasl.enabled.mechanisms": "PLAIN,GSSAPI"}, "cannot have GSSAPI, which the simulator does not serve"),
         ({"sasl.enabled.mechanisms": "plain"}, "cannot have plain"),
+        ({"sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER"}, "set listener.name.client.oauthbearer.sasl.jaas.config"),
         ({f"{PREFIX}.plain.sasl.jaas.config": "x.Y required;"}, "no login module x.Y for PLAIN"),
         ({f"{PREFIX}.plain.sasl.jaas.config": PLAIN[:-1]}, "plain.sasl.jaas.config: JAAS config entry not terminated"),
         ({f"{PREFIX}.plain.sasl.server.callback.handler.class": "org.apache.kafka.X"}, "has no callback handlers"),
@@ -70,6 +74,16 @@ def test_refusals_of_first_frames_wait_before_4(release: str, waits: bool) -> No
 def test_other_settings_are_refused_by_name(changes: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         settings({**BOTH, **changes})
+
+
+def test_signed_tokens_are_refused_by_name() -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+    config = {"sasl.enabled.mechanisms": "OAUTHBEARER", f"{PREFIX}.oauthbearer.sasl.jaas.config": module}
+    assert isinstance(settings(config).server_of("OAUTHBEARER"), OAuthBearerServer)
+    with pytest.raises(
+        ConfigError, match=r"sasl.oauthbearer.jwks.endpoint.url=x: the simulator validates no signatures"
+    ):
+        settings({**config, "sasl.oauthbearer.jwks.endpoint.url": "x"})
 
 
 def test_the_default_mechanism_is_refused_too() -> None:
