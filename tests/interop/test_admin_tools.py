@@ -72,6 +72,17 @@ def test_configurations_of_every_kind_are_set_and_shown(tools: Tools) -> None:
         assert setting not in configs(kind, name, "--describe")
 
 
+def test_passwords_of_users_are_set_and_deleted(tools: Tools) -> None:
+    def users(*verb: str, status: int = 0) -> str:
+        return tools.run("ConfigCommand", *verb, "--entity-type", "users", "--entity-name", "ann", status=status)
+
+    users("--alter", "--add-config", "SCRAM-SHA-256=[password=a],SCRAM-SHA-512=[password=a]", status=1)
+    users("--alter", "--add-config", "SCRAM-SHA-256=[iterations=8192,password=secret]")
+    assert "SCRAM credential configs for user-principal 'ann' are SCRAM-SHA-256=iterations=8192" in users("--describe")
+    users("--alter", "--delete-config", "SCRAM-SHA-256")
+    assert users("--describe").strip() == ""
+
+
 def test_an_unknown_configuration_is_refused(tools: Tools) -> None:
     setting = ("--entity-type", "topics", "--entity-name", "seen", "--add-config", "max.message.byte=1")
     tools.run("ConfigCommand", "--alter", *setting, status=1)
