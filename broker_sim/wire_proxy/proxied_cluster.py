@@ -90,9 +90,7 @@ class ProxiedCluster:
         return known
 
     def learn(self, metadata: Any) -> None:
-        """Store the brokers, topics and leaders of a MetadataResponse of the cluster."""
-        for broker in metadata.brokers:
-            self.addresses[broker.node_id] = (broker.host, broker.port)
+        """Store the topics and leaders of a MetadataResponse of the cluster."""
         for topic in metadata.topics:
             if topic.error_code or topic.name is None:
                 continue
@@ -109,7 +107,9 @@ class ProxiedCluster:
                 self._learn_partition(topic.name, each.partition_index, partition)
 
     def learn_all(self, metadata: Any) -> None:
-        """Store a MetadataResponse about all topics: what is not in it does not exist."""
+        """Store a MetadataResponse about all topics, and its brokers: a topic that is not in it does not exist."""
+        for broker in metadata.brokers:
+            self.addresses[broker.node_id] = (broker.host, broker.port)
         for topic in set(self.partition_counts) - {each.name for each in metadata.topics}:
             self.forget(topic)
         self.learn(metadata)

@@ -1,7 +1,8 @@
 """The proxy in front of a cluster: one listener per broker, and the rules of its connections and requests.
 
 It needs nothing of the cluster but its clients' protocol, so that the cluster may be a real Kafka. TLS and the first
-version of SaslHandshake, whose tokens have no frames, are not understood: clients of the proxy use PLAINTEXT.
+version of SaslHandshake, whose tokens have no frames, are not understood: clients of the proxy use PLAINTEXT, or
+SASL_PLAINTEXT where the brokers have a listener for it. The proxy itself has no login.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from protocol_specs.registry import response_type
 from sim_runtime.deadlines import DeadlineExceeded, deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from twisted.python.failure import Failure
 
@@ -57,13 +58,16 @@ class WireProxy:
         reactor: IReactor,
         streams: RandomStreams,
         upstream: tuple[str, int],
+        client_ports: Mapping[int, int] | None = None,
         host: str = "127.0.0.1",
         cluster_of: Callable[[Journal], ProxiedCluster] = ProxiedCluster,
     ) -> None:
+        """`client_ports` are the ports of the listeners for clients, by broker, if those at `upstream` are not."""
         self.reactor = reactor
         self.journal = Journal(lambda: round(reactor.seconds() * 1e6), detail=Detail.FULL)
         self.host = host
         self._upstream = upstream
+        self._client_ports = client_ports or {}
         self.cluster = cluster_of(self.journal)
         self.faults = FaultEngine(cluster=cast("FaultTarget", self.cluster), reactor=reactor, streams=streams)
         self.cluster.wire = ClusterWire(None, self.faults.connections, ())
@@ -146,7 +150,8 @@ class WireProxy:
 
     def target_of(self, node_id: int) -> tuple[str, int]:
         """Return the address of a broker behind the proxy."""
-        return self.cluster.addresses[node_id]
+        host, port = self.cluster.addresses[node_id]
+        return host, self._client_ports.get(node_id, port)
 
     def exchange(self, frame: bytes, *, node_id: int, connection_id: str) -> Exchange:
         """Return the request in a frame. Raises ProtocolError for an unknown one."""
@@ -189,7 +194,8 @@ class WireProxy:
         return replace_addresses(response, self._address_of)
 
     def _address_of(self, node_id: int, host: str, port: int) -> tuple[str, int]:
-        self.cluster.addresses[node_id] = (host, port)
+        if node_id not in self._client_ports:
+            self.cluster.addresses[node_id] = (host, port)
         listener = self._listener(node_id)
         return listener.host, listener.bound_port
 

@@ -24,6 +24,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.history import LogRecord
 from broker_scenarios.targets.attached_checks import config_problem, problem_of, rule_problem
 from broker_scenarios.targets.attached_cluster import AttachedCluster
+from broker_scenarios.targets.client_listeners import listener_problem
 from broker_scenarios.truth import Truth, UncommittedRecord
 from broker_scenarios.workloads.values import value_id_of
 from broker_sim.errors import BrokerSimError
@@ -240,7 +241,7 @@ async def start_attached(
     Raises:
         ScenarioError: the scenario needs what the cluster does not have, or a topic or a group exists already.
     """
-    problem = problem_of(scenario, upstream.release)
+    problem = problem_of(scenario, upstream.release) or listener_problem(scenario, started=upstream.has_config)
     if problem is not None:
         raise ScenarioError(f"{scenario.name}: {problem}")
     given: dict[str, Any] = {"bootstrap.servers": upstream.name}
@@ -253,7 +254,13 @@ async def start_attached(
         clusters.append(AttachedCluster(journal, reactor, admin, processes))
         return clusters[0]
 
-    proxy = WireProxy(reactor=reactor, streams=streams, upstream=upstream.address, cluster_of=cluster_of)
+    proxy = WireProxy(
+        reactor=reactor,
+        streams=streams,
+        upstream=upstream.address,
+        client_ports=upstream.client_ports,
+        cluster_of=cluster_of,
+    )
     [cluster] = clusters
     try:
         await _prepare(scenario, proxy, cluster, admin, upstream)

@@ -64,8 +64,6 @@ def problem_of(scenario: Scenario, release: str | None) -> str | None:
         return f"only virtual time shows it: {scenario.only_virtual}"
     if any(side.document["cluster"].get("certificates") for side in sides):
         return "cluster.certificates: a proxy does not read what TLS encrypts"
-    if any(name.rpartition(":")[2] == "listeners" for side in sides for name in side.broker_config):
-        return "cluster.config.listeners: the proxy is before the PLAINTEXT listener alone"
     if scenario.broker_defects:
         return f"a running cluster cannot be given defects ({scenario.broker_defects[0]})"
     if scenario.always:

@@ -23,6 +23,7 @@ from twisted.internet.threads import deferToThreadPool
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.targets.attached_checks import rules_of
+from broker_scenarios.targets.client_listeners import LISTENERS, SASL, has_sasl_listener
 from broker_scenarios.targets.upstream import Upstream
 from broker_sim.config.per_broker import split_by_broker
 from broker_sim.faults.actions.cluster.alter_quota import AlterQuota
@@ -120,9 +121,12 @@ class StartedKafka:
         own_controllers = brokers > 1 or controllers > 1
         self._voters = list(range(CONTROLLER_FIRST, CONTROLLER_FIRST + controllers)) if own_controllers else [1]
         self.controller_ids: Sequence[int] = tuple(self._voters) if controllers > 1 else ()
+        has_sasl = has_sasl_listener(config)
+        config = {name: value for name, value in config.items() if name != LISTENERS}
         self._common, self._own = split_by_broker(config, brokers)
-        ports = iter(_free_ports(brokers + len(self._voters)))
+        ports = iter(_free_ports(2 * brokers + len(self._voters)))
         self._ports = {each: next(ports) for each in self._broker_ids}
+        self._client_ports = {each: next(ports) for each in self._broker_ids} if has_sasl else {}
         self._controller_ports = {each: next(ports) for each in self._voters}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -131,6 +135,7 @@ class StartedKafka:
         """The cluster for a run."""
         return Upstream(
             address=(HOST, self._ports[1]),
+            client_ports=self._client_ports,
             processes=lambda reactor: _Processes(self, reactor),
             release=self.release.version,
             has_config=True,
@@ -200,8 +205,11 @@ class StartedKafka:
         if node_id in self._ports:
             roles.append("broker")
             listeners.append(f"PLAINTEXT://{HOST}:{self._ports[node_id]}")
+            if node_id in self._client_ports:
+                listeners.append(f"{SASL}://{HOST}:{self._client_ports[node_id]}")
+                settings["listener.security.protocol.map"] += f",{SASL}:{SASL}"
             settings["inter.broker.listener.name"] = "PLAINTEXT"
-            settings["advertised.listeners"] = listeners[0]
+            settings["advertised.listeners"] = ",".join(listeners)
         if node_id in self._controller_ports:
             roles.append("controller")
             listeners.append(f"CONTROLLER://{HOST}:{self._controller_ports[node_id]}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_scenarios.targets.broker_processes import CommandedProcesses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from broker_scenarios.targets.broker_processes import BrokerProcesses
     from sim_runtime.real_reactor import RealReactor
@@ -22,6 +22,8 @@ class Upstream:
 
     address: tuple[str, int]
     """The address of a broker."""
+    client_ports: Mapping[int, int] = field(default_factory=dict)
+    """The ports of the listeners that the clients of the run use, by broker; none: those of `address`."""
     processes: Callable[[RealReactor], BrokerProcesses] | None = None
     """Returns the processes of its nodes, for the rules of a run; None if they cannot be controlled."""
     release: str | None = None

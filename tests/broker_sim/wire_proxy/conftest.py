@@ -21,12 +21,18 @@ M = TypeVar("M")
 class ProxyNetwork(WireNetwork):
     """`connect_to(n)` is a client of broker n through the proxy."""
 
-    def __init__(self) -> None:
-        super().__init__(brokers=2, topics=["orders:2:2"])
+    def __init__(self, client_listener: str | None = None, **options: Any) -> None:
+        super().__init__(brokers=2, topics=["orders:2:2"], **options)
         self.proxy = WireProxy(
             reactor=self.world.network.host("proxy"),
             streams=self.world.streams,
             upstream=("broker-1", self.cluster.broker(1).port),
+            client_ports={
+                broker.id: each.port
+                for broker in self.cluster.brokers.values()
+                for each in broker.listeners.all
+                if each.name == client_listener
+            },
             host="proxy",
         )
         self.world.run_until(self.proxy.start())

@@ -53,7 +53,7 @@ def test_a_metadata_response_teaches_brokers_topics_and_leaders() -> None:
     partitions = [
         MetadataResponsePartition(partition_index=index, leader_id=leader) for index, leader in ((0, 3), (1, -1))
     ]
-    cluster.learn(
+    cluster.learn_all(
         MetadataResponse(
             brokers=[MetadataResponseBroker(node_id=3, host="kafka", port=9092)],
             topics=[

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.errors import BrokerSimError
@@ -11,6 +12,7 @@ from broker_sim.wire_proxy.wire_proxy import WireProxy
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.metadata import MetadataRequest
+from tests.broker_sim.wire_proxy.conftest import ProxyNetwork
 
 
 @pytest.mark.parametrize("version", [0, 4, 12])
@@ -20,6 +22,23 @@ def test_metadata_names_the_proxy(network: Any, version: int) -> None:
     assert {broker.node_id: (broker.host, broker.port) for broker in response.brokers} == {
         1: ("proxy", network.ports[0]),
         2: ("proxy", network.ports[1]),
+    }
+
+
+def test_clients_reach_the_listener_that_is_for_them() -> None:
+    listeners = {
+        "listeners": "PLAINTEXT://:0,CLIENTS://:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CLIENTS:PLAINTEXT",
+    }
+    network = ProxyNetwork("CLIENTS", config=listeners)
+    response = network.call(network.connect_to(2), MetadataRequest(topics=None), 12)
+    assert [(broker.host, broker.port) for broker in response.brokers] == [("proxy", port) for port in network.ports]
+    opened = [event for event in network.cluster.journal.events if isinstance(event, ConnectionOpened)]
+    assert [(event.broker_id, event.listener) for event in opened] == [(1, "PLAINTEXT"), (2, "CLIENTS")]
+    # The proxy's own requests stay at the listener that it was given.
+    assert network.world.run_until(Deferred.fromCoroutine(network.proxy.serve(2)))
+    assert {broker.port for broker in network.cluster.brokers.values()} == {
+        port for _, port in network.proxy.cluster.addresses.values()
     }
 
 
