@@ -67,10 +67,13 @@ def no_authorizer(context: RequestContext) -> str:
 def refuse_creations(creations: Sequence[AclCreation], context: RequestContext) -> NoResponse | None:
     """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read.
 
-    Before 2.5 codes of 0 are refused one by one, and those of filters close the connection.
+    Before 2.5 codes of 0 are refused one by one, and those of filters close the connection; before 2.0 all but the type.
     """
     if not context.behaviour.acl_messages_are_generated:
-        if all(is_binding(acl_of(each)) for each in creations):
+        acls = list(map(acl_of, creations))
+        if context.behaviour.acl_types_are_refused:
+            acls = [acl._replace(resource_type=ResourceType.UNKNOWN) for acl in acls]
+        if all(map(is_binding, acls)):
             return None
         return context.disconnect("an AclBinding cannot have the codes of filters")
     for each in creations:

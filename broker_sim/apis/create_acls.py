@@ -31,7 +31,8 @@ def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult
     if context.behaviour.zookeeper:
         if context.broker.authorizer is None:
             return refused_creations(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
-        if not all(is_binding(acl_of(each)) for each in request.creations):
+        generated = context.behaviour.acl_messages_are_generated
+        if generated and not all(is_binding(acl_of(each)) for each in request.creations):
             return refused_creations(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
     return forward(request, context)
 

@@ -90,11 +90,12 @@ def _refused(error_code: ErrorCode) -> Message:
 
 def error_response(
     request: InitProducerIdRequest,  # noqa: ARG001 - the response has nothing of it
-    context: RequestContext,  # noqa: ARG001 - the same in every version
+    context: RequestContext,
     error_code: ErrorCode,
 ) -> Message:
     """The whole request fails."""
-    return _refused(error_code)
+    epoch = 0 if context.behaviour.refused_producer_ids_have_epoch_0 else NO_EPOCH
+    return InitProducerIdResponse(error_code=error_code, producer_id=NO_PRODUCER_ID, producer_epoch=epoch)
 
 
 HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

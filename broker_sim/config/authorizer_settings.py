@@ -70,7 +70,7 @@ def _check_class(name: object, config: BrokerConfig) -> None:
     if not known:
         raise ConfigError(
             f"{AUTHORIZER_CLASS}={name}: brokers of release {config.release} have no authorizer in the simulator: "
-            "expected release 2.0 or later"
+            "expected release 1.1 or later"
         )
     if name not in known:
         mode = " in ZooKeeper mode" if behaviour.zookeeper else ""

@@ -345,15 +345,29 @@ class ReleaseBehaviour:
     zookeeper_authorizers: tuple[str, ...] = _steps(
         {
             "0": (),
-            "2.0": ("kafka.security.auth.SimpleAclAuthorizer",),
+            "1.1": ("kafka.security.auth.SimpleAclAuthorizer",),
             "2.4": ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer"),
             "3.0": ("kafka.security.authorizer.AclAuthorizer",),
         }
     )
-    """The authorizers of brokers in ZooKeeper mode: the first is the release's own (KIP-504)."""
+    """The authorizers of brokers in ZooKeeper mode: the first is the release's own (KIP-504). Earlier releases than 1.1
+    have one too, and rules that hide topics in other ways: the simulator lacks them."""
     idempotent_producers_need_the_cluster: bool = _until("2.8")
     """Producers with an id but no transactions need IDEMPOTENT_WRITE on the cluster (else WRITE on any topic is enough
     for InitProducerId, and Produce does not check the id, KIP-679)."""
+    last_record_set_decides: bool = _until("2.1")
+    """The rights of Produce are those that its last record set needs (else all of them)."""
+    refused_producer_ids_have_epoch_0: bool = _until("2.3")
+    """InitProducerId has epoch 0 beside an error (else -1); messages were written by hand then."""
+    cluster_creates_topics: bool = _until("2.0")
+    """Creation of topics needs CREATE on the cluster, and CreateTopics fails as a whole with 31 (else CREATE on each
+    topic is enough, KIP-277)."""
+    group_list_needs_the_cluster: bool = _until("2.1")
+    """ListGroups is 31 without DESCRIBE on the cluster (else it lists the groups that the client may describe)."""
+    epochs_are_for_brokers: bool = _until("2.1")
+    """OffsetForLeaderEpoch needs CLUSTER_ACTION (else DESCRIBE on each topic is enough, KIP-320)."""
+    acl_types_are_refused: bool = _until("2.0")
+    """CreateAcls refuses an entry with the type of a filter (else it fails as a whole, or the connection closes)."""
     acl_messages_are_generated: bool = _since("2.5")
     """CreateAcls and DescribeAcls have an empty text for success, and CreateAcls fails as a whole because of the codes
     of filters (else no text, and the connection closes); messages were written by hand then."""

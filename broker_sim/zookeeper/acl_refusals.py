@@ -34,7 +34,7 @@ def creation_refusal(acl: Acl, behaviour: ReleaseBehaviour, *, simple: bool) -> 
     AclAuthorizer does not refuse a principal without a type: it fails to write it.
     """
     highest_type, highest_operation = behaviour.highest_acl_codes
-    has_type_code = 0 < acl.resource_type <= highest_type
+    has_type_code = ResourceType.ANY < acl.resource_type <= highest_type
     has_operation = 0 < acl.operation <= highest_operation
     own = _simple_refusal(acl, has_type_code=has_type_code, has_operation=has_operation) if simple else None
     if own is not None:
@@ -53,7 +53,8 @@ def creation_refusal(acl: Acl, behaviour: ReleaseBehaviour, *, simple: bool) -> 
 
 def _simple_refusal(acl: Acl, *, has_type_code: bool, has_operation: bool) -> str | None:
     if not has_type_code:
-        return f"UNKNOWN not a valid resourceType name. The valid names are {_TYPE_NAMES}"
+        name = "ANY" if acl.resource_type is ResourceType.ANY else "UNKNOWN"
+        return f"{name} not a valid resourceType name. The valid names are {_TYPE_NAMES}"
     if not has_type(acl.principal):
         return _principal_text(acl.principal)
     if not has_operation:

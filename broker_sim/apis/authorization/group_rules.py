@@ -39,17 +39,24 @@ def produce(request: ProduceRequest, context: RequestContext, access: Access, ha
     Before 2.8 other records with a producer id need IDEMPOTENT_WRITE on the cluster.
     """
     transactional_id = request.transactional_id
-    if has_transactional_records(request):
+    deciding = _with_last_record_set(request) if context.behaviour.last_record_set_decides else request
+    if has_transactional_records(deciding):
         if transactional_id is not None and not access.transactional_id(AclOperation.WRITE, transactional_id):
             return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     elif (
         context.behaviour.idempotent_producers_need_the_cluster
         and not access.cluster(AclOperation.IDEMPOTENT_WRITE)
-        and has_idempotent_records(request)
+        and has_idempotent_records(deciding)
         and not is_unreadable(request, context.api_version, context.behaviour)
     ):
         return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return handle(request, context)
+
+
+def _with_last_record_set(request: ProduceRequest) -> ProduceRequest:
+    partitions = [(topic, partition) for topic in request.topic_data for partition in topic.partition_data]
+    last = [changed(topic, partition_data=[partition]) for topic, partition in partitions[-1:]]
+    return changed(request, topic_data=last)  # type: ignore[no-any-return]
 
 
 def init_producer_id(
@@ -117,9 +124,12 @@ def describe_groups(
 
 
 def list_groups(request: ListGroupsRequest, context: RequestContext, access: Access, handle: Handle) -> HandlerResult:
-    """ListGroups: DESCRIBE on the cluster, or on each listed group."""
+    """ListGroups: DESCRIBE on the cluster, or from 2.1 on each listed group."""
+    described = access.cluster(AclOperation.DESCRIBE)
+    if not described and context.behaviour.group_list_needs_the_cluster:
+        return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     result = handle(request, context)
-    if access.cluster(AclOperation.DESCRIBE):
+    if described:
         return result
 
     def leave_out(response: Any) -> None:

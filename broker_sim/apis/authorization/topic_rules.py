@@ -67,9 +67,11 @@ def list_offsets(request: ListOffsetsRequest, context: RequestContext, access: A
 def offset_for_leader_epoch(
     request: OffsetForLeaderEpochRequest, context: RequestContext, access: Access, handle: Handle
 ) -> HandlerResult:
-    """OffsetForLeaderEpoch: CLUSTER_ACTION, or DESCRIBE on each topic; refused topics are at the end."""
+    """OffsetForLeaderEpoch: CLUSTER_ACTION, or from 2.1 DESCRIBE on each topic; refused topics are at the end."""
     if access.cluster(AclOperation.CLUSTER_ACTION):
         return handle(request, context)
+    if context.behaviour.epochs_are_for_brokers:
+        return context.broker.apis.error_response(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     allowed = access.topics(AclOperation.DESCRIBE, (topic.topic for topic in request.topics))
     refused = [topic for topic in request.topics if topic.topic not in allowed]
 
@@ -124,6 +126,8 @@ def _uncreatable(names: list[str], request: MetadataRequest, context: RequestCon
     missing = [name for name in names if name not in context.broker.metadata_cache.image.topics]
     if not missing or access.cluster(AclOperation.CREATE):
         return []
+    if context.behaviour.cluster_creates_topics:
+        return missing
     creatable = access.topics(AclOperation.CREATE, missing)
     return [name for name in missing if name not in creatable]
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["ZOOKEEPER_RULES"]
 
 _ALTER: Final = cluster(AclOperation.ALTER)
+LISTS_SINCE_METADATA: Final = 8
+"""A release that serves this version of Metadata has one result for each mention of a topic (else one per topic)."""
+_CREATE: Final = cluster(AclOperation.CREATE)
 _ALTER_CONFIGS: Final = cluster(AclOperation.ALTER_CONFIGS)
 _DENIED: Final = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
 
@@ -69,8 +72,14 @@ def create_topics(
 ) -> HandlerResult:
     """CreateTopics: a topic whose configurations the client may not describe has no id, and an error if it is refused.
 
-    The results are in the order of the request.
+    The results are in the order of the request. Before 2.0 the right on the cluster is needed.
     """
+    if context.behaviour.cluster_creates_topics:
+
+        def unify(response: Any) -> None:
+            response.topics = list({topic.name: topic for topic in response.topics}.values())
+
+        return edited(_CREATE(request, context, access, handle), unify)
     places = {topic.name: place for place, topic in enumerate(request.topics)}
 
     def hide(response: Any) -> None:
@@ -109,12 +118,15 @@ def delete_topics(
             error_message=None,
         )
 
-    by_name = [refusal(name, ZERO_UUID) for name in request.topic_names]
+    names = request.topic_names
+    if context.broker.release.api_versions[ApiKey.METADATA].highest < LISTS_SINCE_METADATA:
+        names = list(dict.fromkeys(names))
+    by_name = [refusal(name, ZERO_UUID) for name in names]
     by_topic = [refusal(name, topic_id) for name, topic_id in named]
     left = changed(
         request,
         topics=[topic for topic, refused in zip(request.topics, by_topic, strict=True) if refused is None],
-        topic_names=[name for name, refused in zip(request.topic_names, by_name, strict=True) if refused is None],
+        topic_names=[name for name, refused in zip(names, by_name, strict=True) if refused is None],
     )
 
     def add(response: Any) -> None:

@@ -39,7 +39,13 @@ def test_an_entry_has_no_codes_of_filters() -> None:
 
 @pytest.mark.parametrize(
     ("release", "creations", "filters"),
-    [("2.4.1", ["any"], []), ("2.5.1", ["zero"], []), ("2.7.2", ["zero"], []), ("2.8.2", ["zero"], ["zero"])],
+    [
+        ("1.1.1", ["any"], []),
+        ("2.4.1", ["any"], []),
+        ("2.5.1", ["zero"], []),
+        ("2.7.2", ["zero"], []),
+        ("2.8.2", ["zero"], ["zero"]),
+    ],
 )
 def test_codes_that_close_the_connection_are_those_of_the_release(
     bench: Callable[..., ApiBench], release: str, creations: list[str], filters: list[str]
@@ -53,11 +59,30 @@ def test_codes_that_close_the_connection_are_those_of_the_release(
                 )
             ]
         )
-        closed = made.call(creation, 1) is NoResponse.CLOSE_CONNECTION
+        closed = made.call(creation, 0) is NoResponse.CLOSE_CONNECTION
         assert closed is (name in creations), name
         selecting = DeleteAclsFilter(resource_type_filter=2, operation=code, permission_type=1)
-        closed = made.call(DeleteAclsRequest(filters=[selecting]), 1) is NoResponse.CLOSE_CONNECTION
+        closed = made.call(DeleteAclsRequest(filters=[selecting]), 0) is NoResponse.CLOSE_CONNECTION
         assert closed is (name in filters), name
+
+
+def test_before_2_0_the_type_of_a_filter_is_refused_alone(bench: Callable[..., ApiBench]) -> None:
+    config = {
+        "authorizer.class.name": "kafka.security.auth.SimpleAclAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    any_type = AclCreation(
+        resource_type=1, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3
+    )
+    request = CreateAclsRequest(creations=[any_type, CREATION])
+    made = bench(release="1.1.1", config=config)
+    refused, created = made.exchange(request, 0).results
+    assert (refused.error_code, refused.error_message[:37], created.error_code) == (
+        42,
+        "ANY not a valid resourceType name. Th",
+        0,
+    )
+    assert bench(release="2.0.1", config=config).call(request, 0) is NoResponse.CLOSE_CONNECTION
 
 
 @pytest.mark.parametrize(("release", "where"), [("2.8.2", " on the broker"), ("4.3.1", "")])

@@ -50,6 +50,7 @@ def test_what_no_broker_starts_with_is_refused(config: dict[str, str], reason: s
 
 
 ACL_AUTHORIZERS = {
+    "1.1.1": [SIMPLE_ACL_AUTHORIZER],
     "2.0.1": [SIMPLE_ACL_AUTHORIZER],
     "2.3.1": [SIMPLE_ACL_AUTHORIZER],
     "2.4.1": [ACL_AUTHORIZER, SIMPLE_ACL_AUTHORIZER],
@@ -77,6 +78,6 @@ def test_zookeeper_mode_of_a_release_that_has_both_modes() -> None:
         settings_of(zookeeper, "3.7.2")
 
 
-def test_releases_before_2_0_are_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match=r"release 1\.1\.1 have no authorizer.*expected release 2\.0"):
-        settings_of(OPEN | {NAME: SIMPLE_ACL_AUTHORIZER}, "1.1.1")
+def test_releases_before_1_1_are_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"release 1\.0\.2 have no authorizer.*expected release 1\.1"):
+        settings_of(OPEN | {NAME: SIMPLE_ACL_AUTHORIZER}, "1.0.2")

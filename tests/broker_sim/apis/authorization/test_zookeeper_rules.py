@@ -25,6 +25,13 @@ from protocol_specs.messages.elect_leaders import ElectLeadersRequest
 from protocol_specs.messages.elect_leaders import TopicPartitions as ElectTopic
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+from protocol_specs.messages.list_groups import ListGroupsRequest
+from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol_specs.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.messages.sync_group import SyncGroupRequest
 from protocol_specs.messages.update_features import UpdateFeaturesRequest
@@ -35,10 +42,11 @@ if TYPE_CHECKING:
 
     from tests.broker_sim.apis.conftest import ApiBench
 
-AUTHORIZERS = {"2.3.1": "kafka.security.auth.SimpleAclAuthorizer"}
+SIMPLE = "kafka.security.auth.SimpleAclAuthorizer"
+AUTHORIZERS = dict.fromkeys(("1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.3.1"), SIMPLE)
 ACL_AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
 TOPIC, GROUP, CLUSTER = 2, 3, 4
-WRITE, CREATE, DELETE, ALTER, CLUSTER_ACTION, IDEMPOTENT_WRITE = 4, 5, 6, 7, 9, 12
+WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION, IDEMPOTENT_WRITE = 4, 5, 6, 7, 8, 9, 12
 
 
 class Guarded:
@@ -54,7 +62,7 @@ class Guarded:
             release=release,
             brokers=brokers,
             config=config,
-            topics=[TopicSpec(name="t", partitions=1, replication_factor=1)],
+            topics=[TopicSpec(name="t", partitions=2, replication_factor=1)],
         )
 
     def grant(self, kind: int, name: str, *operations: int, permission: int = 3) -> None:
@@ -69,7 +77,7 @@ class Guarded:
             )
             for operation in operations
         ]
-        results = self.bench.call(CreateAclsRequest(creations=creations), 1).results
+        results = self.bench.call(CreateAclsRequest(creations=creations), 0).results
         assert {each.error_code for each in results} == {0}
 
     def init(self) -> int:
@@ -78,11 +86,17 @@ class Guarded:
         return code
 
     def produce(self, *, producer_id: int) -> int:
-        builder = RecordBatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=0)
-        builder.append(1, None, b"v")
-        data = PartitionProduceData(index=0, records=bytes(builder.build()))
-        topic = TopicProduceData(name="t", partition_data=[data])
-        response: Any = self.bench.call(ProduceRequest(acks=-1, timeout_ms=100, topic_data=[topic]), 7)
+        return self.produce_both(producer_id)
+
+    def produce_both(self, *producer_ids: int) -> int:
+        """Return the error of partition 0, after one batch for each partition."""
+        partitions = []
+        for index, producer_id in enumerate(producer_ids):
+            builder = RecordBatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=0)
+            builder.append(1, None, b"v")
+            partitions.append(PartitionProduceData(index=index, records=bytes(builder.build())))
+        topic = TopicProduceData(name="t", partition_data=partitions)
+        response: Any = self.bench.call(ProduceRequest(acks=-1, timeout_ms=100, topic_data=[topic]), 5)
         code: int = response.responses[0].partition_responses[0].error_code
         return code
 
@@ -140,7 +154,7 @@ def test_a_broker_that_is_not_the_controller_checks_nothing_about_topics(bench: 
     made = Guarded(bench, "2.7.2", brokers=2)
     made.grant(TOPIC, "t", WRITE)
     made.bench.settle()
-    wanted = CreatePartitionsTopic(name="t", count=2, assignments=None)
+    wanted = CreatePartitionsTopic(name="t", count=3, assignments=None)
     request = CreatePartitionsRequest(topics=[wanted], timeout_ms=1_000)
     results = [made.bench.exchange(request, 2, broker_id=each).results[0] for each in (1, 2)]
     assert [(each.error_code, each.error_message) for each in results] == [
@@ -247,3 +261,45 @@ def test_a_sync_without_its_protocol_is_refused_before_its_group(bench: Callable
         group_id="g", generation_id=1, member_id="m", protocol_type="consumer", protocol_name="range", assignments=[]
     )
     assert [made.bench.exchange(each, 5).error_code for each in (bare, whole)] == [23, 30]
+
+
+@pytest.mark.parametrize(("release", "codes"), [("1.1.1", [31, 31]), ("2.0.1", [0, 29])])
+def test_topics_are_created_by_right_of_the_cluster_before_2_0(
+    bench: Callable[..., ApiBench], release: str, codes: list[int]
+) -> None:
+    made = Guarded(bench, release)
+    made.grant(CLUSTER, "kafka-cluster", CLUSTER_ACTION, ALTER)
+    made.grant(TOPIC, "denied", WRITE)
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in ("new", "denied")]
+    response = made.bench.exchange(CreateTopicsRequest(topics=topics, timeout_ms=1_000), 2)
+    assert [each.error_code for each in response.topics] == codes
+    made.grant(TOPIC, "auto", CREATE, DESCRIBE)
+    created = made.bench.exchange(MetadataRequest(topics=[MetadataRequestTopic(name="auto")]), 4)
+    assert created.topics[0].error_code == (29 if 31 in codes else 5)
+
+
+@pytest.mark.parametrize(("release", "code"), [("2.0.1", 31), ("2.1.1", 0)])
+def test_groups_and_epochs_need_the_cluster_before_2_1(bench: Callable[..., ApiBench], release: str, code: int) -> None:
+    made = Guarded(bench, release)
+    made.grant(CLUSTER, "kafka-cluster", ALTER)
+    made.grant(CLUSTER, "kafka-cluster", DESCRIBE, permission=2)
+    assert made.bench.exchange(ListGroupsRequest(), 1).error_code == code
+    partition = OffsetForLeaderPartition(partition=0, leader_epoch=0)
+    request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=[partition])])
+    response = made.bench.exchange(request, 1)
+    assert response.topics[0].partitions[0].error_code == code
+
+
+@pytest.mark.parametrize(("release", "codes"), [("2.0.1", [0, 31]), ("2.1.1", [31, 31])])
+def test_the_last_record_set_decides_before_2_1(bench: Callable[..., ApiBench], release: str, codes: list[int]) -> None:
+    made = Guarded(bench, release)
+    made.grant(CLUSTER, "kafka-cluster", ALTER)
+    assert [made.produce_both(1, -1), made.produce_both(-1, 1)] == codes
+
+
+@pytest.mark.parametrize(("release", "epoch"), [("2.2.2", 0), ("2.3.1", -1)])
+def test_a_refused_producer_id_has_epoch_0_before_2_3(bench: Callable[..., ApiBench], release: str, epoch: int) -> None:
+    made = Guarded(bench, release)
+    made.grant(CLUSTER, "kafka-cluster", ALTER)
+    response = made.bench.exchange(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1), 1)
+    assert (response.error_code, response.producer_epoch) == (31, epoch)
