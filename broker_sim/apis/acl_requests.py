@@ -67,7 +67,7 @@ def no_authorizer(context: RequestContext) -> str:
 def refuse_creations(creations: Sequence[AclCreation], context: RequestContext) -> NoResponse | None:
     """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read.
 
-    Before 2.5 codes of 0 are refused one by one, and those of filters close the connection; before 2.0 all but the type.
+    Before 2.5 codes of 0 are refused one by one, and those of filters close the connection: before 2.0 not the type.
     """
     if not context.behaviour.acl_messages_are_generated:
         acls = list(map(acl_of, creations))
