@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.config.config_names import base_name
 from broker_sim.config.definitions import broker_definitions
 from broker_sim.config.simulator_configs import AUTHORIZER_DEFINITIONS
 from tests.differential.probe import Probe
@@ -48,7 +49,9 @@ class Case:
         """Those of its settings that the release knows, and those of the tests themselves (`+...`)."""
         known = {**broker_definitions(release), **AUTHORIZER_DEFINITIONS}
         return tuple(
-            (name, value) for name, value in self.settings if name.rpartition(":")[2] in known or name[0] == "+"
+            (name, value)
+            for name, value in self.settings
+            if base_name(name.rpartition(":")[2]) in known or name[0] == "+"
         )
 
     @property

@@ -1,7 +1,7 @@
-"""Further PLAINTEXT listeners of the brokers of a case: `EXTRA_LISTENERS` among its settings, `NAME[@BROKER][-],...`.
+"""Further listeners of the brokers of a case: `EXTRA_LISTENERS` among its settings, `NAME[@BROKER][-][=PROTOCOL],...`.
 
-`@BROKER` gives a listener to one broker alone, `-` keeps it from being advertised. A listener is bound on 127.0.0.1 and
-advertised as `<name>.example.com` with the bound port.
+`@BROKER` gives a listener to one broker alone, `-` keeps it from being advertised, the security protocol is PLAINTEXT
+unless it is given. A listener is bound on 127.0.0.1 and advertised as `<name>.example.com` with the bound port.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from broker_sim.threaded_cluster import ThreadedCluster
 
 EXTRA_LISTENERS = "+listeners"
-_SPEC = re.compile(r"([A-Z]+)(?:@(\d+))?(-?)")
+_SPEC = re.compile(r"([A-Z]+)(?:@(\d+))?(-?)(?:=([A-Z_]+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,7 @@ class ExtraListener:
     name: str
     broker: int
     advertised: bool
+    security_protocol: str = "PLAINTEXT"
 
 
 def extra_listeners(settings: Mapping[str, str]) -> list[ExtraListener]:
@@ -34,7 +35,10 @@ def extra_listeners(settings: Mapping[str, str]) -> list[ExtraListener]:
     for text in filter(None, settings.get(EXTRA_LISTENERS, "").split(",")):
         spec = _SPEC.fullmatch(text)
         assert spec is not None, text
-        found.append(ExtraListener(name=spec[1], broker=int(spec[2] or 0), advertised=not spec[3]))
+        protocol = spec[4] or "PLAINTEXT"
+        found.append(
+            ExtraListener(name=spec[1], broker=int(spec[2] or 0), advertised=not spec[3], security_protocol=protocol)
+        )
     return found
 
 
@@ -64,7 +68,7 @@ def with_listeners(
                     public.append(f"{each.name}://{each.name.lower()}.example.com:{number}")
         made[f"{broker}:listeners"] = ",".join(filter(None, [*bound, also(broker)]))
         made[f"{broker}:advertised.listeners"] = ",".join(public)
-    mapped = ",".join(f"{each.name}:PLAINTEXT" for each in wanted)
+    mapped = ",".join(f"{each.name}:{each.security_protocol}" for each in wanted)
     made["listener.security.protocol.map"] = f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,{mapped}"
     return made
 

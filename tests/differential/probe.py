@@ -285,6 +285,11 @@ class Probe:
         self._record(entry | ({"note": parked.note} if parked.note else {}), parked.request)
         return response
 
+    def keep(self, request: Message, version: int, response: Any, *, note: str) -> None:
+        """Record a response that the case has received itself, in its JSON form, or what came in place of one."""
+        entry = {"api": request.NAME, "version": version, "response": self._shown(response), "note": note}
+        self._record(entry, request)
+
     def _record(self, entry: dict[str, Any], sent: Any) -> None:
         self.transcript.append(entry)
         self.sent.append(sent)

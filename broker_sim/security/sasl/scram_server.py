@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.security.sasl.sasl_server import AuthenticationFailed, InvalidCredentials
+from broker_sim.security.sasl.sasl_server import AuthenticationFailed, InvalidCredentials, UnexpectedToken
 from protocol_specs.sasl.sasl_names import SaslMessageError, user_name
 from protocol_specs.sasl.scram import ITERATIONS_MIN, new_nonce
 from protocol_specs.sasl.scram_messages import ClientFinal, ClientFirst, ServerFinal, ServerFirst, exchanged_by
@@ -47,6 +47,7 @@ class ScramServer:
         Raises:
             AuthenticationFailed: The client requests to be another user.
             InvalidCredentials: A message is malformed, the user is unknown, or the proof is wrong.
+            UnexpectedToken: The proof has another size than the hash.
         """
         try:
             return self._first(ClientFirst.decode(token)) if self._begun is None else self._final(token)
@@ -81,6 +82,8 @@ class ScramServer:
         final = ClientFinal.decode(token)
         if not final.nonce.endswith(response.nonce):
             raise InvalidCredentials("Invalid client nonce in the final client message.")
+        if len(final.proof) != len(credential.stored_key):
+            raise UnexpectedToken("Argument arrays must be of the same length")
         exchanged = exchanged_by(first, response, final)
         if not self._mechanism.proves(credential, final.proof, exchanged):
             raise InvalidCredentials("Invalid client credentials")
