@@ -47,7 +47,7 @@ class ControllerControls:
             topics=TopicControl(controller, random=streams.stream("topic control")),
             partitions=PartitionControl(controller, config=config, random=streams.stream("partition control")),
             client_quotas=ClientQuotaControl(controller),
-            scram=ScramControl(controller),
+            scram=ScramControl(controller, names_the_feature=config.behaviour.scram_refusals_name_the_feature),
             acls=AclControl(
                 controller,
                 random=streams.stream("acl control"),

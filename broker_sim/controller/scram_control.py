@@ -42,7 +42,6 @@ UNKNOWN_CREDENTIAL: Final = ApiError(
 ALTERED_TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
-UNSUPPORTED: Final = ApiError(ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM")
 NO_KEY: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 """The error of an empty salted password: Java makes no HMAC with an empty key."""
 
@@ -50,16 +49,19 @@ NO_KEY: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 class ScramControl:
     """Serves the AlterUserScramCredentials requests that brokers forward."""
 
-    __slots__ = ("_controller",)
+    __slots__ = ("_controller", "_unsupported")
 
-    def __init__(self, controller: Controller) -> None:
+    def __init__(self, controller: Controller, *, names_the_feature: bool) -> None:
+        """`names_the_feature`: errors have "metadata.version", as from 3.8 on."""
         self._controller = controller
+        feature = "metadata.version" if names_the_feature else "metadata version"
+        self._unsupported = ApiError(ErrorCode.UNSUPPORTED_VERSION, f"The current {feature} does not support SCRAM")
 
     def alter(self, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
         """Make the valid alterations and return one result per user."""
         image = self._controller.image
         versions = record_versions(image.finalized_features.get(METADATA_VERSION, 0))
-        alterations, errors = _checked(request, image.scram if versions.has_scram else None)
+        alterations, errors = _checked(request, image.scram, None if versions.has_scram else self._unsupported)
         results = []
         changes = []
         for kind in (ScramCredentialDeletion, ScramCredentialUpsertion):
@@ -79,9 +81,9 @@ class ScramControl:
 
 
 def _checked(
-    request: AlterUserScramCredentialsRequest, credentials: ScramImage | None
+    request: AlterUserScramCredentialsRequest, credentials: ScramImage, unsupported: ApiError | None
 ) -> tuple[dict[str, _Alteration], dict[str, ApiError]]:
-    """Return the valid alterations and the errors by user; without `credentials` the cluster supports none."""
+    """Return the valid alterations and the errors by user; `unsupported` is the error of all users."""
     alterations: dict[str, _Alteration] = {}
     errors: dict[str, ApiError] = {}
     requested: list[_Alteration] = [*request.deletions, *request.upsertions]
@@ -91,7 +93,7 @@ def _checked(
         if alterations.pop(each.name, None) is not None:
             errors[each.name] = ALTERED_TWICE
             continue
-        error = UNSUPPORTED if credentials is None else _error(each, credentials)
+        error = unsupported or _error(each, credentials)
         if error is None:
             alterations[each.name] = each
         else:

@@ -131,7 +131,8 @@ class ZooKeeper(Controller):
         """Commit a whole cluster at once: its brokers registered, the first of them controller, topics with leaders."""
         version = self.image.version + 1
         image = self.image.with_topics([self._identified(topic) for topic in topics])
-        image = replace(image, scram=image.scram.with_changes(storage.credentials))
+        if self.controller_epoch == 0:  # a new cluster
+            image = replace(image, scram=image.scram.with_changes(storage.credentials))
         for broker in brokers:
             image = image.with_broker(replace(broker, epoch=version, fenced=False))
             session = self.sessions.open(broker.id, broker.id)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+from broker_sim.cluster import Cluster
 from broker_sim.config.config_resource import ConfigRecord, ConfigResource, ResourceType
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
@@ -23,6 +25,7 @@ from protocol_specs.records.message_set_builder import MessageSetBuilder
 from protocol_specs.records.record_set import read_any
 from protocol_specs.sasl.scram import ScramMechanism
 from sim_runtime.virtual_disk import VirtualDisk
+from sim_runtime.world import World
 from tests.broker_sim.conftest import TIMESTAMP_MS, Replicas
 
 if TYPE_CHECKING:
@@ -129,6 +132,22 @@ def test_topics_configurations_quotas_and_ids_outlive_the_cluster(
     assert after.scram.of_user("a/b").keys() == {SHA_512}
     assert again.cluster.broker(2).config["log.retention.ms"] == 777
     assert again.cluster.broker(1).config["log.retention.ms"] == 7777
+
+
+@pytest.mark.parametrize("release", ["2.8.2", "4.3.1"])
+def test_a_directory_is_formatted_once_with_users(disk: VirtualDisk, release: str) -> None:
+    for password in ("first", "second"):
+        world = World(1)
+        cluster = Cluster(
+            reactor=world.reactor, streams=world.streams, brokers=1, release=release, data_dir="/d", disk=disk
+        )
+        cluster.storage_format.add_scram(f"SCRAM-SHA-512=[name=ann,password={password},salt=c2FsdA==]", Random(1))
+        cluster.start()
+        world.run_for(ms=100)
+        key = SHA_512.salted_password("first", b"salt", 4096)
+        image = cluster.brokers[1].metadata_cache.image
+        assert image.scram.credential("ann", SHA_512) == SHA_512.credential(key, b"salt", 4096)
+        world.run_until(cluster.close())
 
 
 @pytest.mark.parametrize("release", ZOOKEEPER_RELEASES)

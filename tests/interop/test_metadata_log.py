@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lived_through(release: str) -> MetadataLog:
-    """The log of a cluster that has seen topics come and go, a broker die and come back, quotas and producer ids."""
+    """The log of a cluster that has seen topics and users come and go, a broker die and come back, quotas and ids."""
     world = World(0)
     cluster = Cluster(
         reactor=world.reactor,
@@ -34,6 +34,7 @@ def lived_through(release: str) -> MetadataLog:
         release=release,
         listen=False,
     )
+    cluster.storage_format.add_scram("SCRAM-SHA-512=[name=ann,password=a]", world.streams.stream("salts"))
     cluster.start()
     quota = EntryData(
         entity=[EntityData(entity_type="user", entity_name=None)],
@@ -47,6 +48,8 @@ def lived_through(release: str) -> MetadataLog:
     cluster.restart(1)
     world.run_for(ms=5_000)
     cluster.delete_topic("returns")
+    world.run_until(cluster.admin.create_scram_user("bob", "b"))
+    world.run_until(cluster.admin.delete_scram_user("bob"))
     world.run_for(ms=2_000)
     cluster.close()
     return cluster.controller.metadata_log
@@ -74,6 +77,8 @@ def test_every_record_is_dumped_with_its_offset_type_and_version(release: str, t
         "ProducerIdsRecord",
         "RemoveTopicRecord",
         "NoOpRecord",
+        "UserScramCredentialRecord",
+        "RemoveUserScramCredentialRecord",
     }
 
 
@@ -88,6 +93,7 @@ def test_a_snapshot_is_dumped(release: str, tmp_path: Path) -> None:
     assert "SnapshotFooter" in text
     assert text.count('"type":"PARTITION_RECORD"') == 3
     assert text.count('"type":"REGISTER_BROKER_RECORD"') == 3
+    assert re.findall(r'"type":"USER_SCRAM_CREDENTIAL_RECORD".*"name":"(\w+)"', text) == ["ann"]
 
 
 def _class_name(record_type: str) -> str:

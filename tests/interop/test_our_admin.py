@@ -38,7 +38,11 @@ from broker_client.admin import (
     QuotaEntity,
     QuotaFilter,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
     TopicPartitionReplica,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
 )
 from broker_client.client_options import client_options
 from broker_client.consumer import Consumer
@@ -392,6 +396,23 @@ def test_access_control_entries_are_alike(both: Both) -> None:
     both.call_both(lambda admin: admin.delete_acls([nothing]))
     deleted = both.call_both(lambda admin: sorted(map(str, admin.delete_acls([of_orders])[of_orders])))
     assert len(deleted) == 2
+
+
+def test_scram_credentials_are_alike(both: Both) -> None:
+    def put(user: str, mechanism: ScramMechanism, iterations: int = 4096) -> UserScramCredentialUpsertion:
+        info = ScramCredentialInfo(mechanism, iterations)
+        return UserScramCredentialUpsertion(user=user, credential_info=info, password="secret")
+
+    sha_256, sha_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
+    both.call_both(lambda admin: admin.describe_user_scram_credentials())
+    both.call_both(lambda admin: admin.alter_user_scram_credentials([put("ann", sha_256), put("bob", sha_512, 9000)]))
+    both.settle(AdminCore.describe_user_scram_credentials, lambda found: len(found) == 2)
+    both.call_both(lambda admin: admin.describe_user_scram_credentials())
+    both.call_both(lambda admin: admin.describe_user_scram_credentials(["ann", "cat", "bob"]))
+    wrong = [put("cat", sha_256, 1), put("dan", sha_256), put("dan", sha_512), put("eve", ScramMechanism.UNKNOWN)]
+    gone = [UserScramCredentialDeletion(user=user, mechanism=sha_256) for user in ("ann", "bob")]
+    both.call_both(lambda admin: admin.alter_user_scram_credentials([*wrong, *gone]))
+    both.settle(AdminCore.describe_user_scram_credentials, lambda found: len(found) == 1)
 
 
 def _levels(admin: Admin) -> list[dict[str, Any]]:

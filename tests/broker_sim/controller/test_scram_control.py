@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_sim.cluster import Cluster
+from broker_sim.controller.scram_control import ScramControl
 from broker_sim.metadata.metadata_image import MetadataImage
 from broker_sim.metadata.metadata_records import image_records
 from broker_sim.metadata.metadata_replay import replay
@@ -89,4 +90,12 @@ def test_a_user_is_altered_once_per_request(cluster: Cluster) -> None:
 
 def test_a_cluster_below_metadata_version_3_5_has_no_credentials(cluster: Cluster) -> None:
     cluster.controller.change("older", lambda image: image.with_finalized_features({"metadata.version": 10}))
-    assert alter(cluster, put("ann"), remove("bob"), put("", 9)) == {"ann": 35, "bob": 35, "": 35}
+    assert alter(cluster, put("ann"), remove("bob"), put("", 9), put("ann")) == {"ann": 35, "bob": 35, "": 35}
+
+
+@pytest.mark.parametrize(("names_the_feature", "feature"), [(True, "metadata.version"), (False, "metadata version")])
+def test_the_refusal_is_that_of_the_release(cluster: Cluster, names_the_feature: bool, feature: str) -> None:
+    cluster.controller.change("older", lambda image: image.with_finalized_features({"metadata.version": 10}))
+    control = ScramControl(cluster.controller, names_the_feature=names_the_feature)
+    (result,) = control.alter(AlterUserScramCredentialsRequest(deletions=[], upsertions=[put("ann")])).results
+    assert result.error_message == f"The current {feature} does not support SCRAM"
