@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.certificate_authority import Certificates
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "OAUTHBEARER")
 PROTOCOLS = ("SASL_PLAINTEXT", "SASL_SSL")
 
 
@@ -41,13 +41,21 @@ def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
 
 
 def login(
-    cluster: ThreadedCluster, protocol: str, mechanism: str, password: str = "secret", **options: Any
+    cluster: ThreadedCluster,
+    protocol: str,
+    mechanism: str,
+    password: str = "secret",
+    lifetime_s: int = 60,
+    **options: Any,
 ) -> dict[str, Any]:
     return {
         "bootstrap_servers": cluster.bootstrap_servers_of(protocol),
         "security_protocol": protocol,
         "sasl_mechanism": mechanism,
-        "sasl_jaas_config": f"{LOGIN_MODULES[mechanism]} required username=alice password={password};",
+        "sasl_jaas_config": (
+            f"{LOGIN_MODULES[mechanism]} required username=alice password={password} "
+            f"unsecuredLoginStringClaim_sub=alice unsecuredLoginLifetimeSeconds='{lifetime_s}';"
+        ),
         **options,
     }
 
@@ -86,6 +94,12 @@ def test_a_wrong_password_fails_the_first_send(cluster: ThreadedCluster, mechani
     failure = failure_of(**login(cluster, "SASL_PLAINTEXT", mechanism, password="wrong"))
     assert isinstance(failure, SaslAuthenticationFailed)
     assert text in str(failure)
+
+
+def test_an_expired_token_fails_the_first_send(cluster: ThreadedCluster) -> None:
+    failure = failure_of(**login(cluster, "SASL_PLAINTEXT", "OAUTHBEARER", lifetime_s=-5))
+    assert isinstance(failure, SaslAuthenticationFailed)
+    assert str(failure) == '{"status":"invalid_token"}'
 
 
 def test_a_mechanism_that_is_not_enabled_fails_the_first_send(cluster: ThreadedCluster) -> None:

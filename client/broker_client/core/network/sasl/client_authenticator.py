@@ -62,7 +62,7 @@ class SaslVersions:
     @classmethod
     def of(cls, response: ApiVersionsResponse) -> SaslVersions:
         """The highest versions that both sides have."""
-        highest = {api.api_key: api.max_version for api in response.api_keys}
+        highest = {api.api_key: api.max_version for api in response.api_keys if api.max_version >= 0}
         handshake = highest.get(ApiKey.SASL_HANDSHAKE, 0)
         authenticate = highest.get(ApiKey.SASL_AUTHENTICATE)
         if authenticate is not None:
@@ -164,7 +164,7 @@ class SaslClientAuthenticator:
             return payload
         response = self._response(SaslAuthenticateResponse, payload)
         if response.error_code != ErrorCode.NONE:
-            code = ErrorCode(response.error_code)
+            code = ErrorCode.for_code(response.error_code)
             text = response.error_message or f"the broker responds with {code.name} to SaslAuthenticate"
             raise _ERRORS.get(code, ConnectionFailed)(text)
         if response.session_lifetime_ms > 0:
@@ -186,7 +186,7 @@ class SaslClientAuthenticator:
         return response
 
     def _check_handshake(self, response: SaslHandshakeResponse) -> None:
-        code = ErrorCode(response.error_code)
+        code = ErrorCode.for_code(response.error_code)
         if code is ErrorCode.NONE:
             return
         enabled = f"enabled mechanisms are [{', '.join(response.mechanisms)}]"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_client.core.network.sasl.client_authenticator import SaslClientAuthenticator, SaslVersions
 from broker_client.core.network.sasl.mechanisms import OAuthBearerSaslClient, PlainSaslClient
 from broker_client.core.network.sasl.sasl_state import SaslState
 from broker_client.errors import (
+    AuthenticationFailed,
     ConnectionFailed,
     IllegalSaslState,
     ProducerError,
@@ -106,9 +110,10 @@ def test_correlation_ids_stay_among_the_reserved_ones() -> None:
         (ErrorCode.UNSUPPORTED_SASL_MECHANISM, UnsupportedSaslMechanism, r"'PLAIN' not enabled .* are \[A, B\]"),
         (ErrorCode.ILLEGAL_SASL_STATE, IllegalSaslState, "Unexpected handshake request with client mechanism PLAIN"),
         (ErrorCode.INVALID_REQUEST, IllegalSaslState, "Unknown error INVALID_REQUEST"),
+        (999, IllegalSaslState, "Unknown error UNKNOWN_SERVER_ERROR"),
     ],
 )
-def test_a_refused_handshake_is_an_authentication_error(code: ErrorCode, error: type[ProducerError], text: str) -> None:
+def test_a_refused_handshake_is_an_authentication_error(code: int, error: type[ProducerError], text: str) -> None:
     one = authenticator(NOW)
     refused = response(sent(one.begin()), SaslHandshakeResponse(error_code=code, mechanisms=["A", "B"]))
     with pytest.raises(error, match=text):
@@ -143,6 +148,22 @@ def test_a_mechanism_that_does_not_accept_the_server_fails_the_authentication() 
     frame = sent(one.receive(response(frame, error)))
     with pytest.raises(SaslAuthenticationFailed, match="when evaluating SASL token received from the Kafka Broker"):
         one.receive(response(frame, accepted(session_lifetime_ms=0)))
+
+
+@given(payload=st.binary(max_size=60), reserved=st.booleans(), step=st.integers(0, 2))
+def test_bytes_of_any_kind_end_in_an_error_of_the_client(payload: bytes, *, reserved: bool, step: int) -> None:
+    one = authenticator()
+    frame = sent(one.begin())
+    for response_body in (versions(), SaslHandshakeResponse(error_code=0, mechanisms=[]))[:step]:
+        frame = sent(one.receive(response(frame, response_body)))
+    if reserved:
+        payload = frame.correlation_id.to_bytes(4, "big") + payload
+    with contextlib.suppress(AuthenticationFailed, ConnectionFailed):
+        one.receive(payload)
+
+
+def test_versions_below_0_are_none() -> None:
+    assert SaslVersions.of(versions(-1, -2)) == SaslVersions(0, None)
 
 
 @pytest.mark.parametrize("payload", [b"", b"HTTP/1.1", b"\x7f\xff\xff\xf8\0"])
