@@ -93,7 +93,8 @@ def error_response(
 
 def _single(error_code: ErrorCode, node: tuple[int, str, int], context: RequestContext) -> FindCoordinatorResponse:
     node_id, host, port = node
-    text = _TEXTS.get(error_code) if context.api_version >= ERROR_TEXTS_SINCE else None
+    has_text = context.api_version >= ERROR_TEXTS_SINCE and context.behaviour.coordinators_have_texts
+    text = _TEXTS.get(error_code) if has_text else None
     if text and error_code is ErrorCode.GROUP_AUTHORIZATION_FAILED and context.behaviour.group_refusals_are_exceptions:
         text = f"Not authorized to access group: {text}"
     return FindCoordinatorResponse(error_code=error_code, error_message=text, node_id=node_id, host=host, port=port)

@@ -327,6 +327,12 @@ class ReleaseBehaviour:
     refusals_name_envelopes: bool = _since("2.8")
     """The text of a refused operation on the cluster names the envelope of the request (KIP-590), and the bytes of one
     that may be forwarded."""
+    coordinators_have_texts: bool = _since("2.3")
+    """FindCoordinator has a text, also beside a success (else none); messages were written by hand then."""
+    refused_creations_have_texts: bool = _since("2.3")
+    """CreateTopics of a broker in ZooKeeper mode has a text for a topic that the client may not create (else none)."""
+    unknown_errors_have_texts: bool = _until("2.6")
+    """A result with UNKNOWN_SERVER_ERROR has the text of the exception (else none, which may be a secret)."""
     refused_quotas_have_texts: bool = _since("2.8")
     """A client that may not alter quotas gets a text (else none)."""
     refused_producers_have_texts: bool = _since("3.0")

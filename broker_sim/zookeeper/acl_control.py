@@ -17,7 +17,7 @@ from broker_sim.apis.delete_acls import deleted_acls
 from broker_sim.config.api_error import ApiError
 from broker_sim.controller.acl_control import DeletedAcls
 from broker_sim.security.acl import PatternType, ResourceType
-from broker_sim.zookeeper.acl_refusals import creation_refusal, filter_refusals, has_type
+from broker_sim.zookeeper.acl_refusals import creation_refusal, filter_refusals, has_type, principal_text
 from broker_sim.zookeeper.acl_znodes import ResourcePattern, VersionedAcls, pattern_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_acls import CreateAclsRequest
@@ -138,10 +138,10 @@ class ZkAclControl:
             for pattern, indexes in by_pattern.items():
                 added = [creations[index] for index in indexes]
                 # A principal without a type fails all entries of the request for its pattern.
-                valid = all(has_type(acl.principal) for acl in added)
-                written = valid and await self._update(pattern, partial(_with, added))
+                invalid = next((acl.principal for acl in added if not has_type(acl.principal)), None)
+                written = invalid is None and await self._update(pattern, partial(_with, added))
                 for index in indexes:
-                    results[index] = self._success if written else ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+                    results[index] = self._success if written else self._failure(invalid)
         finally:
             self._lock.release()
         return [each for each in results if each is not None]
@@ -185,6 +185,13 @@ class ZkAclControl:
     @property
     def _success(self) -> ApiError:
         return ApiError(ErrorCode.NONE, "" if self._behaviour.acl_messages_are_generated else None)
+
+    def _failure(self, invalid: str | None) -> ApiError:
+        """Return the error of entries that could not be written; `invalid` is a principal without a type."""
+        text = None
+        if invalid is not None and self._behaviour.unknown_errors_have_texts:
+            text = f"java.lang.IllegalArgumentException: {principal_text(invalid)}"
+        return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
 
     def _patterns(self, filters: Iterable[AclFilter]) -> list[ResourcePattern]:
         """Return the patterns that filters may select: the known ones, and those that a filter names exactly."""

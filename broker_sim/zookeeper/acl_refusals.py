@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.security.acl import Acl, AclFilter
 
-__all__ = ["creation_refusal", "filter_refusals", "has_type"]
+__all__ = ["creation_refusal", "filter_refusals", "has_type", "principal_text"]
 
 _TYPE_NAMES: Final = "Topic,Group,Cluster,TransactionalId,DelegationToken"
 _OPERATION_NAMES: Final = (
@@ -56,7 +56,7 @@ def _simple_refusal(acl: Acl, *, has_type_code: bool, has_operation: bool) -> st
         name = "ANY" if acl.resource_type is ResourceType.ANY else "UNKNOWN"
         return f"{name} not a valid resourceType name. The valid names are {_TYPE_NAMES}"
     if not has_type(acl.principal):
-        return _principal_text(acl.principal)
+        return principal_text(acl.principal)
     if not has_operation:
         return f"UNKNOWN not a valid operation name. The valid names are {_OPERATION_NAMES}"
     if not acl.permission_type:
@@ -74,7 +74,7 @@ def filter_refusals(filters: Sequence[AclFilter], *, simple: bool) -> list[ApiEr
     return [
         None
         if each.principal is None or has_type(each.principal)
-        else ApiError(ErrorCode.INVALID_REQUEST, _principal_text(each.principal))
+        else ApiError(ErrorCode.INVALID_REQUEST, principal_text(each.principal))
         for each in filters
     ]
 
@@ -84,7 +84,8 @@ def has_type(principal: str) -> bool:
     return ":" in principal
 
 
-def _principal_text(principal: str) -> str:
+def principal_text(principal: str) -> str:
+    """Return the text about a principal without a type. Mirrors SecurityUtils.parseKafkaPrincipal."""
     return f"expected a string in format principalType:principalName but got {principal}"
 
 

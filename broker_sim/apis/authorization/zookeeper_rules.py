@@ -80,11 +80,14 @@ def create_topics(
             response.topics = list({topic.name: topic for topic in response.topics}.values())
 
         return edited(_CREATE(request, context, access, handle), unify)
+    explains = context.behaviour.refused_creations_have_texts
     places = {topic.name: place for place, topic in enumerate(request.topics)}
 
     def hide(response: Any) -> None:
         response.topics.sort(key=lambda topic: places[topic.name])
         for topic in response.topics:
+            if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED and not explains:
+                topic.error_message = None
             if not access.topic(AclOperation.DESCRIBE_CONFIGS, topic.name):
                 topic.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 topic.topic_id = ZERO_UUID

@@ -178,8 +178,10 @@ def test_a_principal_without_a_type_fails_the_entries_of_its_pattern(guarded: Ca
     made = guarded()
     mixed = [entry(), entry(principal="bob"), entry("u")]
     assert made.create(*mixed) == [(-1, None), (-1, None), (0, "")]
-    simple = guarded("2.3", SIMPLE)
     text = "expected a string in format principalType:principalName but got bob"
+    cause = f"java.lang.IllegalArgumentException: {text}"
+    assert guarded("2.4").create(*mixed) == [(-1, cause), (-1, cause), (0, None)]
+    simple = guarded("2.3", SIMPLE)
     assert simple.create(*mixed) == [(0, None), (42, text), (0, None)]
 
 

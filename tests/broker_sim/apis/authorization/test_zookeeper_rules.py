@@ -243,14 +243,33 @@ def test_refused_groups_have_a_place_in_the_response(
     assert [each.group_id for each in results] == deleted
 
 
-def test_the_refusal_of_a_group_is_an_exceptions_text_before_2_4(bench: Callable[..., ApiBench]) -> None:
-    made = Guarded(bench, "2.3.1")
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("2.2.2", None),
+        ("2.3.1", "Not authorized to access group: Group authorization failed."),
+        ("2.4.1", "Group authorization failed."),
+    ],
+)
+def test_the_text_of_a_refused_coordinator_is_the_releases(
+    bench: Callable[..., ApiBench], release: str, text: str | None
+) -> None:
+    made = Guarded(bench, release)
     made.grant(GROUP, "g", CREATE)
     response = made.bench.exchange(FindCoordinatorRequest(key="g", key_type=0), 1)
-    assert (response.error_code, response.error_message) == (
-        30,
-        "Not authorized to access group: Group authorization failed.",
-    )
+    assert (response.error_code, response.error_message) == (30, text)
+
+
+@pytest.mark.parametrize(("release", "text"), [("2.2.2", None), ("2.3.1", "Authorization failed.")])
+def test_the_text_of_a_refused_creation_is_the_releases(
+    bench: Callable[..., ApiBench], release: str, text: str | None
+) -> None:
+    made = Guarded(bench, release)
+    made.grant(TOPIC, "new", WRITE)
+    made.grant(CLUSTER, "kafka-cluster", CLUSTER_ACTION)
+    wanted = CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    response = made.bench.exchange(CreateTopicsRequest(topics=[wanted], timeout_ms=1_000), 3)
+    assert [(each.error_code, each.error_message) for each in response.topics] == [(29, text)]
 
 
 def test_a_sync_without_its_protocol_is_refused_before_its_group(bench: Callable[..., ApiBench]) -> None:
