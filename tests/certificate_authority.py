@@ -78,10 +78,11 @@ class CertificateAuthority:
         hosts: tuple[str, ...] = ("localhost", "127.0.0.1"),
         expired: bool = False,
         key: Key | None = None,
+        file: str | None = None,
     ) -> Identity:
         key = ec.generate_private_key(ec.SECP256R1()) if key is None else key
         certificate = self._sign(subject(name), key.public_key(), list(hosts), until=ENDED if expired else UNTIL)
-        made = Identity(key, certificate, self.folder / f"{name}.pem")
+        made = Identity(key, certificate, self.folder / f"{file or name}.pem")
         made.file.write_text(made.key_pem + made.certificate_pem, "ascii")
         return made
 

@@ -419,6 +419,8 @@ _ACTED_ON: Final = frozenset([*_ATTRIBUTES.values(), *_UNDEFINED_BY_KAFKA, *_GRO
     "process.roles",
     "queued.max.request.bytes",
     "security.inter.broker.protocol",
+    "ssl.allow.dn.changes",
+    "ssl.allow.san.changes",
     "ssl.cipher.suites",
     "ssl.client.auth",
     "ssl.enabled.protocols",

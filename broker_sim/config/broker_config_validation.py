@@ -15,7 +15,9 @@ from broker_sim.config.dynamic_listeners import (
     check_listener_texts,
     check_listeners_stay,
     listener_names,
+    listener_protocols,
 )
+from broker_sim.config.listeners import SecurityProtocol
 from broker_sim.config.simulator_configs import PIPELINED, THREAD_MODEL
 from broker_sim.config.values import ConfigValueError, parse_value
 from broker_sim.errors import ConfigError
@@ -58,6 +60,7 @@ _REMOTE_THREADS: Final = (
     "remote.log.manager.expiration.thread.pool.size",
     "remote.log.manager.follower.thread.pool.size",
 )
+_WITH_TLS: Final = (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 _REPORTER: Final = "org.apache.kafka.common.metrics.JmxReporter"
 _INT64_MAX: Final = (1 << 63) - 1
 
@@ -240,6 +243,16 @@ def _check_connections(old: BrokerConfig, new: BrokerConfig) -> None:
                 raise ConfigError(f"Invalid {name} {value}")
 
 
+def _check_key_stores(old: BrokerConfig, new: BrokerConfig) -> None:
+    protocols = listener_protocols(new)
+    for listener in listener_names(new):
+        if protocols.get(listener) in _WITH_TLS:
+            # Brokers without TLS do not pay for it.
+            from broker_sim.config.listener_ssl import check_key_store
+
+            check_key_store(listener, old, new)
+
+
 def _check_network_threads(old: BrokerConfig, new: BrokerConfig) -> None:
     name = "num.network.threads"
     _check_thread_count(name, old, new)
@@ -264,6 +277,7 @@ _PARTS: Final[tuple[Callable[[BrokerConfig, BrokerConfig], None], ...]] = (
     _check_cleaner_threads,
     _check_local_retention,
     check_listeners_stay,
+    _check_key_stores,
     _check_network_threads,
     _check_remote,
 )

@@ -31,6 +31,7 @@ __all__ = [
     "check_listeners_stay",
     "comma_separated_pairs",
     "listener_names",
+    "listener_protocols",
 ]
 
 _END_POINT: Final = re.compile(r".+://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
@@ -77,7 +78,7 @@ def check_listener_names(new: BrokerConfig) -> None:
     )
     advertised = listener_names(new)
     if ADVERTISED in new.dynamic_own:
-        advertised = _named(new, ADVERTISED, _protocols(new))
+        advertised = _named(new, ADVERTISED, listener_protocols(new))
         _require(
             DEFAULT_CONTROLLER not in advertised,
             f"The {ADVERTISED} config must not contain KRaft controller listeners from {CONTROLLER_NAMES} when "
@@ -97,7 +98,7 @@ def check_listener_names(new: BrokerConfig) -> None:
 
 def check_listeners_stay(old: BrokerConfig, new: BrokerConfig) -> None:
     """Raise ConfigError for a change that a running broker's listeners do not allow."""
-    before, after = _protocols(old), _protocols(new)
+    before, after = listener_protocols(old), listener_protocols(new)
     for name in _all_names(old) if PROTOCOL_MAP in new.dynamic_own else ():
         if before.get(name, SecurityProtocol.PLAINTEXT) != after.get(name):
             raise ConfigError(f"Security protocol cannot be updated for existing listener ListenerName({name})")
@@ -106,7 +107,7 @@ def check_listeners_stay(old: BrokerConfig, new: BrokerConfig) -> None:
 
 
 def _bound_names(new: BrokerConfig) -> list[str]:
-    protocols = _protocols(new)
+    protocols = listener_protocols(new)
     if LISTENERS in new.dynamic_own:
         return _named(new, LISTENERS, protocols)
     names = _all_names(new)
@@ -119,7 +120,12 @@ def _all_names(config: BrokerConfig) -> list[str]:
     return list(dict.fromkeys([*listener_names(config), DEFAULT_CONTROLLER]))
 
 
-def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
+def listener_protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
+    """Return the security protocol of each name in listener.security.protocol.map.
+
+    Raises:
+        ConfigError: A name is empty, or a protocol is unknown.
+    """
     known = {each.value: each for each in SecurityProtocol}
     protocols: dict[str, SecurityProtocol] = {}
     for name, protocol in comma_separated_pairs(config, PROTOCOL_MAP).items():

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final, cast
 from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 
+from broker_sim.config.listener_ssl import listener_settings
 from broker_sim.errors import ConfigError
-from sim_runtime.ssl_settings import PROTOCOLS, SslConfigError, SslSettings
+from sim_runtime.ssl_settings import SslConfigError
 from sim_runtime.virtual_host import HostReactor
 
 try:
@@ -34,11 +35,10 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
+    from sim_runtime.ssl_settings import SslSettings
 
-__all__ = ["ListenerEngines", "listener_settings", "with_tls"]
+__all__ = ["ListenerEngines", "with_tls"]
 
-CLIENT_AUTH: Final = "ssl.client.auth"
-ENABLED: Final = "ssl.enabled.protocols"
 INTERNAL_ERROR_ALERT: Final = bytes.fromhex("15030300020250")
 """The alert that Java's TLS sends for bytes that are no TLS: the client recognizes a TLS server by it. OpenSSL sends
 none."""
@@ -84,26 +84,6 @@ class _ServerTransportLayer(SslTransportLayer):
                 reason=channel.close_reason,
             )
         super().connectionLost(reason)  # type: ignore[no-untyped-call]  # Twisted's
-
-
-def listener_settings(config: BrokerConfig, listener: str, *, sasl: bool = False) -> SslSettings:
-    """Return the validated TLS settings of a listener; one with SASL has its own ssl.client.auth alone (KIP-684).
-
-    Raises:
-        SslConfigError: A setting is invalid, or a file of it cannot be read.
-    """
-
-    def value_of(name: str) -> object:
-        value = config.for_listener(name, listener)
-        own = f"listener.name.{listener.lower()}.{name}"
-        if sasl and name == CLIENT_AUTH and not (own in config.values and config.behaviour.sasl_ssl_has_client_auth):
-            return "none"
-        if name == ENABLED and name not in config.static and own not in config.static and isinstance(value, list):
-            # The defaults of old releases contain versions that OpenSSL no longer supports.
-            return [each for each in value if each in PROTOCOLS]
-        return value
-
-    return SslSettings.read(value_of, server=True)
 
 
 class ListenerEngines:

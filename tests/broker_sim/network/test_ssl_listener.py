@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka import Producer as ConfluentProducer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from cryptography.x509 import load_der_x509_certificate
@@ -213,7 +214,8 @@ def test_a_broker_that_stops_ends_its_connections_in_order(certificates: Certifi
 
 
 def test_a_new_certificate_is_for_new_connections(certificates: Certificates) -> None:
-    newer = certificates.authority.issue("newer")
+    newer = certificates.authority.issue("broker", file="newer")
+    other = certificates.authority.issue("other")
     with ThreadedCluster(brokers=1, config=config_of(certificates)) as one:
 
         def change(location: str) -> None:
@@ -235,7 +237,10 @@ def test_a_new_certificate_is_for_new_connections(certificates: Certificates) ->
         assert serial() == certificates.broker.certificate.serial_number
         change(str(newer.file))
         assert serial() == newer.certificate.serial_number
-        change("/nowhere")
+        with pytest.raises(KafkaException, match="Failed to load PEM SSL keystore /nowhere"):
+            change("/nowhere")
+        with pytest.raises(KafkaException, match=r"DistinguishedName does not match:  existing=.*DN=CN=broker}, new="):
+            change(str(other.file))
         assert serial() == newer.certificate.serial_number
 
 
