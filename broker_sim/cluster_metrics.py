@@ -110,7 +110,9 @@ def _of_planes(server: SocketServer) -> list[tuple[str, str, str, float]]:
     """Return the metrics of each plane, and of the memory that both share."""
     expired = {True: 0.0, False: 0.0}
     for processor in server.processors:
-        expired[processor.acceptor.plane is server.data_plane] += processor.idle_connections.expired
+        counts = processor.sasl_counts
+        if counts is not None:
+            expired[processor.acceptor.plane is server.data_plane] += counts.expired_sessions
     made = [("kafka.network", "SocketServer", "ExpiredConnectionsKilledCount", expired[True])]
     if server.control_plane is not None:
         size = float(len(server.control_plane.request_channel))
@@ -146,6 +148,11 @@ def _of_acceptor(broker: Broker, acceptor: Acceptor) -> list[Metric]:
     for processor in acceptor.processors:
         tags = (*listener, ("networkProcessor", str(processor.id)))
         made.append(_server(broker, "socket-server-metrics", "connection-count", float(len(processor.channels)), tags))
+        if processor.sasl_counts is not None:
+            made += [
+                _server(broker, "socket-server-metrics", f"{name}-total", float(count), tags)
+                for name, count in processor.sasl_counts.by_name().items()
+            ]
     return made
 
 

@@ -34,8 +34,6 @@ class IdleConnections:
         self._limit_ms = limit_ms
         self._channels = channels
         self._timer: IDelayedCall | None = None
-        self.expired = 0
-        """The number of connections that were closed because they were idle."""
 
     def watch(self, pause_us: int = 0) -> None:
         """Schedule the next check: when the oldest connection expires, but not before the pause ends."""
@@ -62,7 +60,6 @@ class IdleConnections:
             return
         oldest.close(f"idle for {limit_ms} ms (connections.max.idle.ms)")
         oldest.last_active_us = now_us
-        self.expired += 1
         self.watch(POLL_MS * 1000)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.response_writer import Frame
+    from broker_sim.network.sasl_counts import SaslCounts
     from broker_sim.network.socket_server import SocketServer
     from protocol_specs.messages.headers import RequestHeader
 
@@ -61,6 +62,8 @@ class Processor:
     """Serves a share of a listener's connections."""
 
     takes_frames: Final = True
+    sasl_counts: SaslCounts | None = None
+    """The authentications at a SASL listener."""
 
     def __init__(self, server: SocketServer, processor_id: int, acceptor: Acceptor) -> None:
         self.server = server

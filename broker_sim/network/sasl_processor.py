@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import AuthenticationFailed, AuthenticationSucceeded
 from broker_sim.network.processor import Processor
+from broker_sim.network.sasl_counts import SaslCounts
 from broker_sim.security.sasl.authenticator import SaslServerAuthenticator, SaslStep, Verdict
 from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import ProtocolError
@@ -62,8 +63,7 @@ class SaslProcessor(Processor):
         assert acceptor.sasl is not None
         self._listener = acceptor.sasl
         self._sessions: dict[KafkaChannel, SaslSession] = {}
-        self.sessions_expired = 0
-        """The number of connections that were closed because their session had expired."""
+        self.sasl_counts = self._counts = SaslCounts()
 
     # Connections.
 
@@ -135,7 +135,7 @@ class SaslProcessor(Processor):
             return True
         if now_us <= expires_us:
             return True
-        self.sessions_expired += 1
+        self._counts.expired_sessions += 1
         channel.close("its session has expired without re-authentication (connections.max.reauth.ms)")
         return False
 
@@ -222,6 +222,10 @@ class SaslProcessor(Processor):
 
     def _authenticated(self, channel: KafkaChannel, session: SaslSession) -> None:
         authenticator = session.authenticator
+        if session.reauthentication_us is None:
+            self._counts.successful_authentications += 1
+        else:
+            self._counts.successful_reauthentications += 1
         info = channel.info
         info.principal = authenticator.principal
         now_us = self._journal.now_us()
@@ -242,6 +246,11 @@ class SaslProcessor(Processor):
             )
 
     def _note_failure(self, channel: KafkaChannel, session: SaslSession, step: SaslStep) -> None:
+        if step.verdict is Verdict.FAIL:
+            if session.reauthentication_us is None:
+                self._counts.failed_authentications += 1
+            else:
+                self._counts.failed_reauthentications += 1
         if self._journal.full:
             info = channel.info
             self._journal.append(
