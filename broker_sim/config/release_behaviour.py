@@ -412,9 +412,11 @@ class ReleaseBehaviour:
     """
     sasl_ssl_has_client_auth: bool = _since("2.8")
     """A listener of SASL_SSL has its own ssl.client.auth (KIP-684), else none."""
-    sasl_tokens_are_url_safe: bool = _since("4.0")
+    sasl_tokens_are_url_safe: bool = _since("4.2")
     """The parts of a token of OAUTHBEARER are in the alphabet for URLs, as RFC 7515 has it (else in plain Base64)."""
-    sasl_lifetimes_are_exact: bool = _since("4.0")
+    sasl_tokens_have_base64: bool = _since("3.8")
+    """A token of OAUTHBEARER may have the characters `+`, `/` and `~`, and end with `=` (else it is malformed)."""
+    sasl_lifetimes_are_exact: bool = _since("4.2")
     """A session whose nanoseconds exceed 64 bits closes the connection (else its end wraps around)."""
 
     def known(self, error: ErrorCode) -> ErrorCode:

@@ -227,7 +227,7 @@ class SaslServerAuthenticator:
 
     @property
     def validity_us(self) -> int | None:
-        """The time after which the session has ended, None for never; before 4.0 it wraps around, as in Java."""
+        """The time after which the session has ended, None for never; before 4.2 it wraps around, as in Java."""
         if self.lifetime_ms is None:
             return None
         return ((self.lifetime_ms * NS_PER_MS + INT64_MAX + 1) % (2 * INT64_MAX + 2) - INT64_MAX - 1) // NS_PER_US

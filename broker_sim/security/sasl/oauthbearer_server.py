@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.security.sasl.unsecured_token import TokenRules
 
 _OLD_TOKEN: Final = re.compile(r"[-_.a-zA-Z0-9]+")
-"""The characters of a token before 4.0."""
+"""The characters of a token before 3.8."""
 
 __all__ = ["OAuthBearerServer"]
 
@@ -54,7 +54,7 @@ class OAuthBearerServer:
             raise UnexpectedToken(str(error)) from None
         except SaslMessageError as error:
             raise InvalidCredentials(str(error)) from None
-        if not self._rules.url_safe and not _OLD_TOKEN.fullmatch(message.token):
+        if not self._rules.has_base64 and not _OLD_TOKEN.fullmatch(message.token):
             raise InvalidCredentials("Invalid OAUTHBEARER client first message: invalid 'auth' format")
         try:
             found = self._rules.validated(message.token, self._now_ms())

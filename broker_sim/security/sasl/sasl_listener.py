@@ -144,7 +144,9 @@ class SaslListener:
             raise ConfigError(f"{JWKS}={self._config.values[JWKS]}: the simulator validates no signatures of tokens")
         try:
             return TokenRules.of(
-                self._options.get(OAUTHBEARER, {}), url_safe=self._config.behaviour.sasl_tokens_are_url_safe
+                self._options.get(OAUTHBEARER, {}),
+                url_safe=self._config.behaviour.sasl_tokens_are_url_safe,
+                has_base64=self._config.behaviour.sasl_tokens_have_base64,
             )
         except ConfigError as error:
             raise ConfigError(f"listener {self._listener}: {error}") from None

@@ -55,9 +55,11 @@ class TokenRules:
     clock_skew_ms: int = 0
     url_safe: bool = True
     """The parts are in the alphabet for URLs; else they are in plain Base64."""
+    has_base64: bool = True
+    """Messages may have a token with all characters of Base64."""
 
     @classmethod
-    def of(cls, options: Mapping[str, str], *, url_safe: bool) -> TokenRules:
+    def of(cls, options: Mapping[str, str], *, url_safe: bool = True, has_base64: bool = True) -> TokenRules:
         """Read the options of an OAuthBearerLoginModule.
 
         Raises:
@@ -82,6 +84,7 @@ class TokenRules:
             required_scope=scope,
             clock_skew_ms=int(skew),
             url_safe=url_safe,
+            has_base64=has_base64,
         )
 
     def validated(self, text: str, now_ms: int) -> UnsecuredToken:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from broker_sim.errors import ConfigError
 from broker_sim.security.sasl.oauthbearer_server import OAuthBearerServer
 from broker_sim.security.sasl.plain_server import PlainServer
 from broker_sim.security.sasl.sasl_listener import SaslListener
+from broker_sim.security.sasl.sasl_server import InvalidCredentials
 from broker_sim.security.sasl.scram_server import ScramServer
 
 PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";'
@@ -84,6 +86,24 @@ def test_signed_tokens_are_refused_by_name() -> None:
         ConfigError, match=r"sasl.oauthbearer.jwks.endpoint.url=x: the simulator validates no signatures"
     ):
         settings({**config, "sasl.oauthbearer.jwks.endpoint.url": "x"})
+
+
+@pytest.mark.parametrize(
+    ("release", "status"),
+    [("3.7.2", None), ("3.8.1", b""), ("4.1.1", b""), ("4.2.1", b'{"status":"invalid_token"}')],
+)
+def test_each_release_reads_its_own_alphabet_of_tokens(release: str, status: bytes | None) -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+    config = {"sasl.enabled.mechanisms": "OAUTHBEARER", f"{PREFIX}.oauthbearer.sasl.jaas.config": module}
+    claims = base64.b64encode(b'{"sub":"d?>?>?>~~~","exp":9}').rstrip(b"=").decode()
+    assert "/" in claims
+    message = f"n,,\1auth=Bearer eyJhbGciOiJub25lIn0.{claims}.\1\1".encode()
+    exchange = settings(config, release=release).server_of("OAUTHBEARER")
+    if status is None:
+        with pytest.raises(InvalidCredentials):
+            exchange.evaluate(message)
+    else:
+        assert exchange.evaluate(message) == status
 
 
 def test_the_default_mechanism_is_refused_too() -> None:
