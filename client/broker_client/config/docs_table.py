@@ -29,6 +29,8 @@ Intended differences from Java:
 
 - A key that is not in the table raises `ConfigError` with the nearest name; Java only logs it.
 - Serializers are optional: without them keys and values are bytes. `acks` may be a number.
+- Logins come from `sasl.jaas.config` alone: no JAAS file is read. A login module without a user name or a password is
+  refused by the constructor; with Java each send then ends by `max.block.ms`.
 - An address without a host, and port 0, are refused. Host names are resolved for each connection, so that the first
   `send` reports an unknown name, and not the constructor.
 - A request fails as soon as `request.timeout.ms` has passed. Java checks only when its network loop wakes up, and

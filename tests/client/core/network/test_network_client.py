@@ -54,6 +54,13 @@ def test_the_metadata_is_requested_before_anything_else(
     assert [requested.api_key for requested in cluster.seen][:2] == [API_VERSIONS, METADATA]
 
 
+def test_correlation_ids_leave_out_those_of_sasl(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
+    client = client_on(cluster).client
+    client._correlation_id = 2**31 - 9
+    assert [client._next_correlation_id() for _ in range(3)] == [2**31 - 9, -(2**31), -(2**31) + 1]
+    client.close()
+
+
 def test_a_broker_that_does_not_know_our_api_versions_gets_its_own(world: World, client_on: ClientOn) -> None:
     cluster = ScriptedCluster(world, release="2.4.1")
     world.run_until(send_request(client_on(cluster)))
