@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from broker_sim.network.ssl_listener import ListenerEngines
     from broker_sim.security.sasl.sasl_listener import SaslListener
 
-__all__ = ["Acceptor"]
+__all__ = ["WITH_TLS", "Acceptor"]
 
 WITH_SASL: Final = ("SASL_PLAINTEXT", "SASL_SSL")
 WITH_TLS: Final = ("SSL", "SASL_SSL")

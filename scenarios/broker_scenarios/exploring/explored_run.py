@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from broker_scenarios.errors import ScenarioError
 from broker_scenarios.exploring.lanes import carries_produce_request, describe, nodes_of
 from broker_scenarios.exploring.step import TIME, Step
 from broker_scenarios.targets.simulated import SimulatedTarget
@@ -12,6 +13,7 @@ from broker_scenarios.virtual_run import VirtualRun
 from broker_sim.faults.action import Need
 from broker_sim.faults.rule import Range
 from broker_sim.links.stepped_link import SteppedLink
+from broker_sim.network.acceptor import WITH_TLS
 from sim_runtime.stepped_world import SteppedWorld
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ class ExploredRun(VirtualRun):
     """A run on a SteppedReactor. `losses` messages may be lost, each with its connection.
 
     Before the first Produce request, and after the clients have ended, messages arrive in the order of their sending.
+
+    Raises:
+        ScenarioError: A listener has TLS.
     """
 
     def __init__(self, scenario: Scenario, seed: int, guide: Guide, *, losses: int = 0) -> None:
@@ -66,6 +71,12 @@ class ExploredRun(VirtualRun):
         self._idle_at: int | None = None
         self.steps_taken = 0
         super().__init__(replace(drawn, rules=tuple(rule for rule in drawn.rules if rule not in self._crashes)), seed)
+        for listener in self.cluster.brokers[1].listeners.all:
+            if listener.security_protocol in WITH_TLS:
+                raise ScenarioError(
+                    f"{scenario.name}: listener {listener.name} is {listener.security_protocol}, and the messages of "
+                    "encrypted connections cannot be recognized: make it PLAINTEXT to explore their orders"
+                )
 
     # What differs from a run whose network decides
 

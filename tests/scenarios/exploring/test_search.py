@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +67,15 @@ def test_a_lost_message_is_a_step(tmp_path: Path) -> None:
     lost = [step.message for ending in endings for step in ending.steps if step.name.startswith("lose ")]
     assert "Produce request lost" in lost
     assert "Fetch response lost" in lost
+
+
+def test_a_listener_with_tls_is_refused(tmp_path: Path) -> None:
+    scenario = small_scope(tmp_path, "1", cluster="certificates: {broker: {}}")
+    store = {"ssl.keystore.type": "PEM", "ssl.keystore.key": "${certificates:broker:key}"}
+    chain = {"ssl.keystore.certificate.chain": "${certificates:broker:chain}"}
+    config = {**scenario.broker_config, **store, **chain, "listeners": "PLAINTEXT://:0,SSL://:0"}
+    with pytest.raises(ScenarioError, match="listener SSL is SSL, and the messages of encrypted connections cannot be"):
+        [*Search(replace(scenario, broker_config=config), scenario.seed).endings(runs_max=1)]
 
 
 def test_a_schedule_that_cannot_be_followed_is_refused(tmp_path: Path) -> None:
