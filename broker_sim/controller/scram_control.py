@@ -61,17 +61,18 @@ class ScramControl:
         """Make the valid alterations and return one result per user."""
         image = self._controller.image
         versions = record_versions(image.finalized_features.get(METADATA_VERSION, 0))
-        alterations, errors = _checked(request, image.scram, None if versions.has_scram else self._unsupported)
+        deletions, upsertions, errors = _checked(
+            request, image.scram, None if versions.has_scram else self._unsupported
+        )
         results = []
         changes = []
-        for kind in (ScramCredentialDeletion, ScramCredentialUpsertion):
-            for user in hash_order(name for name, each in alterations.items() if isinstance(each, kind)):
-                change = _change(alterations[user])
-                if change is None:
-                    errors[user] = NO_KEY
-                else:
-                    changes.append(change)
-                    results.append(_result(user, ApiError(ErrorCode.NONE)))
+        for each in (*deletions.ordered(), *upsertions.ordered()):
+            change = _change(each)
+            if change is None:
+                errors[each.name] = NO_KEY
+            else:
+                changes.append(change)
+                results.append(_result(each.name, ApiError(ErrorCode.NONE)))
         if changes:
             self._controller.change(
                 "AlterUserScramCredentials", lambda image: replace(image, scram=image.scram.with_changes(changes))
@@ -80,25 +81,47 @@ class ScramControl:
         return AlterUserScramCredentialsResponse(results=results)
 
 
+class _Table:
+    """Alterations by user. Like a HashMap it keeps the size that it has grown to when users are removed."""
+
+    __slots__ = ("_by_user", "_most")
+
+    def __init__(self) -> None:
+        self._by_user: dict[str, _Alteration] = {}
+        self._most = 0
+
+    def put(self, alteration: _Alteration) -> None:
+        self._by_user[alteration.name] = alteration
+        self._most = max(self._most, len(self._by_user))
+
+    def remove(self, user: str) -> bool:
+        """Return True if the user was there."""
+        return self._by_user.pop(user, None) is not None
+
+    def ordered(self) -> list[_Alteration]:
+        removed = self._most - len(self._by_user)
+        return [self._by_user[user] for user in hash_order(self._by_user, beside=removed)]
+
+
 def _checked(
     request: AlterUserScramCredentialsRequest, credentials: ScramImage, unsupported: ApiError | None
-) -> tuple[dict[str, _Alteration], dict[str, ApiError]]:
-    """Return the valid alterations and the errors by user; `unsupported` is the error of all users."""
-    alterations: dict[str, _Alteration] = {}
+) -> tuple[_Table, _Table, dict[str, ApiError]]:
+    """Return the valid deletions and upsertions, and the errors by user; `unsupported` is the error of all users."""
+    deletions, upsertions = _Table(), _Table()
     errors: dict[str, ApiError] = {}
     requested: list[_Alteration] = [*request.deletions, *request.upsertions]
     for each in requested:
         if each.name in errors:
             continue
-        if alterations.pop(each.name, None) is not None:
+        if deletions.remove(each.name) or upsertions.remove(each.name):
             errors[each.name] = ALTERED_TWICE
             continue
         error = unsupported or _error(each, credentials)
-        if error is None:
-            alterations[each.name] = each
-        else:
+        if error is not None:
             errors[each.name] = error
-    return alterations, errors
+        else:
+            (deletions if isinstance(each, ScramCredentialDeletion) else upsertions).put(each)
+    return deletions, upsertions, errors
 
 
 def _error(alteration: _Alteration, credentials: ScramImage) -> ApiError | None:

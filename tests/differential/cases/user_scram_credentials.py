@@ -179,6 +179,19 @@ def order_of_results(probe: Probe) -> None:
 
 
 @case()
+def order_after_users_are_left_out(probe: Probe) -> None:
+    users = [f"{probe.name}-{number}" for number in range(14)]
+    probe.exchange(alter(*map(put, users), *map(put, users[3:10])), NEWEST, note="set twice")
+    left = [*users[:3], *users[10:]]
+    await_shown(probe, {user: {SHA_256: 4096} for user in left})
+    probe.quiet(alter(*map(put, users)), NEWEST)
+    await_shown(probe, {user: {SHA_256: 4096} for user in users})
+    probe.exchange(alter(*map(remove, users), *map(put, users[2:9])), NEWEST, note="deleted and set")
+    await_shown(probe, {user: {} for user in (*users[:2], *users[9:])})
+    clear(probe, *users)
+
+
+@case()
 def at_the_controller(probe: Probe) -> None:
     user = f"{probe.name}-eve"
     controller = probe.connect(listener="CONTROLLER")
