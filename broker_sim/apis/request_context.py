@@ -130,6 +130,11 @@ class RequestContext:
         return self.connection.client_host
 
     @property
+    def user(self) -> str:
+        """The name of the client's principal, by which quotas find it."""
+        return (self.connection.principal or ANONYMOUS).partition(":")[2]
+
+    @property
     def behaviour(self) -> ReleaseBehaviour:
         """The behaviour of the broker's release."""
         return self.broker.config.behaviour

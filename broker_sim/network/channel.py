@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.processor import Processor
     from broker_sim.network.response_writer import Frame, IChannelTransport, ResponseWriter
+    from broker_sim.network.sasl_session import SaslSession
     from sim_runtime.shaped_transport import ShapedTransport
 
 __all__ = ["KafkaChannel"]
@@ -88,6 +89,8 @@ class KafkaChannel(Protocol):
         self._throttle: IDelayedCall | None = None
         self._early = 0
         """The waiting requests that arrived at least _EARLY_S before the end of the throttle time."""
+        self.session: SaslSession | None = None
+        """The authentication of a connection of a SASL listener."""
         self.unsent: tuple[RequestContext, int, int] | None = None
         """The request whose response waits in the transport, the response's size, and the start of the wait."""
 

@@ -8,12 +8,12 @@ rules apply to them, but no handler: a Processor serves them itself.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import AuthenticationFailed, AuthenticationSucceeded
 from broker_sim.network.processor import Processor
 from broker_sim.network.sasl_counts import SaslCounts
+from broker_sim.network.sasl_session import SaslSession
 from broker_sim.security.sasl.authenticator import SaslServerAuthenticator, SaslStep, Verdict
 from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import ProtocolError
@@ -22,8 +22,6 @@ from protocol_specs.message import Message
 from protocol_specs.messages.api_versions import ApiVersionsResponse
 
 if TYPE_CHECKING:
-    from twisted.internet.interfaces import IDelayedCall
-
     from broker_sim.apis.handler_result import NoResponse, Response
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.network.acceptor import Acceptor
@@ -39,22 +37,6 @@ _HANDSHAKE: Final = struct.pack(">h", ApiKey.SASL_HANDSHAKE)
 _API_KEYS: Final = {int(key): key for key in ApiKey}
 
 
-@dataclass(slots=True, kw_only=True)
-class SaslSession:
-    """The authentication of one connection, and the end of its validity."""
-
-    authenticator: SaslServerAuthenticator
-    expires_us: int | None = None
-    """The time from which on only a re-authentication is served; None for no limit."""
-    reauthentication_us: int | None = None
-    """The begin of the last re-authentication."""
-    failure: SaslStep | None = None
-    failed_request: RequestContext | None = None
-    """The request with which the authentication has failed: the connection is closed after its response."""
-    delay: IDelayedCall | None = None
-    """The delay of the response and the close of a failed authentication."""
-
-
 class SaslProcessor(Processor):
     """A share of a SASL listener's connections."""
 
@@ -62,27 +44,26 @@ class SaslProcessor(Processor):
         super().__init__(server, processor_id, acceptor)
         assert acceptor.sasl is not None
         self._listener = acceptor.sasl
-        self._sessions: dict[KafkaChannel, SaslSession] = {}
         self.sasl_counts = self._counts = SaslCounts()
 
     # Connections.
 
     def _register(self, channel: KafkaChannel) -> None:
-        authenticator = SaslServerAuthenticator(self._listener)
-        self._sessions[channel] = SaslSession(authenticator=authenticator)
+        channel.session = SaslSession(authenticator=SaslServerAuthenticator(self._listener))
         channel.limit_frames(self._listener.max_receive_bytes, "sasl.server.max.receive.size")
         super()._register(channel)
 
     def forget(self, channel: KafkaChannel) -> None:
         """Remove a closed connection with its session."""
-        session = self._sessions.pop(channel, None)
+        session = channel.session
         if session is not None and session.delay is not None:
             session.delay.cancel()
+            session.delay = None
         super().forget(channel)
 
     def refuse_bytes(self, channel: KafkaChannel, reason: str) -> None:
         """Close a connection because the bytes of its peer are no request; an invalid size fails an authentication."""
-        session = self._sessions.get(channel)
+        session = channel.session
         if session is None or session.authenticator.is_complete or not channel.has_invalid_size:
             super().refuse_bytes(channel, reason)
             return
@@ -94,7 +75,7 @@ class SaslProcessor(Processor):
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Serve a frame: a request of an authenticated client, or a step of the authentication."""
-        session = self._sessions.get(channel)
+        session = channel.session
         if session is None or session.failure is not None:
             return
         if session.authenticator.is_complete:
@@ -141,12 +122,14 @@ class SaslProcessor(Processor):
 
     def _accept(self, context: RequestContext, route: Route) -> None:
         channel: KafkaChannel = context.origin
-        session = self._sessions.get(channel)
-        if session is None or session.authenticator.is_complete:
+        session = channel.session
+        assert session is not None, "a registered connection has a session"
+        if session.authenticator.is_complete:
             super()._accept(context, route)
             return
-        if session.failure is not None:
+        if session.failure is not None or channel.closed:
             return
+        context.throttle_ms = 0  # no quota applies to an authentication
         if context.request is None:
             try:
                 context.request = route.decode(context.frame, context.body_start)[0]
@@ -216,7 +199,7 @@ class SaslProcessor(Processor):
 
     def _close_failed(self, context: RequestContext) -> None:
         channel: KafkaChannel = context.origin
-        session = self._sessions.get(channel)
+        session = channel.session
         if session is not None and session.failed_request is context and session.failure is not None:
             self.refuse(channel, session.failure.reason)
 

@@ -62,8 +62,10 @@ class ControllerMutationQuotas:
         self._image = image
         self._applied: ClientQuotasImage | None = None
 
-    def quota_of(self, api_key: ApiKey, api_version: int, client_id: str | None) -> MutationQuota | None:
-        """The quota of one request; None where there is none."""
+    def quota_of(
+        self, api_key: ApiKey, api_version: int, client_id: str | None, *, user: str = ANONYMOUS
+    ) -> MutationQuota | None:
+        """The quota of one request of a user; None where there is none."""
         image = self._image()
         if image is not self._applied:
             self._applied = image
@@ -72,7 +74,7 @@ class ControllerMutationQuotas:
         if strict_since is None or not self._manager.enabled:
             return None
         return MutationQuota(
-            self._manager.sensor(ANONYMOUS, client_id),
+            self._manager.sensor(user, client_id),
             strict=api_version >= strict_since,
             now_ms=self._now_us() // 1000,
         )

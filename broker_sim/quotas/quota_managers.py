@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from broker_sim.quotas.client_quota_manager import ANONYMOUS, BandwidthQuotaManager
+from broker_sim.quotas.client_quota_manager import BandwidthQuotaManager
 from broker_sim.quotas.client_quotas_image import IP
 from protocol_specs.api_key import ApiKey
 
@@ -36,6 +36,10 @@ class MeteredRequest(Protocol):
     local_done_us: int
     remote_done_us: int
     throttle_ms: int
+
+    @property
+    def user(self) -> str:
+        """The name of the client's principal."""
 
     @property
     def size_bytes(self) -> int:
@@ -76,7 +80,7 @@ class QuotaManagers:
 
     def fetch_max_bytes(self, context: MeteredRequest, max_bytes: int) -> int:
         """A consumer gets no more at once than its quota allows for a window. Mirrors handleFetchRequest."""
-        return int(min(max_bytes, self.fetch.max_value_in_window(ANONYMOUS, context.client_id)))
+        return int(min(max_bytes, self.fetch.max_value_in_window(context.user, context.client_id)))
 
     def decide_fetch(self, context: MeteredRequest, response_size: int) -> int:
         """Return how long a consumer waits for a response of this size.
@@ -85,10 +89,10 @@ class QuotaManagers:
         """
         now_ms = self._now_us() // 1000
         request_ms = self._request_throttle_ms(context, now_ms)
-        fetch_ms = self.fetch.record_and_get_throttle_ms(ANONYMOUS, context.client_id, response_size, now_ms)
+        fetch_ms = self.fetch.record_and_get_throttle_ms(context.user, context.client_id, response_size, now_ms)
         context.throttle_ms = max(request_ms, fetch_ms)
         if context.throttle_ms > 0 and self.fetch.enabled and not self.delays_responses:
-            self.fetch.unrecord(ANONYMOUS, context.client_id, response_size, now_ms)
+            self.fetch.unrecord(context.user, context.client_id, response_size, now_ms)
         return context.throttle_ms
 
     def throttle_ms(self, context: MeteredRequest, response: object) -> int:
@@ -102,7 +106,7 @@ class QuotaManagers:
         if context.api_key is not ApiKey.PRODUCE:
             return 0
         throttle_ms = self.produce.record_and_get_throttle_ms(
-            ANONYMOUS, context.client_id, context.size_bytes, self._now_us() // 1000
+            context.user, context.client_id, context.size_bytes, self._now_us() // 1000
         )
         if throttle_ms > 0:
             context.throttle_ms = throttle_ms
@@ -115,7 +119,7 @@ class QuotaManagers:
         request_ms = self._request_throttle_ms(context, now_ms)
         if context.api_key is ApiKey.PRODUCE:
             produce_ms = self.produce.record_and_get_throttle_ms(
-                ANONYMOUS, context.client_id, context.size_bytes, now_ms
+                context.user, context.client_id, context.size_bytes, now_ms
             )
             return max(produce_ms, request_ms)
         # A response of the controller has the throttle time of the controller's own quota.
@@ -129,7 +133,7 @@ class QuotaManagers:
         callback_us = now_us - context.remote_done_us if context.remote_done_us >= 0 else 0
         busy_us = max(0, local_done_us - context.dequeued_us) + callback_us
         percents = busy_us * PERCENT_OF_A_SECOND_US
-        return self.request.record_and_get_throttle_ms(ANONYMOUS, context.client_id, percents, now_ms)
+        return self.request.record_and_get_throttle_ms(context.user, context.client_id, percents, now_ms)
 
 
 def _is_from_follower(context: MeteredRequest) -> bool:

@@ -147,7 +147,7 @@ class ZkAdminManager:
         client_id = None if context is None else context.client_id
         quota = None
         if context is not None and self._has_mutation_quotas:
-            quota = self._mutation_quotas.quota_of(request.API_KEY, context.api_version, client_id)
+            quota = self._mutation_quotas.quota_of(request.API_KEY, context.api_version, client_id, user=context.user)
         return self._run(self._mutate(request, client_id, quota))
 
     async def _mutate(self, request: Any, client_id: str | None, quota: MutationQuota | None) -> Any:

@@ -57,7 +57,9 @@ def decide_with_quota(
         NotActive: Another controller decides.
     """
     controller = active_controller(context)
-    quota = controller.mutation_quotas.quota_of(context.api_key, context.api_version, context.client_id)
+    quota = controller.mutation_quotas.quota_of(
+        context.api_key, context.api_version, context.client_id, user=context.user
+    )
 
     def run() -> Any:
         response = operation(controller.controls, quota)

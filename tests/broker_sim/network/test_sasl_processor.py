@@ -12,10 +12,12 @@ from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster
 from broker_sim.control.events import AuthenticationFailed, AuthenticationSucceeded
+from broker_sim.faults.grammar import parse_rule
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.framing import FrameReader, decode_response, encode_request, framed
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.metadata import MetadataRequest
+from protocol_specs.messages.produce import ProduceRequest, TopicProduceData
 from protocol_specs.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol_specs.messages.sasl_handshake import SaslHandshakeRequest
 from protocol_specs.registry import response_type
@@ -333,3 +335,28 @@ def test_a_password_authenticates_behind_tls_without_a_certificate(
     assert producer.flush(PATIENCE_S) == 0
     events = [event for event in on_tcp.events() if isinstance(event, AuthenticationSucceeded)]
     assert ("SECURE", "User:bob") in [(event.listener, event.principal) for event in events]
+
+
+def test_a_quota_of_a_user_applies_to_that_principal() -> None:
+    served = Served()
+    served.cluster.admin.alter_quota({"user": "alice"}, {"producer_byte_rate": 100.0})
+    served.run(0.5)
+    alice, bob = logged_in(served), served.connect()
+    bob.request(HANDSHAKE)
+    bob.token(b"\0bob\0pw2")
+    produce = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name="x" * 5000)])
+    assert alice.request(produce, 7).throttle_time_ms > 0
+    assert bob.request(produce, 7).throttle_time_ms == 0
+
+
+def test_fault_rules_apply_to_an_authentication() -> None:
+    served = Served()
+    rule = {"name": "slow", "select": {"api": "SaslAuthenticate"}, "act": {"delay_ms": 500}}
+    served.cluster.faults.add(parse_rule(rule, default_name="slow"))
+    client = served.connect()
+    client.request(HANDSHAKE)
+    assert client.token(wait_s=0.4) is None
+    served.run(0.2)
+    assert len(client.frames) == 1
+    client.frames.clear()
+    assert client.request(METADATA, 9).error_code == 0
