@@ -60,7 +60,8 @@ class PeerCertificate:
 class SslEngineFactory:
     """Makes the connections of one client, or of one listener.
 
-    A `repeatable` server sends records of equal sizes in equal runs: a session ticket has a random number of bytes.
+    A `repeatable` server sends records of equal sizes in equal runs: its session tickets are references of one size
+    instead of encrypted sessions.
     """
 
     def __init__(self, settings: SslSettings, *, server: bool, repeatable: bool = False) -> None:
