@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.security.sasl.authenticator import SaslServerAuthenticator, SaslStep, Verdict
@@ -16,6 +18,9 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.metadata import MetadataRequest
 from protocol_specs.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol_specs.messages.sasl_handshake import SaslHandshakeRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MODULE = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret" user_bob="pw2";'
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
@@ -196,3 +201,42 @@ def test_another_mechanism_of_a_renewal_fails_with_the_next_frame() -> None:
     step = again.bare_token(b"anything")
     assert (step.verdict, step.response) == (Verdict.FAIL, None)
     assert step.reason.endswith("is not supported for re-authentication of mechanism 'PLAIN'")
+
+
+def versions(made: SaslServerAuthenticator) -> SaslStep | None:
+    step = made.admits(ApiKey.API_VERSIONS) or made.request(ApiKey.API_VERSIONS, None, 3)
+    if step is None:
+        made.versions_sent()
+    return step
+
+
+LISTENERS = {release: listener(release) for release in ("3.7.2", "4.3.1")}
+FRAMES: dict[str, Callable[[SaslServerAuthenticator], SaslStep | None]] = {
+    "versions": versions,
+    "handshake": handshake,
+    "handshake v0": lambda made: handshake(made, version=0),
+    "SCRAM": lambda made: handshake(made, "SCRAM-SHA-256"),
+    "unknown mechanism": lambda made: handshake(made, "NOPE"),
+    "good": lambda made: token(made, GOOD),
+    "wrong": lambda made: token(made, b"\0alice\0x"),
+    "metadata": lambda made: request(made, MetadataRequest(topics=[])),
+    "junk": lambda made: made.read_nothing("junk"),
+    "too large": lambda made: made.too_large("x"),
+}
+
+
+@given(release=st.sampled_from(["3.7.2", "4.3.1"]), names=st.lists(st.sampled_from(sorted(FRAMES)), max_size=8))
+def test_only_a_chosen_mechanism_and_its_good_token_authenticate(release: str, names: list[str]) -> None:
+    made = new(LISTENERS[release])
+    chosen = ""
+    for name in names:
+        bare = made.expects_bare_token
+        step = made.bare_token(GOOD if name == "good" else b"x") if bare else FRAMES[name](made)
+        ended = step is not None and step.verdict is not Verdict.GO_ON
+        assert ended == (made.state is SaslState.FAILED)
+        if made.is_complete:
+            assert (name, chosen) == ("good", "PLAIN")
+        if ended or made.is_complete:
+            return
+        chosen = made.mechanism
+    assert made.principal == ""
