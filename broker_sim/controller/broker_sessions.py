@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 
-STALL_S: Final = 0.05
-"""A timer this late has waited for the processor, and so have the brokers of the same process. Their heartbeats get as
-much time again."""
+STALL_S: Final = 0.002
+"""A timer this late has waited for the processor, and so have the brokers of the same process, perhaps for longer than
+the timer. Their heartbeats get as much time again, and at least GRACE_S."""
+GRACE_S: Final = 0.1
 
 
 class BrokerControlState(Enum):
@@ -132,7 +133,7 @@ class BrokerSessions:
             return
         late_s = self._reactor.seconds() - due_s
         if late_s > STALL_S:
-            session.last_contact_s += late_s + min(late_s, self._timeout_s)
+            session.last_contact_s += late_s + min(max(late_s, GRACE_S), self._timeout_s)
         # Heartbeats do not move the timer; it looks for itself how late it has become meanwhile.
         if self._reactor.seconds() + 5e-7 < session.last_contact_s + self._timeout_s:
             self._arm(broker_id, session)

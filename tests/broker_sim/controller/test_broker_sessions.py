@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from broker_sim.controller.broker_sessions import STALL_S, BrokerSessions
+from broker_sim.controller.broker_sessions import GRACE_S, STALL_S, BrokerSessions
 
 TIMEOUT_S = 1.0
 
@@ -64,4 +64,14 @@ def test_a_stall_delays_the_end_of_a_silent_broker(clock: Clock, sessions: Broke
 
 def test_a_short_delay_of_a_timer_counts(clock: Clock, sessions: BrokerSessions, expired: list[int]) -> None:
     clock.advance(TIMEOUT_S + STALL_S - 0.001)
+    assert expired == [1]
+
+
+def test_a_stall_that_ends_soon_after_the_timer_was_due_leaves_time_for_heartbeats(
+    clock: Clock, sessions: BrokerSessions, expired: list[int]
+) -> None:
+    clock.advance(TIMEOUT_S + 2 * STALL_S)
+    clock.advance(GRACE_S - 0.001)
+    assert expired == []
+    clock.advance(0.001 + STALL_S / 2)
     assert expired == [1]
