@@ -17,12 +17,24 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-__all__ = ["CertificateFacts", "IssuedCertificate", "issue"]
+__all__ = ["SIGNS_CERTIFICATES", "CertificateFacts", "IssuedCertificate", "general_name", "issue"]
 
 _AUTHORITY_FROM: Final = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 _AUTHORITY_UNTIL: Final = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 _KEY_BYTES: Final = 32
 _SERIAL_BYTES: Final = 8
+SIGNS_CERTIFICATES: Final = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+"""The use of an authority's key."""
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -61,7 +73,7 @@ def issue(name: str, facts: CertificateFacts, *, started_s: int) -> IssuedCertif
     root = _signed(
         _builder(issuer, issuer, signer, _AUTHORITY_FROM, _AUTHORITY_UNTIL, label="")
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(_SIGNS_CERTIFICATES, critical=True),
+        .add_extension(SIGNS_CERTIFICATES, critical=True),
         signer,
         signer,
     )
@@ -79,7 +91,7 @@ def issue(name: str, facts: CertificateFacts, *, started_s: int) -> IssuedCertif
         x509.BasicConstraints(ca=False, path_length=None), critical=True
     )
     if facts.hosts:
-        names = x509.SubjectAlternativeName([_general_name(each) for each in facts.hosts])
+        names = x509.SubjectAlternativeName([general_name(each) for each in facts.hosts])
         builder = builder.add_extension(names, critical=False)
     certificate = _signed(builder, key, signer)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -126,21 +138,9 @@ def _pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(Encoding.PEM).decode()
 
 
-def _general_name(host: str) -> x509.GeneralName:
+def general_name(host: str) -> x509.GeneralName:
+    """Return an IP address or a host name as a subject alternative name."""
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
         return x509.DNSName(host)
-
-
-_SIGNS_CERTIFICATES: Final = x509.KeyUsage(
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=True,
-    crl_sign=True,
-    encipher_only=False,
-    decipher_only=False,
-)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
+
+from sim_runtime.issued_certificates import SIGNS_CERTIFICATES, general_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,17 +21,6 @@ if TYPE_CHECKING:
 FROM: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 ENDED: Final = dt.datetime(2021, 1, 1, tzinfo=dt.UTC)
 UNTIL: Final = dt.datetime(2119, 1, 1, tzinfo=dt.UTC)
-SIGNS_CERTIFICATES: Final = x509.KeyUsage(
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=True,
-    crl_sign=True,
-    encipher_only=False,
-    decipher_only=False,
-)
 
 
 def subject(name: str) -> x509.Name:
@@ -113,13 +103,6 @@ class CertificateAuthority:
         if hosts:
             builder = builder.add_extension(x509.SubjectAlternativeName([general_name(each) for each in hosts]), False)
         return builder.sign(self.key, hashes.SHA256())
-
-
-def general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from broker_sim.metadata.topic_names import (
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from protocol_specs.messages.produce import ProduceRequest
@@ -88,6 +88,11 @@ class _Batch:
     size: int
     magic: int
     attributes: int
+
+    @property
+    def is_transactional(self) -> bool:
+        """True if its records belong to a transaction; older formats know none."""
+        return self.magic == MAGIC_V2 and bool(self.attributes & TRANSACTIONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,49 +163,47 @@ def is_unreadable(request: ProduceRequest, version: int, behaviour: ReleaseBehav
 
 def whole_request_error(request: ProduceRequest) -> RequestRefused | None:
     """Return the error that refuses the whole request: an invalid first batch, or a transaction without its id."""
-    for topic in request.topic_data:
-        for partition in topic.partition_data:
-            records = partition.records
-            if records is None or isinstance(records, list):
-                continue
-            first = _batch_at(records, 0)
-            if isinstance(first, _Corrupt):
-                return RequestRefused(error_code=first.error_code, message=first.message)
-            if first is not None and first.magic == MAGIC_V2 and first.attributes & TRANSACTIONAL:
-                if request.transactional_id is None:
-                    return RequestRefused(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-                return None
+    for first, _ in _first_batches(request):
+        if isinstance(first, _Corrupt):
+            return RequestRefused(error_code=first.error_code, message=first.message)
+        if first.is_transactional:
+            if request.transactional_id is None:
+                return RequestRefused(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            return None
     return None
 
 
 def has_transactional_records(request: ProduceRequest) -> bool:
     """Return True if the first batch of a record set is transactional. Mirrors RequestUtils.hasTransactionalRecords."""
-    for topic in request.topic_data:
-        for partition in topic.partition_data:
-            records = partition.records
-            if records is None or isinstance(records, list):
-                continue
-            first = _batch_at(records, 0)
-            if isinstance(first, _Corrupt):
-                return False  # the handler refuses the whole request
-            if first is not None and first.magic == MAGIC_V2 and first.attributes & TRANSACTIONAL:
-                return True
+    for first, _ in _first_batches(request):
+        if isinstance(first, _Corrupt):
+            return False  # the handler refuses the whole request
+        if first.is_transactional:
+            return True
     return False
 
 
 def has_idempotent_records(request: ProduceRequest) -> bool:
     """Return True if the first batch of a record set has a producer id. Mirrors ProduceRequest.hasIdempotentRecords."""
+    return any(
+        isinstance(first, _Batch)
+        and first.magic == MAGIC_V2
+        and first.size >= END_OF_SEQUENCE
+        and producer_of(records) is not None
+        for first, records in _first_batches(request)
+    )
+
+
+def _first_batches(request: ProduceRequest) -> Iterator[tuple[_Batch | _Corrupt, memoryview | bytes]]:
+    """Yield the first batch of each record set that has one, and the record set."""
     for topic in request.topic_data:
         for partition in topic.partition_data:
             records = partition.records
             if records is None or isinstance(records, list):
                 continue
             first = _batch_at(records, 0)
-            if isinstance(first, _Batch) and first.magic == MAGIC_V2 and first.size >= END_OF_SEQUENCE:
-                (producer_id, _, _) = _PRODUCER.unpack_from(records, END_OF_SEQUENCE - _PRODUCER.size)
-                if producer_id != NO_PRODUCER_ID:
-                    return True
-    return False
+            if first is not None:
+                yield first, records
 
 
 def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
@@ -217,9 +220,9 @@ def transactional_batch(records: memoryview | bytes | None) -> TransactionalBatc
     Kafka does not verify a batch without a producer id.
     """
     first = None if records is None else _batch_at(records, 0)
-    if records is None or not isinstance(first, _Batch) or first.magic != MAGIC_V2 or first.size < END_OF_SEQUENCE:
+    if records is None or not isinstance(first, _Batch) or first.size < END_OF_SEQUENCE:
         return None
-    return producer_of(records) if first.attributes & TRANSACTIONAL else None
+    return producer_of(records) if first.is_transactional else None
 
 
 def producer_of(records: memoryview | bytes) -> TransactionalBatch | None:
