@@ -8,10 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.sasl.scram import ScramMechanism
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["JaasError", "LoginModule", "login_module", "login_modules"]
+__all__ = ["LOGIN_MODULES", "OAUTHBEARER", "PLAIN", "JaasError", "LoginModule", "login_module", "login_modules"]
+
+PLAIN: Final = "PLAIN"
+OAUTHBEARER: Final = "OAUTHBEARER"
+_SECURITY: Final = "org.apache.kafka.common.security"
+LOGIN_MODULES: Final[Mapping[str, str]] = {
+    PLAIN: f"{_SECURITY}.plain.PlainLoginModule",
+    ScramMechanism.SCRAM_SHA_256.sasl_name: f"{_SECURITY}.scram.ScramLoginModule",
+    ScramMechanism.SCRAM_SHA_512.sasl_name: f"{_SECURITY}.scram.ScramLoginModule",
+    OAUTHBEARER: f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule",
+}
+"""The mechanisms that the simulator and its clients serve, and the login module of each."""
 
 _CONTROL_FLAGS: Final = ("REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL")
 _DISALLOWED: Final = ("com.sun.security.auth.module.JndiLoginModule", "com.sun.security.auth.module.LdapLoginModule")

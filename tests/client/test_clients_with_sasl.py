@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_client import Admin, AlterConfigOp, ConfigResource, Consumer, Producer, ShareConsumer, TopicPartition
-from broker_client.core.network.sasl.login import LOGIN_MODULES
 from broker_client.errors import IllegalSaslState, MetadataTimeout, SaslAuthenticationFailed, UnsupportedSaslMechanism
 from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs.sasl.jaas import LOGIN_MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

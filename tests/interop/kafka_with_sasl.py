@@ -13,7 +13,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from broker_client.core.network.sasl.login import LOGIN_MODULES
+from protocol_specs.sasl.jaas import LOGIN_MODULES
 from tests.interop.free_ports import free_ports
 from tests.interop.real_kafka import RealKafka
 

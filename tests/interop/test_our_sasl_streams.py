@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
 from twisted.internet.task import deferLater
 
-from broker_client.core.network.sasl.login import LOGIN_MODULES
+from protocol_specs.sasl.jaas import LOGIN_MODULES
 from sim_runtime.reactor_thread import ReactorThread
 from tests.client.script_cluster import Waits
 from tests.client.script_runs import OurProducer, Progress, Record

@@ -18,7 +18,7 @@ from broker_sim.security.sasl.plain_server import PlainServer, plain_users
 from broker_sim.security.sasl.scram_server import ScramServer
 from broker_sim.security.sasl.unsecured_token import TokenRules
 from protocol_specs.java_hash import hash_order_of_set
-from protocol_specs.sasl.jaas import JaasError, login_module
+from protocol_specs.sasl.jaas import LOGIN_MODULES, OAUTHBEARER, PLAIN, JaasError, login_module
 from protocol_specs.sasl.scram import ScramMechanism
 
 if TYPE_CHECKING:
@@ -40,15 +40,6 @@ MAX_REAUTH: Final = "connections.max.reauth.ms"
 MAX_RECEIVE: Final = "sasl.server.max.receive.size"
 FAILURE_DELAY: Final = "connection.failed.authentication.delay.ms"
 CALLBACK_HANDLER: Final = "sasl.server.callback.handler.class"
-PLAIN: Final = "PLAIN"
-OAUTHBEARER: Final = "OAUTHBEARER"
-_MODULES: Final = {
-    PLAIN: "org.apache.kafka.common.security.plain.PlainLoginModule",
-    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
-    ScramMechanism.SCRAM_SHA_256.sasl_name: "org.apache.kafka.common.security.scram.ScramLoginModule",
-    ScramMechanism.SCRAM_SHA_512.sasl_name: "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
-"""The mechanisms that are served, each with the login module of its JAAS configuration."""
 
 _log = Logger()
 
@@ -105,10 +96,10 @@ class SaslListener:
         if not given:
             raise ConfigError(f"{ENABLED}: listener {self._listener} has no mechanism")
         for mechanism in given:
-            if mechanism not in _MODULES:
+            if mechanism not in LOGIN_MODULES:
                 raise ConfigError(
                     f"{ENABLED}={','.join(given)}: listener {self._listener} cannot have {mechanism}, which the "
-                    f"simulator does not serve: expected {', '.join(_MODULES)}"
+                    f"simulator does not serve: expected {', '.join(LOGIN_MODULES)}"
                 )
         return list(dict.fromkeys(given))
 
@@ -132,10 +123,10 @@ class SaslListener:
             module = login_module(text)
         except JaasError as error:
             raise ConfigError(f"{name}: {error}") from None
-        if module.name != _MODULES[mechanism]:
+        if module.name != LOGIN_MODULES[mechanism]:
             raise ConfigError(
                 f"{name}: the simulator has no login module {module.name} for {mechanism}: expected "
-                f"{_MODULES[mechanism]}"
+                f"{LOGIN_MODULES[mechanism]}"
             )
         return module.options
 

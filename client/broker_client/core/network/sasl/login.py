@@ -5,12 +5,12 @@ Mirrors LoginManager with PlainLoginModule, ScramLoginModule and OAuthBearerLogi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from broker_client.core.network.sasl.mechanisms import OAuthBearerSaslClient, PlainSaslClient, ScramSaslClient
 from broker_client.core.network.sasl.unsecured_tokens import RefreshConfig, UnsecuredToken, UnsecuredTokens
 from broker_client.errors import ConfigError
-from protocol_specs.sasl.jaas import JaasError, login_module
+from protocol_specs.sasl.jaas import LOGIN_MODULES, OAUTHBEARER, PLAIN, JaasError, login_module
 from protocol_specs.sasl.scram import ScramMechanism
 
 if TYPE_CHECKING:
@@ -19,17 +19,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.network.sasl.mechanisms import SaslClient
 
-__all__ = ["LOGIN_MODULES", "Login", "login_of"]
-
-_SECURITY: Final = "org.apache.kafka.common.security"
-_SCRAM_MODULE: Final = f"{_SECURITY}.scram.ScramLoginModule"
-LOGIN_MODULES: Final = {
-    "PLAIN": f"{_SECURITY}.plain.PlainLoginModule",
-    "SCRAM-SHA-256": _SCRAM_MODULE,
-    "SCRAM-SHA-512": _SCRAM_MODULE,
-    "OAUTHBEARER": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule",
-}
-"""The served mechanisms, and the login module of each."""
+__all__ = ["Login", "login_of"]
 
 
 class Login(Protocol):
@@ -46,7 +36,7 @@ class Login(Protocol):
 class PlainLogin:
     """User and password."""
 
-    mechanism = "PLAIN"
+    mechanism = PLAIN
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._user = _needed(options, "username")
@@ -77,7 +67,7 @@ class ScramLogin:
 class OAuthBearerLogin:
     """Unsecured tokens, replaced before they expire."""
 
-    mechanism = "OAUTHBEARER"
+    mechanism = OAUTHBEARER
 
     def __init__(self, options: Mapping[str, str], refresh: RefreshConfig) -> None:
         self._tokens = UnsecuredTokens(options)
