@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.handler_result import NoResponse
-from protocol_specs.error_codes import ErrorCode
+from broker_sim.security.scram_requests import described, described_twice
 from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.describe_user_scram_credentials import (
-    CredentialInfo,
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
@@ -23,7 +22,7 @@ from protocol_specs.messages.describe_user_scram_credentials import (
 if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.security.scram_image import ScramImage
+    from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 
 
@@ -33,24 +32,10 @@ def handle(request: DescribeUserScramCredentialsRequest, context: RequestContext
         return forward(request, context)
     credentials = context.broker.metadata_cache.image.scram
     counts = Counter(each.name for each in request.users) if request.users else dict.fromkeys(credentials.users(), 1)
-    results = [_described(user, counts[user], credentials) for user in hash_order(counts)]
+    results = [
+        described_twice(user) if counts[user] > 1 else described(user, credentials) for user in hash_order(counts)
+    ]
     return DescribeUserScramCredentialsResponse(error_message="", results=results)
-
-
-def _described(user: str, count: int, credentials: ScramImage) -> DescribeUserScramCredentialsResult:
-    if count > 1:
-        text = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
-        return DescribeUserScramCredentialsResult(
-            user=user, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=text
-        )
-    found = credentials.of_user(user)
-    if not found:
-        text = f"Attempt to describe a user credential that does not exist: {user}"
-        return DescribeUserScramCredentialsResult(
-            user=user, error_code=ErrorCode.RESOURCE_NOT_FOUND, error_message=text
-        )
-    infos = [CredentialInfo(mechanism=mechanism, iterations=each.iterations) for mechanism, each in found.items()]
-    return DescribeUserScramCredentialsResult(user=user, error_message="", credential_infos=infos)
 
 
 def error_response(

@@ -7,21 +7,27 @@ tables: deletions, upsertions, errors.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.api_error import ApiError
 from broker_sim.metadata.metadata_record_versions import record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION
-from broker_sim.security.scram_image import ScramChange
+from broker_sim.security.scram_requests import (
+    ALTERED_TWICE,
+    UNKNOWN_CREDENTIAL,
+    Alteration,
+    alteration_error,
+    alteration_result,
+    change_of,
+)
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order
 from protocol_specs.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
-    AlterUserScramCredentialsResult,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from protocol_specs.sasl.scram import ITERATIONS_MAX, ITERATIONS_MIN, ScramMechanism
+from protocol_specs.sasl.scram import ScramMechanism
 
 if TYPE_CHECKING:
     from broker_sim.controller.controller import Controller
@@ -30,18 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ScramControl"]
 
-_Alteration: TypeAlias = ScramCredentialDeletion | ScramCredentialUpsertion
-
-EMPTY_USER: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
-UNKNOWN_MECHANISM: Final = ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-TOO_FEW_ITERATIONS: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
-TOO_MANY_ITERATIONS: Final = ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
-UNKNOWN_CREDENTIAL: Final = ApiError(
-    ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
-)
-ALTERED_TWICE: Final = ApiError(
-    ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
-)
 NO_KEY: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
 """The error of an empty salted password: Java makes no HMAC with an empty key."""
 
@@ -67,17 +61,16 @@ class ScramControl:
         results = []
         changes = []
         for each in (*deletions.ordered(), *upsertions.ordered()):
-            change = _change(each)
-            if change is None:
+            if isinstance(each, ScramCredentialUpsertion) and not each.salted_password:
                 errors[each.name] = NO_KEY
             else:
-                changes.append(change)
-                results.append(_result(each.name, ApiError(ErrorCode.NONE)))
+                changes.append(change_of(each))
+                results.append(alteration_result(each.name, ApiError(ErrorCode.NONE)))
         if changes:
             self._controller.change(
                 "AlterUserScramCredentials", lambda image: replace(image, scram=image.scram.with_changes(changes))
             )
-        results += [_result(user, errors[user]) for user in hash_order(errors)]
+        results += [alteration_result(user, errors[user]) for user in hash_order(errors)]
         return AlterUserScramCredentialsResponse(results=results)
 
 
@@ -87,10 +80,10 @@ class _Table:
     __slots__ = ("_by_user", "_most")
 
     def __init__(self) -> None:
-        self._by_user: dict[str, _Alteration] = {}
+        self._by_user: dict[str, Alteration] = {}
         self._most = 0
 
-    def put(self, alteration: _Alteration) -> None:
+    def put(self, alteration: Alteration) -> None:
         self._by_user[alteration.name] = alteration
         self._most = max(self._most, len(self._by_user))
 
@@ -98,7 +91,7 @@ class _Table:
         """Return True if the user was there."""
         return self._by_user.pop(user, None) is not None
 
-    def ordered(self) -> list[_Alteration]:
+    def ordered(self) -> list[Alteration]:
         removed = self._most - len(self._by_user)
         return [self._by_user[user] for user in hash_order(self._by_user, beside=removed)]
 
@@ -109,7 +102,7 @@ def _checked(
     """Return the valid deletions and upsertions, and the errors by user; `unsupported` is the error of all users."""
     deletions, upsertions = _Table(), _Table()
     errors: dict[str, ApiError] = {}
-    requested: list[_Alteration] = [*request.deletions, *request.upsertions]
+    requested: list[Alteration] = [*request.deletions, *request.upsertions]
     for each in requested:
         if each.name in errors:
             continue
@@ -124,30 +117,9 @@ def _checked(
     return deletions, upsertions, errors
 
 
-def _error(alteration: _Alteration, credentials: ScramImage) -> ApiError | None:
-    mechanism = ScramMechanism(alteration.mechanism)
-    if not alteration.name:
-        return EMPTY_USER
-    if mechanism is ScramMechanism.UNKNOWN:
-        return UNKNOWN_MECHANISM
-    if isinstance(alteration, ScramCredentialDeletion):
+def _error(alteration: Alteration, credentials: ScramImage) -> ApiError | None:
+    error = alteration_error(alteration)
+    if error is None and isinstance(alteration, ScramCredentialDeletion):
+        mechanism = ScramMechanism(alteration.mechanism)
         return UNKNOWN_CREDENTIAL if credentials.credential(alteration.name, mechanism) is None else None
-    if alteration.iterations < ITERATIONS_MIN:
-        return TOO_FEW_ITERATIONS
-    return TOO_MANY_ITERATIONS if alteration.iterations > ITERATIONS_MAX else None
-
-
-def _change(alteration: _Alteration) -> ScramChange | None:
-    """Return the change of the metadata; None if its keys cannot be made."""
-    mechanism = ScramMechanism(alteration.mechanism)
-    if isinstance(alteration, ScramCredentialDeletion):
-        return ScramChange(alteration.name, mechanism, None)
-    key = bytes(alteration.salted_password)
-    if not key:
-        return None
-    credential = mechanism.credential(key, bytes(alteration.salt), alteration.iterations)
-    return ScramChange(alteration.name, mechanism, credential)
-
-
-def _result(user: str, error: ApiError) -> AlterUserScramCredentialsResult:
-    return AlterUserScramCredentialsResult(user=user, error_code=error.code, error_message=error.message)
+    return error
