@@ -269,12 +269,8 @@ class Processor:
         self._accept(context, self._gate.decoder_of(context))
 
     def _accept(self, context: RequestContext, route: Route) -> None:
-        if context.request is None:
-            try:
-                context.request = route.decode(context.frame, context.body_start)[0]
-            except ProtocolError as error:
-                self._refuse_body(context, error)
-                return
+        if not self._decode(context, route):
+            return
         key = route.key
         if route.api_key is _FETCH and is_follower(context.request):
             key |= FOLLOWER_BIT
@@ -283,9 +279,12 @@ class Processor:
 
     def decode(self, context: RequestContext) -> bool:
         """Decode the body and return True; an invalid one closes the connection, and False is returned."""
+        return context.request is not None or self._decode(context, self._gate.decoder_of(context))
+
+    def _decode(self, context: RequestContext, route: Route) -> bool:
         if context.request is None:
             try:
-                context.request = self._gate.decoder_of(context).decode(context.frame, context.body_start)[0]
+                context.request = route.decode(context.frame, context.body_start)[0]
             except ProtocolError as error:
                 self._refuse_body(context, error)
                 return False

@@ -130,12 +130,8 @@ class SaslProcessor(Processor):
         if session.failure is not None or channel.closed:
             return
         context.throttle_ms = 0  # no quota applies to an authentication
-        if context.request is None:
-            try:
-                context.request = route.decode(context.frame, context.body_start)[0]
-            except ProtocolError as error:
-                self._refuse_body(context, error)
-                return
+        if not self._decode(context, route):
+            return
         authenticator = session.authenticator
         step = authenticator.request(context.api_key, context.request, context.api_version)
         if step is not None:
