@@ -188,6 +188,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="with --spark: on this Kafka, without a proxy; the topics of the file are created and deleted",
     )
     parser.add_argument(
+        "-F",
+        "--command-config",
+        type=Path,
+        metavar="FILE",
+        help="with --bootstrap: a file with one KEY=VALUE per line, of which clients take what is about TLS and SASL",
+    )
+    parser.add_argument(
         "--load",
         metavar="SOURCE",
         help="with --spark: send the records of a Parquet file or folder, or of kafka://HOST:PORT/TOPIC",
@@ -219,6 +226,10 @@ def _run(options: argparse.Namespace) -> int:
     spark_options.refuse_without_spark(options, "bootstrap", "load")
     if options.load is not None:
         load_source(options.load)  # refused before Spark starts
+    if options.command_config is not None and options.bootstrap is None:
+        raise ScenarioError(
+            f"--command-config {options.command_config} is for the clients of a Kafka: expected --bootstrap beside it"
+        )
     if options.load is not None and options.records is not None:
         raise ScenarioError(f"--records {options.records}: --load {options.load} has a number of records of its own")
     return run_scenarios(
@@ -230,6 +241,7 @@ def _run(options: argparse.Namespace) -> int:
             kafka=options.kafka,
             load=options.load,
             bootstrap=options.bootstrap,
+            command_config=options.command_config,
             seed=options.seed,
             records=options.records,
             decisions=options.decisions,

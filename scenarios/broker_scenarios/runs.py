@@ -66,6 +66,8 @@ class RunOptions:
     """The source of the records of SPARK, in place of those of the file."""
     bootstrap: tuple[str, int] | None = None
     """The address of the cluster of SPARK; None for a simulated one."""
+    command_config: Path | None = None
+    """The file with the configurations by which the clients of `bootstrap` connect."""
 
     @property
     def target(self) -> str:
@@ -76,6 +78,8 @@ class RunOptions:
         if self.kafka is not None:
             return f"--kafka {quote(str(self.kafka))}"
         bootstrap = "" if self.bootstrap is None else f" --bootstrap {self.bootstrap[0]}:{self.bootstrap[1]}"
+        if self.command_config is not None:
+            bootstrap += f" --command-config {quote(str(self.command_config))}"
         return f"{self.where.value}{bootstrap}{'' if self.load is None else f' --load {quote(self.load)}'}"
 
 
@@ -157,12 +161,14 @@ def _run_with_spark(scenario: Scenario, seed: int, reproduce: str, options: RunO
         return run_with_spark(
             scenario, seed, reproduce=reproduce, history_folder=options.history_folder, load=options.load
         )
+    from broker_scenarios.commands.client_configs import connection_configs
     from broker_scenarios.spark.bootstrap_run import run_on_bootstrap
 
     return run_on_bootstrap(
         scenario,
         seed,
         options.bootstrap,
+        connection_configs(options.command_config),
         reproduce=reproduce,
         history_folder=options.history_folder,
         load=options.load,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
@@ -10,10 +11,10 @@ from broker_sim.errors import nearest
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
-__all__ = ["given_configs"]
+__all__ = ["connection_configs", "given_configs"]
 
+_OF_FILES: Final = ("ssl.truststore.location", "ssl.keystore.location")
 _JAAS: Final = "use sasl.jaas.config, which names a login module with username and password"
 _OF_LIBRDKAFKA: Final = {
     "metadata.broker.list": "use bootstrap.servers",
@@ -49,6 +50,23 @@ def given_configs(options: argparse.Namespace, keys: Collection[str]) -> dict[st
         _check_name(f"-X {key}", key)
         configs[key] = value.strip()
     return configs
+
+
+def connection_configs(path: Path | None) -> dict[str, str]:
+    """Return the configurations of a file (-F) by which every client connects, without the addresses of brokers.
+
+    The files of TLS that it names get absolute paths, since tasks of Spark have other working folders.
+
+    Raises:
+        ScenarioError: the file cannot be read, a line has no value, or a name is no configuration of any client.
+    """
+    if path is None:
+        return {}
+    from broker_scenarios.spark.connector.topic_offsets import client_configs
+
+    found = client_configs(dict(_in_file(path)))
+    found.pop("bootstrap.servers", None)
+    return {name: str(Path(value).resolve()) if name in _OF_FILES else value for name, value in found.items()}
 
 
 def _in_file(path: Path) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (PySpark's own convention)
@@ -17,6 +18,8 @@ from broker_scenarios.text_forms import plural
 from broker_scenarios.workloads.load_source import load_source
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from broker_scenarios.drive import DriveSpec
@@ -56,8 +59,16 @@ class PlannedLoad:
         return f"{plural(self.spec.records, 'record')} of {self.source} from {plural(self.spec.producers, 'producer')}"
 
 
-def planned_load(spark: SparkSession, scenario: Scenario, seed: int, source: str | None) -> PlannedLoad:
+def planned_load(
+    spark: SparkSession,
+    scenario: Scenario,
+    seed: int,
+    source: str | None,
+    connection: Mapping[str, str] = MappingProxyType({}),
+) -> PlannedLoad:
     """Return the load that the file generates, or the records of `source` in its place.
+
+    `connection` are the configurations by which clients connect to the Kafka of a topic.
 
     Raises:
         ScenarioError: the source, a column or a topic cannot be used.
@@ -66,7 +77,7 @@ def planned_load(spark: SparkSession, scenario: Scenario, seed: int, source: str
     if source is None:
         return PlannedLoad(spark=spark, seed=seed, scenario=scenario, spec=spec)
     what = f"--load {source}"
-    rows = _read(spark, source, what)
+    rows = _read(spark, source, what, connection)
     topic = None if "topic" in rows.columns else spec.topic
     frame = own_load_frame(rows, what, topic=topic)
     with spark_errors(what):
@@ -92,7 +103,7 @@ def _spec_of(scenario: Scenario) -> LoadSpec:
     return spec
 
 
-def _read(spark: SparkSession, source: str, what: str) -> DataFrame:
+def _read(spark: SparkSession, source: str, what: str, connection: Mapping[str, str]) -> DataFrame:
     """Return the records of a source, with all columns of a file, or with those of a topic that can be sent."""
     found = load_source(source)
     with spark_errors(what):
@@ -100,6 +111,7 @@ def _read(spark: SparkSession, source: str, what: str) -> DataFrame:
             return spark.read.parquet(str(found.resolve()))
         register(spark)
         options = {
+            **{f"kafka.{name}": value for name, value in connection.items()},
             "kafka.bootstrap.servers": found.bootstrap_servers,
             "subscribe": found.topic,
             "includeHeaders": "true",

@@ -15,14 +15,14 @@ from twisted.internet.error import ConnectError
 from broker_client.client_options import client_options
 from broker_client.consumer_options import consumer_options
 from broker_client.core.admin.admin_core import AdminCore
-from broker_client.core.admin.topics import NewTopic
+from broker_client.core.admin.configs import ConfigResource
 from broker_client.core.consumer.consumer_core import EARLIEST, LATEST
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.history import LogRecord
-from broker_scenarios.targets.attached_checks import config_problem, problem_of, rule_problem
+from broker_scenarios.targets.attached_checks import config_problem, placed_topics, problem_of, rule_problem
 from broker_scenarios.targets.attached_cluster import AttachedCluster
 from broker_scenarios.targets.client_listeners import listener_problem
 from broker_scenarios.truth import Truth, UncommittedRecord
@@ -274,7 +274,10 @@ async def _prepare(
     scenario: Scenario, proxy: WireProxy, cluster: AttachedCluster, admin: AdminCore, upstream: Upstream
 ) -> None:
     await _until_served(scenario, proxy, cluster, upstream)
-    problem = None if upstream.has_config else await config_problem(scenario, admin, cluster.broker_ids)
+    problem = None
+    if not upstream.has_config and scenario.broker_config:
+        found = await admin.describe_configs([ConfigResource.broker(broker_id) for broker_id in cluster.broker_ids])
+        problem = config_problem(scenario, {int(broker.name): configs for broker, configs in found.items()})
     if problem is None:
         await _take_groups(scenario, admin, cluster, upstream)
         await _create_topics(scenario, admin, cluster, upstream)
@@ -315,14 +318,7 @@ async def _take_groups(scenario: Scenario, admin: AdminCore, cluster: AttachedCl
 
 
 async def _create_topics(scenario: Scenario, admin: AdminCore, cluster: AttachedCluster, upstream: Upstream) -> None:
-    topics = [
-        NewTopic(
-            name=topic.name,
-            assignments=dict(enumerate(topic.placed_on(cluster.broker_ids[: scenario.brokers]))),
-            configs=topic.configs,
-        )
-        for topic in scenario.topics
-    ]
+    topics = placed_topics(scenario, cluster.broker_ids)
     try:
         await admin.create_topics(topics)
         cluster.admin.created.update(topic.name for topic in topics)

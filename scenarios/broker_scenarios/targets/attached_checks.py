@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.admin.configs import ConfigResource
+from broker_client.core.admin.topics import NewTopic
 from broker_scenarios.checks.wire_check import NEEDS_BROKERS
 from broker_scenarios.language.steps import Act, Repeat, Wait
 from broker_sim.config.per_broker import split_by_broker
@@ -20,16 +20,16 @@ from broker_sim.metadata.bootstrap_metadata import check_features
 from protocol_specs.errors import UnknownRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from broker_client.core.admin.admin_core import AdminCore
+    from broker_client.core.admin.configs import ConfigEntry
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.language.steps import Script, Step
     from broker_scenarios.targets.attached_cluster import AttachedCluster
     from broker_sim.faults.gates import EventGate
     from broker_sim.faults.rule import Rule
 
-__all__ = ["config_problem", "problem_of", "rule_problem", "rules_of"]
+__all__ = ["config_problem", "placed_topics", "problem_of", "rule_problem", "rules_of"]
 
 ABOUT_INTERNAL_TOPICS: Final = ("offsets.topic.", "transaction.state.log.", "share.coordinator.state.topic.")
 """The sizes of internal topics, which a cluster of another size has otherwise: no finding depends on them."""
@@ -156,21 +156,32 @@ def _steps(script: Script) -> Iterator[Step]:
             yield step
 
 
-async def config_problem(scenario: Scenario, admin: AdminCore, broker_ids: list[int]) -> str | None:
-    """Return the first configuration of the scenario that the brokers of a foreign cluster have otherwise."""
+def config_problem(scenario: Scenario, found: Mapping[int, Mapping[str, ConfigEntry]]) -> str | None:
+    """Return the first configuration of the scenario that a foreign cluster has otherwise.
+
+    `found` has those of its brokers, in order.
+    """
     common, own = split_by_broker(scenario.broker_config, scenario.brokers)
-    for place, broker_id in enumerate(broker_ids[: scenario.brokers], 1):
-        wanted = own.get(place, common)
-        if not wanted:
-            continue
-        resource = ConfigResource.broker(broker_id)
-        found = (await admin.describe_configs([resource]))[resource]
-        for name, value in wanted.items():
+    for place, broker_id in enumerate(list(found)[: scenario.brokers], 1):
+        has = found[broker_id]
+        for name, value in own.get(place, common).items():
             if name.startswith(ABOUT_INTERNAL_TOPICS):
                 continue
-            if name in AUTHORIZER_DEFINITIONS and name in found:
+            if name in AUTHORIZER_DEFINITIONS and name in has:
                 continue  # a broker hides the value: it does not define the name
-            has = found[name].value if name in found else None
-            if has != value:
-                return f"its cluster has {name}={value}; broker {broker_id} has {has}"
+            actual = has[name].value if name in has else None
+            if actual != value:
+                return f"its cluster has {name}={value}; broker {broker_id} has {actual}"
     return None
+
+
+def placed_topics(scenario: Scenario, broker_ids: Sequence[int]) -> list[NewTopic]:
+    """Return the topics of the scenario as a cluster with these brokers is requested to create them."""
+    return [
+        NewTopic(
+            name=topic.name,
+            assignments=dict(enumerate(topic.placed_on(list(broker_ids[: scenario.brokers])))),
+            configs=topic.configs,
+        )
+        for topic in scenario.topics
+    ]

@@ -10,6 +10,7 @@ import pytest
 from broker_client import Admin, Producer
 from broker_scenarios.cli import main
 from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs.sasl.jaas import LOGIN_MODULES
 
 SCENARIO = """title: A lost response
 cluster: {brokers: 1}
@@ -52,20 +53,33 @@ def test_records_of_a_file_are_judged_under_the_rules_of_the_scenario(spark, fol
     assert "--spark --load orders.parquet" in result["reproduce"]
 
 
-def test_records_of_a_topic_are_sent_to_a_cluster_that_runs_already(spark, folder):
+def test_records_of_a_topic_are_sent_to_a_cluster_that_runs_already_with_tls_and_a_login(spark, folder, certificates):
     assert spark.version >= "4.2"
     (folder / "plain.yaml").write_text(f"{SCENARIO.partition('rules:')[0]}expect: {{lost: 0, sent: 50}}\n")
-    with closing(ThreadedCluster(brokers=1, topics=["bills:2:1"])) as cluster:
-        servers = cluster.bootstrap_servers
-        with Producer(bootstrap_servers=servers) as producer:
+    login = f"{LOGIN_MODULES['PLAIN']} required username=alice password=secret"
+    (folder / "ca.pem").write_bytes(certificates.authority.file.read_bytes())
+    (folder / "client.properties").write_text(
+        "acks=1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+        f"sasl.jaas.config={login};\nssl.truststore.type=PEM\nssl.truststore.location=ca.pem\n"
+    )
+    config = {
+        **certificates.listeners,
+        "listeners": "PLAINTEXT://127.0.0.1:0,SASL_SSL://127.0.0.1:0",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{login} user_alice=secret;",
+    }
+    with closing(ThreadedCluster(brokers=1, topics=["bills:2:1"], config=config)) as cluster:
+        secure = cluster.bootstrap_servers_of("SASL_SSL")
+        with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
             for number in range(50):
                 producer.send("bills", b"equal", partition=number % 2, headers=[("origin", b"here")])
-        options = ["--spark", "--bootstrap", servers, "--load", f"kafka://{servers}/bills"]
+        options = ["--spark", "--bootstrap", secure, "-F", "client.properties", "--load", f"kafka://{secure}/bills"]
         assert main(["run", "plain.yaml", *options, "--history", "evidence", "--json", "result.json"]) == 0
-        with Admin(bootstrap_servers=servers) as admin:
+        with Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
             assert [*admin.list_topics()] == ["bills"]
-    counts = json.loads((folder / "result.json").read_text())["counts"]
-    assert [counts[name] for name in ("acked", "stored", "duplicated")] == [50, 50, 0]
+    result = json.loads((folder / "result.json").read_text())
+    assert [result["counts"][name] for name in ("acked", "stored", "duplicated")] == [50, 50, 0]
+    assert f"--bootstrap {secure} --command-config client.properties" in result["reproduce"]
     assert sorted(each.name for each in (folder / "evidence" / "plain-0").iterdir()) == ["history", "logs"]
 
 
@@ -74,6 +88,7 @@ def test_records_of_a_topic_are_sent_to_a_cluster_that_runs_already(spark, folde
     [
         (["--load", "orders.parquet"], "--load orders.parquet is for Spark: expected --spark beside it"),
         (["--bootstrap", "localhost:9092"], "--bootstrap localhost:9092 is for Spark: expected --spark beside it"),
+        (["--spark", "-F", "absent"], "--command-config absent is for the clients of a Kafka: expected --bootstrap"),
         (["--spark", "--load", "absent"], "--load absent does not exist"),
         (["--spark", "--load", "orders.parquet", "--records", "7"], "--records 7: --load orders.parquet has a number"),
         (["--spark", "--bootstrap", "localhost:9092"], "rule 'lose-the-response': --bootstrap sends to the brokers"),
