@@ -93,8 +93,8 @@ def hash_order_of_changed(copied: Iterable[str], changes: Mapping[str, bool]) ->
     return _ordered(list(kept), table)
 
 
-def properties_order(texts: Iterable[str]) -> list[str]:
-    """Return distinct strings as java.util.Properties (a ConcurrentHashMap from JDK 9) lists keys put in this order."""
+def concurrent_hash_order(texts: Iterable[str]) -> list[str]:
+    """Return distinct strings as a ConcurrentHashMap (from JDK 9 also java.util.Properties) lists them."""
     keys = ConcurrentKeys()
     for text in texts:
         keys.put(text)

@@ -203,13 +203,8 @@ class ProducePartitions:
         entries = self.entries
         if not entries:
             return []
-        acks_are_valid = self.request.acks in VALID_ACKS
-        if not acks_are_valid and not self._verifies:
+        if self.request.acks not in VALID_ACKS and not self._verifies:
             return self._with_invalid_acks()
-        if self.needs_checks and acks_are_valid:
-            self._refuse_internal_topics()
-            if not entries:
-                return []
         if not self.sequences:
             return self._append({}, on_local_append)
         [producer] = self.producers
@@ -254,6 +249,10 @@ class ProducePartitions:
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         if self.request.acks not in VALID_ACKS:
             return self._with_invalid_acks()
+        if self.needs_checks:
+            self._refuse_internal_topics()
+            if not self.entries:
+                return []
         return self.context.broker.replica_manager.append_records(
             self.context.request_id,
             self.request.timeout_ms,
@@ -267,7 +266,10 @@ class ProducePartitions:
         return [PartitionAppend(key, error_code=ErrorCode.INVALID_REQUIRED_ACKS) for key in self.entries]
 
     def _refuse_internal_topics(self) -> None:
-        """Refuse internal topics to every client but an admin client. Mirrors ReplicaManager.appendToLocalLog."""
+        """Refuse internal topics to every client but an admin client, after the verification of transactions.
+
+        Mirrors ReplicaManager.appendToLocalLog.
+        """
         if self.context.client_id == ADMIN_CLIENT_ID:
             return
         for key in list(self.entries):

@@ -4,6 +4,7 @@ from protocol_specs.java_hash import (
     SMALLEST_TRIE,
     ConcurrentKeys,
     computed_order,
+    concurrent_hash_order,
     concurrent_order,
     fields_hash,
     hash_bucket,
@@ -16,7 +17,6 @@ from protocol_specs.java_hash import (
     hash_set_order,
     immutable_set_order,
     list_hash,
-    properties_order,
     string_hash,
     timeline_order,
     topic_partition_hash,
@@ -77,8 +77,11 @@ def test_a_copied_map_grows_with_the_keys_that_are_put() -> None:
 def test_properties_grow_with_their_twelfth_key_as_a_real_broker_names_the_first_of_them() -> None:
     # Buckets of 16 and of 32: flush 4 and 20, foo 7 and 7.
     others = [f"x{number}" for number in range(9)]
-    assert [each for each in properties_order([*others, "flush", "foo"]) if each[0] == "f"] == ["flush", "foo"]
-    assert [each for each in properties_order([*others, "y", "flush", "foo"]) if each[0] == "f"] == ["foo", "flush"]
+    assert [each for each in concurrent_hash_order([*others, "flush", "foo"]) if each[0] == "f"] == ["flush", "foo"]
+    assert [each for each in concurrent_hash_order([*others, "y", "flush", "foo"]) if each[0] == "f"] == [
+        "foo",
+        "flush",
+    ]
 
 
 def test_a_computed_key_comes_first_in_its_bucket() -> None:

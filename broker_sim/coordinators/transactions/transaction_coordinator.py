@@ -19,6 +19,7 @@ from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRunti
 from broker_sim.coordinators.runtime.shard import CoordinatorHost
 from broker_sim.coordinators.transactions.marker_channel import MarkerChannel
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_set_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -188,9 +189,10 @@ class TransactionCoordinator:
 
     @property
     def all_metadata(self) -> list[TransactionMetadata]:
-        """The state of every id that this broker coordinates, by partition."""
-        shards = [self.runtime.shard(partition) for partition in self.runtime.active_partitions]
-        return [metadata for shard in shards if shard is not None for metadata in shard.transactions.values()]
+        """The state of every id that this broker coordinates, in the order of Kafka's maps of partitions and ids."""
+        partitions = self.runtime.active_partitions
+        shards = [self.runtime.shard(partitions[place]) for place in hash_set_order(partitions)]
+        return [metadata for shard in shards if shard is not None for metadata in shard.listed]
 
     def _write(
         self, transactional_id: str, name: str, operation: Callable[[TransactionShard], CoordinatorResult[Any]]

@@ -26,6 +26,7 @@ from broker_sim.coordinators.transactions.transaction_metadata import (
 from broker_sim.coordinators.transactions.transaction_state import COMPLETE, PENDING_ONLY, PREPARE, TransactionState
 from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import concurrent_hash_order
 from protocol_specs.records.batch_peek import NO_SEQUENCE
 from protocol_specs.schemas.coordinator.transaction_log import TransactionLogKey, TransactionLogValue
 
@@ -54,7 +55,7 @@ class MarkerSender(Protocol):
 
 
 class TransactionShard:
-    """`transactions` has the state of each id, in the order in which they became known."""
+    """`transactions` has the state of each id, in the order in which they became known; `listed` has Kafka's order."""
 
     def __init__(
         self,
@@ -73,6 +74,11 @@ class TransactionShard:
     def coordinator_epoch(self) -> int:
         """The leader epoch of the partition, which markers have."""
         return self.context.leader_epoch
+
+    @property
+    def listed(self) -> list[TransactionMetadata]:
+        """The state of each id in the order of the map that Kafka keeps for a partition."""
+        return [self.transactions[each] for each in concurrent_hash_order(self.transactions)]
 
     # Replay.
 
@@ -300,7 +306,7 @@ class TransactionShard:
         now_ms = self.context.now_ms()
         return [
             metadata
-            for metadata in self.transactions.values()
+            for metadata in self.listed
             if metadata.state is TransactionState.ONGOING
             and metadata.pending_state is None
             and metadata.start_ms + metadata.timeout_ms < now_ms
@@ -317,7 +323,7 @@ class TransactionShard:
         until_ms = self.context.now_ms() - expiration_ms
         expired = [
             metadata
-            for metadata in self.transactions.values()
+            for metadata in self.listed
             if metadata.pending_state is None and metadata.state in _EXPIRES and metadata.last_update_ms <= until_ms
         ]
         for metadata in expired:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from protocol_specs.messages.list_transactions import ListTransactionsRequest
 from tests.differential.case import case
+from tests.differential.cases.init_producer_id import await_transactions, init
 from tests.differential.transaction_requests import list_own, of_every_state
 
 if TYPE_CHECKING:
@@ -43,3 +45,17 @@ def transactions_that_pass_filters(probe: Probe) -> None:
             list_own(probe, 1, f"{duration} ms", duration_filter=duration)
         for pattern in ("", ".*open", "open", ".*", "(", f"{probe.name}-(open|done)", "[a-"):
             list_own(probe, 2, f"pattern {pattern}", transactional_id_pattern=pattern)
+
+
+@case()
+def the_order_of_ids(probe: Probe) -> None:
+    await_transactions(probe)
+    for number in (*range(20), 7, 3):
+        response: Any = probe.quiet(init(f"{probe.name}-id-{number * 7}"), 4)
+        assert response.error_code == 0, response
+
+    def own(response: Any) -> Any:
+        ids = [each["transactionalId"] for each in response["transactionStates"]]
+        return [each for each in ids if each.startswith(f"{probe.name}-id-")]
+
+    probe.exchange(ListTransactionsRequest(state_filters=["Empty"]), 0, only=own)

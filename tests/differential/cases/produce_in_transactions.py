@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tests.differential.case import case
 from tests.differential.cases.describe_producers import describe
 from tests.differential.requests import batch, idempotent, produce, produce_all, read_back
-from tests.differential.transaction_requests import Transactions
+from tests.differential.transaction_requests import STATE_TOPIC, Transactions
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -52,6 +52,23 @@ def partitions_of_which_some_are_not_added(probe: Probe) -> None:
         probe.exchange(produce_all(*entries, transactional_id=transactions.id), version)
     probe.exchange(describe((topic, (0, 1, 2, 3)), (other, (0,))), 0)
     transactions.describe()
+
+
+@case()
+def internal_topics(probe: Probe) -> None:
+    """A transaction is verified before its records are refused. It stays open: a marker there may never be written."""
+    topic = probe.topic()
+    transactions = Transactions(probe)
+    transactions.begin(600_000)
+    records = idempotent(transactions.producer_id, transactions.epoch, 0, is_transactional=True)
+    request = produce_all((STATE_TOPIC, 0, records), (topic, 0, records), transactional_id=transactions.id)
+    for added in (False, True):
+        if added:
+            probe.exchange(transactions.add((STATE_TOPIC, 0)), 3)
+        for version in _versions(probe):
+            probe.exchange(request, version, note=f"added {added}")
+    transactions.describe()
+    read_back(probe, topic)
 
 
 @case()
