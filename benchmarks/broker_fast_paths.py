@@ -22,19 +22,21 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from twisted.internet.address import IPv4Address
 
 from benchmarks.protocol_fast_paths import compared
-from broker_sim.apis import offset_commit, produce
+from broker_sim.apis import add_partitions_to_txn, end_txn, offset_commit, produce
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import Detail
 from broker_sim.coordinators.groups.offsets import committed_offset
 from broker_sim.coordinators.runtime.open_batch import OpenBatch
+from broker_sim.coordinators.transactions import transaction_metadata
 from broker_sim.log import producer_state, replica_log
 from broker_sim.log.lone_record import lone_record_as_it_is
 from broker_sim.network import channel
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.codec.code_generator import decoder_for
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import encode_request, framed
 from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, RequestAddPartitionsToTxnTopic
-from protocol_specs.messages.end_txn import EndTxnRequest
+from protocol_specs.messages.end_txn import EndTxnRequest, EndTxnResponse
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from protocol_specs.messages.offset_commit import (
@@ -279,9 +281,24 @@ def run(rounds: int) -> None:
         "lone batch": built_slowly,
         "only partition": [patch.object(produce, "only_partition", none)],
         "marker of a batch": [patch.object(producer_state, "marker_of_batch", marker_of_record)],
+        "packed record": [patch.object(transaction_metadata, "PACKED_VERSION", -1)],
+        "repeated responses": [
+            patch.object(add_partitions_to_txn, "success_frame", encoded_addition),
+            patch.object(end_txn, "success_frame", encoded_end),
+        ],
     }
     for name, patches in slow_paths.items():
         _compare(f"transaction, {name}", transactions.transaction, patches, rounds, transactions.clean, 1)
+
+
+def encoded_addition(_correlation_id: int, _version: int, topic: str, partition: int) -> Message:
+    """Make the response to an AddPartitionsToTxn as a message."""
+    return add_partitions_to_txn.single_response([(topic, [(partition, ErrorCode.NONE)])])
+
+
+def encoded_end(_correlation_id: int, _version: int) -> EndTxnResponse:
+    """Make the response to an EndTxn as a message."""
+    return EndTxnResponse()
 
 
 def marker_of_record(batch: bytes) -> EndTransactionMarker:

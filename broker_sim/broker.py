@@ -110,6 +110,8 @@ class Broker:
         self.journal = journal
         self._faults = faults
         self.clock = BrokerClock(reactor)
+        self.now_ms = self.clock.now_ms
+        """Returns the broker's own wall clock, in milliseconds since the epoch."""
         self._streams = streams
         self.storage = (
             ReplicaStorage(config, random=self.random("segment rolls"), broker_id=broker_id)
@@ -306,10 +308,6 @@ class Broker:
     def delayed_admin_operations(self) -> list[tuple[str, int]]:
         """Operations that wait for this broker's metadata: name and size of each purgatory. KRaft has none."""
         return []
-
-    def now_ms(self) -> int:
-        """Return the broker's own wall clock, in milliseconds since the epoch."""
-        return self.clock.now_ms()
 
     def scram_credential(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
         """Return the SCRAM credential of a user that the metadata has; None without one."""

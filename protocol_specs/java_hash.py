@@ -115,7 +115,7 @@ def hash_order_by(items: Iterable[T], hash_of: Callable[[T], int], *, capacity: 
     `hash_of` returns the hash of an item's key; equal buckets keep the given order.
     """
     given = list(items)
-    return _bucketed(given, hash_of, _sized_table_size(len(given), capacity))
+    return _bucketed(given, hash_of, _sized_table_size(len(given), capacity)) if len(given) > 1 else given
 
 
 def hash_order_of_set_by(items: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:

@@ -11,13 +11,13 @@ KafkaApis.handleAddPartitionsToTxnRequest.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
-
-from twisted.internet.defer import Deferred
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.handler_result import NoResponse, when_all
+from broker_sim.apis.repeated_response import FRAMES_MAX, frame_tail, frame_with_tail
 from broker_sim.apis.transaction_requests import Named, NewFencedError, note_refusal, responded
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.partition_sets import in_set_order
@@ -27,6 +27,7 @@ from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order
+from protocol_specs.message import factory
 from protocol_specs.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResponse,
@@ -39,7 +40,9 @@ from protocol_specs.messages.add_partitions_to_txn import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from broker_sim.apis.handler_result import HandlerResult
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.apis.handler_result import HandlerResult, PreparedResponse, Response
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
@@ -56,17 +59,36 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
     if context.api_version < BATCHES_SINCE:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
         named = Named(request.v3_and_below_transactional_id, producer)
-        results = _add(named, request.v3_and_below_topics, context, client_version=0)
-        return results.addCallback(_single) if isinstance(results, Deferred) else _single(results)
+        topics = request.v3_and_below_topics
+        partitions = _partitions(topics)
+        refused = _refused(partitions, context)
+        if refused:
+            return single_response(_by_topic(refused))
+        if not named.transactional_id:
+            return single_response(_alike(topics, ErrorCode.INVALID_REQUEST))
+        added: Response | NoResponse | Deferred[Response | NoResponse] = responded(
+            context.broker.coordinators.transactions.add_partitions(
+                named.transactional_id, named.producer, partitions, client_version=0
+            ),
+            named,
+            context,
+            lambda _: _success(topics, context),
+            lambda error_code: single_response(_alike(topics, _FENCED.of(error_code, context))),
+        )
+        return added
     if not request.transactions:
         return NoResponse.STAY_MUTED  # the response follows the last of them
-    # A repeated id has the partitions of its last entry, while its uniform results have those of its first.
-    first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
-    last = {each.transactional_id: each.topics for each in request.transactions}
-    found = [
-        _results_of(each, last[each.transactional_id], first[each.transactional_id], context)
-        for each in request.transactions
-    ]
+    if len(request.transactions) == 1:
+        [only] = request.transactions
+        found = [_results_of(only, only.topics, only.topics, context)]
+    else:
+        # A repeated id has the partitions of its last entry, while its uniform results have those of its first.
+        first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
+        last = {each.transactional_id: each.topics for each in request.transactions}
+        found = [
+            _results_of(each, last[each.transactional_id], first[each.transactional_id], context)
+            for each in request.transactions
+        ]
     response: Message | Deferred[Message] = when_all(found, lambda results: _batched(results, request))
     return response
 
@@ -77,26 +99,20 @@ def _results_of(
     named = Named(transaction.transactional_id, ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch))
     if transaction.verify_only:
         return _verify(named, topics, context)
-    client_version = TRANSACTIONS_V2 if context.behaviour.transactions_have_client_versions else 0
-    return _add(named, topics, context, client_version=client_version, shown=shown)
+    return _add(named, topics, shown, context)
 
 
 def _add(
-    named: Named,
-    topics: Sequence[Any],
-    context: RequestContext,
-    *,
-    client_version: int,
-    shown: Sequence[Any] | None = None,
+    named: Named, topics: Sequence[Any], shown: Sequence[Any], context: RequestContext
 ) -> Results | Deferred[Results]:
-    """Add partitions; a result that all have alike is that of `shown`, by default the same."""
-    shown = topics if shown is None else shown
+    """Add partitions for a broker; a result that all have alike is that of `shown`."""
     partitions = _partitions(topics)
     refused = _refused(partitions, context)
     if refused:
         return _by_topic(refused)
     if not named.transactional_id:
         return _alike(shown, ErrorCode.INVALID_REQUEST)
+    client_version = TRANSACTIONS_V2 if context.behaviour.transactions_have_client_versions else 0
     return responded(
         context.broker.coordinators.transactions.add_partitions(
             named.transactional_id, named.producer, partitions, client_version
@@ -129,7 +145,8 @@ def _verify(named: Named, topics: Sequence[Any], context: RequestContext) -> Res
 
 
 def _partitions(topics: Sequence[Any]) -> list[TopicPartition]:
-    return list(dict.fromkeys(TopicPartition(topic.name, index) for topic in topics for index in topic.partitions))
+    named = [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
+    return list(dict.fromkeys(named)) if len(named) > 1 else named
 
 
 def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> dict[TopicPartition, ErrorCode]:
@@ -154,13 +171,34 @@ def _alike(topics: Sequence[Any], error_code: ErrorCode) -> Results:
 
 
 def _by_topic(errors: Mapping[TopicPartition, ErrorCode]) -> Results:
+    if len(errors) == 1:
+        return [(topic, [(index, error_code)]) for (topic, index), error_code in errors.items()]
     topics: dict[str, list[tuple[int, ErrorCode]]] = {}
     for partition in in_set_order(errors, java=False):
         topics.setdefault(partition.topic, []).append((partition.partition, errors[partition]))
     return [(topic, topics[topic]) for topic in hash_order(topics)]
 
 
-def _single(results: Results) -> Message:
+def _success(topics: Sequence[Any], context: RequestContext) -> Response:
+    """Return the response to a request of a producer whose partitions are added; the frame of one is encoded once."""
+    if len(topics) == 1 and len(topics[0].partitions) == 1 and context.transport.takes_frames:
+        [topic] = topics
+        return success_frame(context.correlation_id, context.api_version, topic.name, topic.partitions[0])
+    return single_response(_alike(topics, ErrorCode.NONE))
+
+
+def success_frame(correlation_id: int, version: int, topic: str, partition: int) -> PreparedResponse:
+    """Return the frame of the response to a producer whose only partition is added, before version 4."""
+    return frame_with_tail(correlation_id, _success_tail(version, topic, partition))
+
+
+@lru_cache(maxsize=FRAMES_MAX)
+def _success_tail(version: int, topic: str, partition: int) -> bytes:
+    return frame_tail(single_response([(topic, [(partition, ErrorCode.NONE)])]), version)
+
+
+def single_response(results: Results) -> Message:
+    """Return the response to a producer, before version 4."""
     return AddPartitionsToTxnResponse(
         results_by_topic_v3_and_below=[
             ResponseAddPartitionsToTxnTopicResult(
@@ -175,6 +213,11 @@ def _single(results: Results) -> Message:
     )
 
 
+_transaction_result: Final = factory(AddPartitionsToTxnResult, "transactional_id", "topic_results")
+_topic_result: Final = factory(AddPartitionsToTxnTopicResult, "name", "results_by_partition")
+_partition_result: Final = factory(AddPartitionsToTxnPartitionResult, "partition_index", "partition_error_code")
+
+
 def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Message:
     codes = {error_code for results in found for _, errors in results for _, error_code in errors}
     if ErrorCode.UNSUPPORTED_VERSION in codes:
@@ -182,18 +225,9 @@ def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Me
         return AddPartitionsToTxnResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return AddPartitionsToTxnResponse(
         results_by_transaction=[
-            AddPartitionsToTxnResult(
-                transactional_id=transaction.transactional_id,
-                topic_results=[
-                    AddPartitionsToTxnTopicResult(
-                        name=topic,
-                        results_by_partition=[
-                            AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error_code)
-                            for index, error_code in errors
-                        ],
-                    )
-                    for topic, errors in results
-                ],
+            _transaction_result(
+                transaction.transactional_id,
+                [_topic_result(topic, [_partition_result(*each) for each in errors]) for topic, errors in results],
             )
             for transaction, results in zip(request.transactions, found, strict=True)
         ]
@@ -203,7 +237,7 @@ def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Me
 def error_response(request: AddPartitionsToTxnRequest, context: RequestContext, error_code: ErrorCode) -> Message:
     """The whole request fails: up to v3 every partition has the error."""
     if context.api_version < BATCHES_SINCE:
-        return _single(_alike(request.v3_and_below_topics, error_code))
+        return single_response(_alike(request.v3_and_below_topics, error_code))
     return AddPartitionsToTxnResponse(error_code=error_code)
 
 

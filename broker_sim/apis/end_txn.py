@@ -9,9 +9,11 @@ Mirrors KafkaApis.handleEndTxnRequest and TransactionCoordinator.handleEndTransa
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.repeated_response import frame_tail, frame_with_tail
 from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.coordinators.transactions.transaction_metadata import TRANSACTIONS_V2
@@ -21,6 +23,7 @@ from protocol_specs.messages.end_txn import EndTxnResponse
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
+    from broker_sim.apis.handler_result import HandlerResult, NoResponse, PreparedResponse, Response
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.coordinators.transactions.producers import ProducerResult
     from protocol_specs.message import Message
@@ -30,7 +33,7 @@ TRANSACTIONS_V2_SINCE: Final = 5
 _FENCED: Final = NewFencedError(since=2)
 
 
-def handle(request: EndTxnRequest, context: RequestContext) -> Message | Deferred[Message]:
+def handle(request: EndTxnRequest, context: RequestContext) -> HandlerResult:
     """Decide the end of the transaction; its markers follow."""
     if not request.transactional_id:
         return _refused(ErrorCode.INVALID_REQUEST)
@@ -41,19 +44,37 @@ def handle(request: EndTxnRequest, context: RequestContext) -> Message | Deferre
         commit=request.committed,
         client_version=TRANSACTIONS_V2 if context.api_version >= TRANSACTIONS_V2_SINCE else 0,
     )
-    return responded(
+
+    def respond(result: ProducerResult) -> Response:
+        version = context.api_version
+        if version >= TRANSACTIONS_V2_SINCE or result.error_code or not context.transport.takes_frames:
+            return _response(result)
+        return success_frame(context.correlation_id, version)
+
+    result: Response | NoResponse | Deferred[Response | NoResponse] = responded(
         written,
         Named(request.transactional_id, producer),
         context,
-        _response,
+        respond,
         lambda error_code: _refused(_FENCED.of(error_code, context)),
     )
+    return result
 
 
 def _response(result: ProducerResult) -> Message:
     return EndTxnResponse(
         error_code=result.error_code, producer_id=result.producer_id, producer_epoch=result.producer_epoch
     )
+
+
+def success_frame(correlation_id: int, version: int) -> PreparedResponse:
+    """Return the frame of the response to a success; before transactions v2 all are equal."""
+    return frame_with_tail(correlation_id, _success_tail(version))
+
+
+@lru_cache
+def _success_tail(version: int) -> bytes:
+    return frame_tail(EndTxnResponse(), version)
 
 
 def _refused(error_code: ErrorCode) -> Message:

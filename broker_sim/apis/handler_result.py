@@ -5,7 +5,7 @@ RequestChannel.Response with its kinds. `when_all` waits for the results of a re
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
@@ -65,7 +65,10 @@ HandlerResult: TypeAlias = (
 
 def when_all(results: Sequence[T | Deferred[T]], respond: Callable[[list[T]], R]) -> R | Deferred[R]:
     """Return `respond` of the results of all parts, in their order; a Deferred of it if one is not there yet."""
-    if not any(isinstance(result, Deferred) for result in results):
-        return respond(cast("list[T]", results))
+    for result in results:
+        if isinstance(result, Deferred):
+            break
+    else:
+        return respond(results)  # type: ignore[arg-type]  # none of them is a Deferred
     waiting = [result if isinstance(result, Deferred) else succeed(result) for result in results]
     return gatherResults(waiting).addCallback(respond)

@@ -12,7 +12,6 @@ docs/design/fast-paths.md has the measured gain.
 
 from __future__ import annotations
 
-import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -27,12 +26,12 @@ from broker_sim.apis.offset_results import (
     in_map_order,
     refused_commits,
 )
+from broker_sim.apis.repeated_response import FRAMES_MAX, frame_tail, frame_with_tail
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
 from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit, metadata_is_too_long
 from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.framing import encode_response
 from protocol_specs.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitResponse,
@@ -53,10 +52,6 @@ if TYPE_CHECKING:
 
 GROUPS_SINCE: Final = 1
 TOPIC_IDS_SINCE: Final = 10
-FRAMES_MAX: Final = 10_000
-"""Most responses to one partition that are kept encoded."""
-_SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
-_SIZE_BYTES: Final = 4
 
 
 def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
@@ -141,15 +136,13 @@ def _commit_one(commit: OffsetCommit, request: OffsetCommitRequest, context: Req
 
 def response_frame(correlation_id: int, version: int, commit: OffsetCommit, error: ErrorCode) -> PreparedResponse:
     """Return the frame of the response to one commit. Without the correlation id it is encoded once."""
-    tail = _frame_tail(version, commit.topic, commit.topic_id, commit.partition, error)
-    return _SIZE_AND_CORRELATION.pack(_SIZE_BYTES + len(tail), correlation_id) + tail
+    return frame_with_tail(correlation_id, _frame_tail(version, commit.topic, commit.topic_id, commit.partition, error))
 
 
 @lru_cache(maxsize=FRAMES_MAX)
 def _frame_tail(version: int, topic: str, topic_id: bytes, partition: int, error: ErrorCode) -> bytes:
     """Return the bytes of a response after the correlation id: clients repeat their commits."""
-    response = _response([((topic, topic_id), [(partition, error)])])
-    return encode_response(response, version, correlation_id=0)[_SIZE_AND_CORRELATION.size :]
+    return frame_tail(_response([((topic, topic_id), [(partition, error)])]), version)
 
 
 async def _commit_to_zookeeper(

@@ -53,6 +53,8 @@ def responded(
     refuse: Callable[[ErrorCode], T],
 ) -> T | Deferred[T]:
     """Return what `respond` makes of the result of a write, or `refuse` of its error, or a Deferred of it."""
+    if isinstance(written, PendingWrite) and written.completed and written.error is None:
+        return respond(written.response)
 
     def refused(error: CoordinatorError) -> T:
         error_code = log_error(error.error_code)

@@ -22,6 +22,7 @@ from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import concurrent_order, hash_order, hash_order_of_longs, topic_partition_hash
+from protocol_specs.message import factory
 from protocol_specs.messages.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -74,10 +75,10 @@ class _Unwritten:
 
     def await_end(self, written: Errors | Deferred[Errors], producer_id: int) -> None:
         """Note the end of a marker's append, now or when it comes."""
-        if isinstance(written, Deferred):
-            written.addCallback(self.appended, producer_id)
-        else:
+        if isinstance(written, dict):
             self.appended(written, producer_id)
+        else:
+            written.addCallback(self.appended, producer_id)
 
     def appended(self, errors: Errors, producer_id: int) -> None:
         """Note the end of a marker's append."""
@@ -201,10 +202,10 @@ def _write(
     appended = broker.replica_manager.append_markers(
         broker.config.request_timeout_ms, data, transaction_version=marker.transaction_version
     )
-    if isinstance(appended, Deferred):
-        waiting.append(appended.addCallback(errors.update))
-    else:
+    if isinstance(appended, dict):
         errors.update(appended)
+    else:
+        waiting.append(appended.addCallback(errors.update))
     return when_all(waiting, lambda _: _journaled(marker, errors, context))
 
 
@@ -253,20 +254,26 @@ def _journaled(marker: WritableTxnMarker, errors: Errors, context: RequestContex
 def _response(errors: Mapping[int, Errors]) -> Message:
     """Return one element per producer id, also for several markers, in the orders of Kafka's hash tables."""
     return WriteTxnMarkersResponse(
-        markers=[
-            WritableTxnMarkerResult(producer_id=producer_id, topics=_topics(errors[producer_id]))
-            for producer_id in hash_order_of_longs(errors)
-        ]
+        markers=[_result(producer_id, _topics(errors[producer_id])) for producer_id in hash_order_of_longs(errors)]
     )
+
+
+_result: Final = factory(WritableTxnMarkerResult, "producer_id", "topics")
+_topic_result: Final = factory(WritableTxnMarkerTopicResult, "name", "partitions")
+_partition_result: Final = factory(WritableTxnMarkerPartitionResult, "partition_index", "error_code")
 
 
 def _topics(errors: Errors) -> list[WritableTxnMarkerTopicResult]:
     topics: dict[str, WritableTxnMarkerTopicResult] = {}
     given = list(errors.items())
-    for place in concurrent_order((topic_partition_hash(*partition) for partition in errors), count=len(errors)):
-        (topic, index), error_code = given[place]
-        found = topics.setdefault(topic, WritableTxnMarkerTopicResult(name=topic, partitions=[]))
-        found.partitions.append(WritableTxnMarkerPartitionResult(partition_index=index, error_code=error_code))
+    if len(given) > 1:
+        places = concurrent_order((topic_partition_hash(*partition) for partition in errors), count=len(given))
+        given = [given[place] for place in places]
+    for (topic, index), error_code in given:
+        found = topics.get(topic)
+        if found is None:
+            found = topics[topic] = _topic_result(topic, [])
+        found.partitions.append(_partition_result(index, error_code))
     return [topics[topic] for topic in hash_order(topics)]
 
 

@@ -94,16 +94,15 @@ def built_record_as_it_is(
         or not timestamp <= now_ms + config.message_timestamp_after_max_ms
     ):
         return None
-    return StoredBatch(
-        LOG_FIELDS.pack(offset, length - LOG_OVERHEAD, leader_epoch) + records[MAGIC_OFFSET:],
-        offset,
-        offset,
-        leader_epoch,
-        timestamp,
-        length,
-        1,
-        records.producer_id,
-        records.producer_epoch,
-        records.base_sequence,
-        records.attributes,
-    )
+    batch = _new(StoredBatch)
+    batch.data = LOG_FIELDS.pack(offset, length - LOG_OVERHEAD, leader_epoch) + records[MAGIC_OFFSET:]
+    batch.base_offset = batch.last_offset = offset
+    batch.leader_epoch = leader_epoch
+    batch.max_timestamp = timestamp
+    batch.size = length
+    batch.records_count = 1
+    batch.producer_id = records.producer_id
+    batch.producer_epoch = records.producer_epoch
+    batch.base_sequence = records.base_sequence
+    batch.attributes = records.attributes
+    return batch

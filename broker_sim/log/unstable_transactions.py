@@ -78,5 +78,5 @@ class UnstableTransactions:
         self._update()
 
     def _update(self) -> None:
-        ongoing = next(iter(self._ongoing), NOTHING_UNSTABLE)
-        self.first_unstable_offset = min(ongoing, min(self.unreplicated, default=NOTHING_UNSTABLE))
+        first = next(iter(self._ongoing), NOTHING_UNSTABLE)
+        self.first_unstable_offset = min(first, *self.unreplicated) if self.unreplicated else first

@@ -133,14 +133,9 @@ class Partition:
 
     @property
     def effective_min_isr(self) -> int:
-        """min.insync.replicas, since 3.7 at most the number of replicas."""
+        """min.insync.replicas, since 3.7 at most the number of replicas: the least ISR for acks=all (KIP-966)."""
         configured = self.log.config.min_insync_replicas
         return min(configured, len(self.followers) + 1) if self._host.min_isr_within_replicas else configured
-
-    @property
-    def under_min_isr(self) -> bool:
-        """True if the committed ISR is too small for acks=all, and for the high watermark to move (KIP-966)."""
-        return len(self.isr_state.isr) < self.effective_min_isr
 
     # Roles.
 
@@ -239,7 +234,11 @@ class Partition:
             raise self._not_leader()
         log = self.log
         # The ISR mostly has min.insync.replicas as configured, and the full test is not needed for every batch.
-        if required_acks == -1 and len(self.isr_state.isr) < log.config.min_insync_replicas and self.under_min_isr:
+        if (
+            required_acks == -1
+            and (in_sync := len(self.isr_state.isr)) < log.config.min_insync_replicas
+            and in_sync < self.effective_min_isr
+        ):
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
         now_ms = host.now_ms()
@@ -356,10 +355,11 @@ class Partition:
         """
         log = self.log
         state = self.isr_state
+        in_sync = len(state.isr)
         if (
-            len(state.isr) < log.config.min_insync_replicas
-            and self.under_min_isr
+            in_sync < log.config.min_insync_replicas
             and self._host.high_watermark_waits_for_min_isr
+            and in_sync < self.effective_min_isr
         ):
             return False
         end = new = log.log_end_offset

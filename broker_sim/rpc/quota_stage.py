@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.rpc.stage import Stage
 from protocol_specs.framing import decode_response
-from protocol_specs.messages.produce import ProduceResponse
+from protocol_specs.registry import response_type
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -97,7 +97,7 @@ class DelayingQuotaStage(QuotaStage):
 
 def _with_throttle_time(context: RequestContext, response: Response, throttle_ms: int) -> Response:
     if isinstance(response, bytes):
-        response = decode_response(ProduceResponse, context.api_version, response[SIZE_BYTES:])[1]
+        response = decode_response(response_type(context.api_key), context.api_version, response[SIZE_BYTES:])[1]
     if not hasattr(response, "throttle_time_ms"):
         return response
     throttled: Any = copy(response)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import InvalidRecord
@@ -70,7 +71,7 @@ QUORUM_MESSAGES: Final[Mapping[ControlRecordType, str]] = {
 """The declared message that is the value of a control record which Raft writes."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndTransactionMarker:
     """The end of a transaction: commit or abort, and the epoch of the coordinator."""
 
@@ -186,9 +187,15 @@ def marker_of_batch(batch: bytes | memoryview) -> EndTransactionMarker | None:
             and version >= 0
             and not headers_count
         ):
-            return EndTransactionMarker(control_type=_MARKERS[control_type], coordinator_epoch=coordinator_epoch)
+            return _marker_of(control_type, coordinator_epoch)
     records = read_records(batch)
     return end_transaction_marker(records[0]) if records else None
+
+
+@lru_cache
+def _marker_of(control_type: int, coordinator_epoch: int) -> EndTransactionMarker:
+    """Return a marker; most markers of a coordinator are equal."""
+    return EndTransactionMarker(control_type=_MARKERS[control_type], coordinator_epoch=coordinator_epoch)
 
 
 def end_transaction_marker(record: Record) -> EndTransactionMarker:

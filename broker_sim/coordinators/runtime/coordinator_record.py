@@ -21,7 +21,10 @@ NO_TYPES: Final[Mapping[int, type[Message]]] = MappingProxyType({})
 
 
 class CoordinatorRecord(NamedTuple):
-    """A key and a value; a value of None is a tombstone. `version` is the version of the value."""
+    """A key and a value; a value of None without `encoded_value` is a tombstone.
+
+    `version` is the version of the value. A record that is not replayed may have its value as bytes alone.
+    """
 
     key: Message
     value: Message | None

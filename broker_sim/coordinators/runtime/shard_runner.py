@@ -376,7 +376,7 @@ class ShardRunner(Generic[S]):
             encoded = [record.encode() for record in group]
             batch = self._batch
             if batch is None or place in result.batch_starts or not batch.add(encoded, now_ms, limit):
-                error = self.flush()
+                error = None if batch is None else self.flush()
                 if error is not None and not result.unconditional:
                     raise error
                 shard = self.shard

@@ -17,6 +17,7 @@ from broker_sim.coordinators.transactions.transaction_state import TransactionSt
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order_by, topic_partition_hash
+from protocol_specs.message import factory
 from protocol_specs.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -81,6 +82,19 @@ class CompleteEnd(Protocol):
     ) -> PendingWrite | None: ...
 
 
+_request: Final = factory(WriteTxnMarkersRequest, "markers")
+_marker: Final = factory(
+    WritableTxnMarker,
+    "producer_id",
+    "producer_epoch",
+    "coordinator_epoch",
+    "transaction_result",
+    "transaction_version",
+    "topics",
+)
+_topic: Final = factory(WritableTxnMarkerTopic, "name", "partition_indexes")
+
+
 class _Ending:
     """A prepared transaction, and the change that completes it."""
 
@@ -97,13 +111,13 @@ class _Ending:
         topics: dict[str, list[int]] = {}
         for topic, index in partitions:
             topics.setdefault(topic, []).append(index)
-        return WritableTxnMarker(
-            producer_id=self.producer_id,
-            producer_epoch=self.epoch,
-            coordinator_epoch=self.shard.coordinator_epoch,
-            transaction_result=self.target.state is TransactionState.COMPLETE_COMMIT,
-            transaction_version=self.metadata.client_version,
-            topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=indexes) for topic, indexes in topics.items()],
+        return _marker(
+            self.producer_id,
+            self.epoch,
+            self.shard.coordinator_epoch,
+            self.target.state is TransactionState.COMPLETE_COMMIT,
+            self.metadata.client_version,
+            [_topic(*topic) for topic in topics.items()],
         )
 
 
@@ -196,7 +210,7 @@ class MarkerChannel:
         if not entries:
             del self._in_flight[broker_id]
             return
-        request = WriteTxnMarkersRequest(markers=[ending.marker(partitions) for ending, partitions in entries])
+        request = _request([ending.marker(partitions) for ending, partitions in entries])
         host = self._host
         version = host.release.api_versions[ApiKey.WRITE_TXN_MARKERS].highest
         host.links.call(
@@ -214,7 +228,7 @@ class MarkerChannel:
         self._sent(broker_id)
         # Results of one producer are in one element, also those of several markers.
         errors = {
-            (marker.producer_id, topic.name, result.partition_index): ErrorCode(result.error_code)
+            (marker.producer_id, topic.name, result.partition_index): result.error_code
             for marker in response.markers
             for topic in marker.topics
             for result in topic.partitions
@@ -225,14 +239,14 @@ class MarkerChannel:
                 if not self._take_results(ending, results):
                     return
 
-    def _take_results(self, ending: _Ending, results: dict[TopicPartition, ErrorCode]) -> bool:
+    def _take_results(self, ending: _Ending, results: dict[TopicPartition, int]) -> bool:
         """Keep the partitions that lack their marker, also when the ending is given up: they are described still.
 
         Return False after an error that Kafka does not expect, such as that of a marker above max.message.bytes: what
         follows it is not looked at, and not sent again before the transaction's partition moves to another coordinator.
         """
-        known = self.written, self.retried, _ABANDONED
-        if not all(any(error_code in some for some in known) for error_code in results.values()):
+        known = self.written | self.retried | _ABANDONED
+        if not known.issuperset(results.values()):
             in_order = hash_order_by(results, lambda partition: topic_partition_hash(*partition))
             results = {partition: results[partition] for partition in in_order}
         failed: list[TopicPartition] = []
@@ -245,7 +259,7 @@ class MarkerChannel:
                     broker_id=self._host.id,
                     transactional_id=ending.metadata.transactional_id,
                     partition=partition,
-                    error=error_code.name,
+                    error=ErrorCode(error_code).name,
                 )
                 self._endings.pop(ending.metadata.transactional_id, None)
             elif error_code in self.written:
@@ -257,7 +271,7 @@ class MarkerChannel:
                     broker_id=self._host.id,
                     transactional_id=ending.metadata.transactional_id,
                     partition=partition,
-                    error=error_code.name,
+                    error=ErrorCode(error_code).name,
                 )
                 return False
         if failed and self._is_current(ending):

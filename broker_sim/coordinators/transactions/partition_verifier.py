@@ -13,6 +13,7 @@ from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.message import factory
 from protocol_specs.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -46,6 +47,13 @@ class VerifierHost(Protocol):
     protocol: Release
 
 
+_request: Final = factory(AddPartitionsToTxnRequest, "transactions")
+_transaction: Final = factory(
+    AddPartitionsToTxnTransaction, "transactional_id", "producer_id", "producer_epoch", "verify_only", "topics"
+)
+_topic: Final = factory(AddPartitionsToTxnTopic, "name", "partitions")
+
+
 class _Verification:
     __slots__ = ("adds", "partitions", "producer", "transactional_id", "verified")
 
@@ -71,12 +79,8 @@ class _Verification:
         topics: dict[str, list[int]] = {}
         for topic, index in self.partitions:
             topics.setdefault(topic, []).append(index)
-        return AddPartitionsToTxnTransaction(
-            transactional_id=self.transactional_id,
-            producer_id=self.producer.producer_id,
-            producer_epoch=self.producer.producer_epoch,
-            verify_only=not self.adds,
-            topics=[AddPartitionsToTxnTopic(name=topic, partitions=indexes) for topic, indexes in topics.items()],
+        return _transaction(
+            self.transactional_id, *self.producer, not self.adds, [_topic(*topic) for topic in topics.items()]
         )
 
 
@@ -143,7 +147,7 @@ class PartitionVerifier:
                 verification.verified({})  # the coordinator cannot verify: everything is allowed
             return
         self._in_flight[coordinator] = None
-        request = AddPartitionsToTxnRequest(transactions=[verification.transaction() for verification in verifications])
+        request = _request([verification.transaction() for verification in verifications])
         host.links.call(
             host.id,
             coordinator,

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.transactions.transaction_metadata import TransactionMetadata, is_exhausted
+from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord, Log
+from broker_sim.coordinators.transactions.transaction_metadata import (
+    PACKED_VERSION,
+    TransactionMetadata,
+    TransactionTarget,
+    is_exhausted,
+)
 from broker_sim.coordinators.transactions.transaction_state import TransactionState
 from broker_sim.errors import BrokerSimError
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.schemas.coordinator.transaction_log import TransactionLogValue
+from protocol_specs.schemas.record_serde import encode_value
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -57,13 +66,42 @@ def test_a_fence_that_was_not_written_keeps_its_epoch() -> None:
 def test_a_record_restores_the_state(version: int) -> None:
     metadata = known()
     target = metadata.prepare_add([ORDERS], 60, 2)
-    record = target.record("t", version, java_sets=True)
-    assert record.value is not None
-    decoded = TransactionLogValue.decode(version, record.value.encode(version))
-    restored = TransactionMetadata.of_record("t", decoded)
+    key, value = target.record("t", version, java_sets=True).encode()
+    decoded = CoordinatorRecord.decode(Log.TRANSACTION_STATE, key, value)
+    assert isinstance(decoded.value, TransactionLogValue)
+    restored = TransactionMetadata.of_record("t", decoded.value)
     metadata.complete(target, keeps_start=False)
     assert (restored.state, restored.partitions, restored.start_ms) == (metadata.state, metadata.partitions, 60)
     assert restored.client_version == (2 if version else 0)
+
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+
+
+@settings(max_examples=100)
+@given(
+    target=st.builds(
+        TransactionTarget,
+        producer_id=INT64,
+        previous_producer_id=INT64 | st.just(-1),
+        next_producer_id=INT64 | st.just(-1),
+        producer_epoch=st.integers(-(2**15), 2**15 - 1),
+        last_producer_epoch=st.just(0),
+        timeout_ms=st.integers(-(2**31), 2**31 - 1),
+        state=st.sampled_from(TransactionState),
+        partitions=st.lists(
+            st.builds(TopicPartition, st.sampled_from(["a", "b", "orders"]), st.integers(0, 200)), unique=True
+        ).map(tuple),
+        start_ms=INT64,
+        last_update_ms=INT64,
+        client_version=st.integers(0, 2),
+        copied=st.integers(0, 9),
+    ),
+    java_sets=st.booleans(),
+)
+def test_a_packed_record_has_the_bytes_of_the_encoder(target: TransactionTarget, *, java_sets: bool) -> None:
+    encoded = encode_value(target.value(PACKED_VERSION, java_sets=java_sets), PACKED_VERSION)
+    assert target.record("t", PACKED_VERSION, java_sets=java_sets).encode()[1] == encoded
 
 
 def test_the_last_epoch_of_a_producer_is_below_the_largest_one() -> None:
