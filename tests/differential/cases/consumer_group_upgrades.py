@@ -15,6 +15,8 @@ from tests.differential.group_requests import (
     group_of,
     heartbeat,
     join,
+    leave,
+    list_own_groups,
     subscription,
     sync,
 )
@@ -101,4 +103,21 @@ def static_consumers_that_become_classic(probe: Probe) -> None:
         generation = joined.generation_id
         probe.exchange(sync(group, generation, "m", instance="i", protocol_type=None, protocol=None), 5)
         probe.exchange(heartbeat(group, generation, "m", instance="i"), 4, note=str(number))
+        write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def classic_members_alone_when_one_leaves(probe: Probe) -> None:
+    """A consumer that joins as a classic member leaves the group as it is; the next member that leaves does not."""
+    topic = known_topic(probe)
+    protocols = (("range", subscription(topic, version=1)),)
+    for leaver in ("former", "other"):
+        group = group_of(probe, leaver)
+        Consumer(probe, group, "former", [topic]).join()
+        for member_id in ("other", "former"):
+            probe.exchange(join(group, member_id=member_id, protocols=protocols), 9, note=member_id)
+        probe.exchange(consumer_describe(group), 1, note="classic members alone")
+        probe.exchange(leave(group, (leaver, None)), 5, note=leaver)
+        list_own_groups(probe, 5)
+        probe.exchange(describe_groups(group), 6)
         write_records(probe, OFFSETS_TOPIC, group)

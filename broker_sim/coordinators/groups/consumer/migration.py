@@ -135,7 +135,6 @@ class Migration:
         size = len(staying) + replaced
         return (
             size > 0
-            and any(not member.uses_classic_protocol for member in leaving)
             and all(member.uses_classic_protocol for member in staying)
             and self._config.downgrades
             and size <= self._config.classic_max_size
