@@ -151,6 +151,24 @@ def reads() -> tuple[tuple[str, Callable[[bytes], Call], Slow, Batches], ...]:
                 ("60 batches of mixed sizes, keyed", mixed[1]),
             ),
         ),
+        (
+            "records in place",
+            joined,
+            lambda: patch.object(joined_reader, "_sections_in_place", lambda *_: None),
+            (
+                ("60 batches of 16 records of 1 kB", batch(16, 1000, 1000)),
+                ("60 batches of 140 records of 100 B", batch(140, 100, 100)),
+            ),
+        ),
+        (
+            "records in place",
+            lambda data: lambda: read_joined([memoryview(data)]).to_arrow(),
+            lambda: patch.object(joined_reader, "_sections_in_place", lambda *_: None),
+            (
+                ("1000 records of 1 kB", batch(1000, 1000, 1000)),
+                ("9000 records of 100 B", batch(9000, 100, 100)),
+            ),
+        ),
     )
 
 

@@ -46,26 +46,27 @@ def begins_with_equal_sizes(section: bytes) -> bool:
     return section.startswith(section[:body], body + length)
 
 
-def find_runs(section: bytes, count: int) -> list[Run] | None:
-    """Find runs that cover `count` records, whose offset deltas are 0, 1, 2 ..., and the whole section.
+def find_runs(data: bytes, count: int, start: int = 0, end: int | None = None) -> list[Run] | None:
+    """Find runs that cover `count` records, whose offset deltas are 0, 1, 2 ..., from `start` exactly to `end`.
 
     Returns None if too many records are outside runs, one has headers or anything is unusual.
     """
     runs: list[Run] = []
-    position = index = alone = 0
+    position, index, alone = start, 0, 0
+    end = len(data) if end is None else end
     while index < count:
         if alone > _ALONE + index // _RECORDS_FOR_ONE_ALONE:
             return None
         try:
-            run = _one(section, position, index)
+            run = _one(data, position, index)
         except (IndexError, MalformedVarint):
             return None
         if run is None:
             return None
         # Most records of other sizes differ in the first byte of their lengths already.
         following = 0
-        if section[position + run.size : position + run.size + 1] == section[position : position + 1]:
-            following = count_run(section, Layout(section, position), run.size, index + 1, count)
+        if data[position + run.size : position + run.size + 1] == data[position : position + 1]:
+            following = count_run(data, Layout(data, position), run.size, index + 1, count, end)
         if following:
             run.count += following
         else:
@@ -73,7 +74,7 @@ def find_runs(section: bytes, count: int) -> list[Run] | None:
         runs.append(run)
         index += run.count
         position += run.count * run.size
-    return runs if position == len(section) else None
+    return runs if position == end else None
 
 
 def _one(data: bytes, start: int, index: int) -> Run | None:

@@ -141,14 +141,14 @@ def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) 
 
     `index` is that of the next record, `count` that of all. Returns None if the next record differs.
     """
-    limit = count_run(data, layout, size, index, count)
+    limit = count_run(data, layout, size, index, count, len(data))
     return _measure_timestamps(data, layout, size, limit) if limit else None
 
 
-def count_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> int:
-    """Count the records after the one of `layout` that equal it apart from timestamps; see measure_run."""
+def count_run(data: bytes, layout: Layout, size: int, index: int, count: int, end: int) -> int:
+    """Count the records before `end` after the one of `layout` that equal it apart from timestamps; see measure_run."""
     start = layout.start
-    limit = min(count - index, (len(data) - start) // size - 1)
+    limit = min(count - index, (end - start) // size - 1)
     width = layout.offset_width
     if index < _ONE_BYTE_DELTAS:
         limit = min(limit, _ONE_BYTE_DELTAS - index) if width == 1 else 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
 from protocol_specs.records.columnar.columns import COLUMNS, HeadersColumn, RecordColumns, StringColumn
+from protocol_specs.records.equal_records import NULL_SIZE
 
 try:
     import pyarrow as pa
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from protocol_specs.records.columnar.arrays import Ints
 
 _HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
+_HEADERS: Final = pa.list_(_HEADER)
 
 SCHEMA: Final = pa.schema(
     [
@@ -28,7 +30,7 @@ SCHEMA: Final = pa.schema(
         pa.field("timestamp", pa.int64(), nullable=False),
         pa.field("key", pa.binary()),
         pa.field("value", pa.binary()),
-        pa.field("headers", pa.list_(_HEADER), nullable=False),
+        pa.field("headers", _HEADERS, nullable=False),
     ]
 )
 """The types of all columns; a table has those that are in its RecordColumns."""
@@ -87,29 +89,29 @@ def _array(column: Any) -> Any:
 
 
 def _binary(column: StringColumn, kind: Any = None) -> Any:
-    nulls = column.nulls
-    if nulls.all():
+    sizes = column.sizes
+    if int(sizes.max(initial=NULL_SIZE)) < 0:
         return pa.nulls(len(column), kind or pa.binary())
     offsets, data = column.packed()
     if len(data) > _INT32_MAX:
         kind = pa.large_string() if kind == pa.string() else pa.large_binary()
     else:
         kind, offsets = kind or pa.binary(), offsets.astype(np.int32)
-    valid = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
+    valid = pa.py_buffer(np.packbits(sizes >= 0, bitorder="little")) if int(sizes.min()) < 0 else None
     return pa.Array.from_buffers(kind, len(column), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def _headers(column: HeadersColumn) -> Any:
-    offsets = pa.array(column.offsets.astype(np.int32))
+    offsets = column.offsets.astype(np.int32)
     if not len(column.key):
-        return pa.ListArray.from_arrays(offsets, _NO_HEADERS)
+        return pa.Array.from_buffers(_HEADERS, len(column), [None, pa.py_buffer(offsets)], children=[_NO_HEADERS])
     key = _binary(column.key)
     try:
         key = key.cast(pa.string())
     except pa.ArrowInvalid:
         key = pa.array([(name or b"").decode("utf-8", "replace") for name in column.key], pa.string())
     entries = pa.StructArray.from_arrays([key, _binary(column.value)], fields=list(_HEADER))
-    return pa.ListArray.from_arrays(offsets, entries, type=pa.list_(entries.type))
+    return pa.ListArray.from_arrays(pa.array(offsets), entries, type=pa.list_(entries.type))
 
 
 def _one_chunk(array: Any) -> Any:

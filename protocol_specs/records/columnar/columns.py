@@ -128,7 +128,7 @@ class HeadersColumn:
 class RecordColumns:
     """The columns of some records, all of one length. Access to a missing column raises ValueError."""
 
-    __slots__ = ("_headers", "_key", "_offset", "_timestamp", "_value", "records_count")
+    __slots__ = ("_headers", "_key", "_offset", "_timestamp", "_value", "columns", "records_count")
 
     def __init__(
         self,
@@ -153,6 +153,8 @@ class RecordColumns:
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise ValueError(f"columns differ in length: {found}")
+        self.columns = tuple(lengths)
+        """The names of the present columns, in the order of COLUMNS."""
         self.records_count = next(iter(lengths.values()), 0)
 
     @classmethod
@@ -173,11 +175,6 @@ class RecordColumns:
         from protocol_specs.records.columnar.arrow import columns_from_arrow
 
         return columns_from_arrow(table)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the present columns, in the order of COLUMNS."""
-        return tuple(name for name in COLUMNS if getattr(self, f"_{name}") is not None)
 
     @property
     def offset(self) -> Ints:

@@ -6,7 +6,7 @@ records would otherwise cost more in calls than in bytes. Any other batch makes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol_specs.records.batch_peek import (
     MAGIC_OFFSET,
@@ -18,12 +18,18 @@ from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn, join_columns
 from protocol_specs.records.columnar.reader import read_batch_columns
 from protocol_specs.records.equal_records import find_runs
-from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, SAFE_BASE_MAX, records_section
+from protocol_specs.records.record_reader import (
+    MAX_DECOMPRESSED_BYTES,
+    SAFE_BASE_MAX,
+    raw_records,
+    records_section,
+)
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from protocol_specs.records.batch_peek import BatchHeader
     from protocol_specs.records.columnar.arrays import Bytes, Ints
 
 __all__ = ["read_joined"]
@@ -43,67 +49,112 @@ def _read_one(batch: bytes | memoryview) -> RecordColumns:
 
 def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
     """Read batches that consist of runs of equal records; None if one does not."""
-    sections: list[bytes] = []
-    table: list[tuple[int, ...]] = []
-    place = 0
+    headers: list[BatchHeader] = []
     for batch in batches:
         if batch[MAGIC_OFFSET] != MAGIC_V2:
             return None
         header = peek_header(batch)
         if header.records_count <= 0 or max(abs(header.base_offset), abs(header.base_timestamp)) >= SAFE_BASE_MAX:
             return None
-        section = records_section(batch, header, limit_bytes=MAX_DECOMPRESSED_BYTES)
-        runs = find_runs(section, header.records_count)
+        headers.append(header)
+    sections = _sections_in_place(batches, headers) or _joined_sections(batches, headers)
+    table: list[tuple[int, ...]] = []
+    first = 0
+    for header, (start, end) in zip(headers, sections.places, strict=True):
+        runs = find_runs(sections.data, header.records_count, start, end)
         if runs is None:
             return None
         offset = header.base_offset
         is_append_time = header.timestamp_type == TimestampType.LOG_APPEND_TIME
         time = header.max_timestamp if is_append_time else header.base_timestamp
         for run in runs:
-            start = place + run.start
             table.append(
                 (
                     run.count,
+                    first,
                     run.size,
-                    start + run.timestamp,
+                    run.start + run.timestamp,
                     run.timestamp_width,
-                    start + run.key,
+                    run.start + run.key,
                     run.key_size,
-                    start + run.value,
+                    run.start + run.value,
                     run.value_size,
                     offset,
                     time,
                     not is_append_time,
                 )
             )
+            first += run.count
             offset += run.count
-        sections.append(section)
+    return _columns(np.frombuffer(sections.data, np.uint8), np.array(table, np.int64).T)
+
+
+class _Sections(NamedTuple):
+    """The decompressed records of batches: where those of each begin and end in `data`."""
+
+    data: bytes
+    places: list[tuple[int, int]]
+
+
+def _sections_in_place(batches: Sequence[bytes | memoryview], headers: Sequence[BatchHeader]) -> _Sections | None:
+    """Find the records in the response whose parts all batches are; None if they are not, or one is compressed."""
+    whole = batches[0].obj if isinstance(batches[0], memoryview) else batches[0]
+    if not isinstance(whole, bytes) or len(whole) > MAX_DECOMPRESSED_BYTES:
+        return None
+    first = _address(whole)
+    places: list[tuple[int, int]] = []
+    for batch, header in zip(batches, headers, strict=True):
+        if header.is_compressed or (batch.obj if isinstance(batch, memoryview) else batch) is not whole:
+            return None
+        section = raw_records(batch, header)
+        start = _address(section) - first
+        places.append((start, start + len(section)))
+    return _Sections(whole, places)
+
+
+def _joined_sections(batches: Sequence[bytes | memoryview], headers: Sequence[BatchHeader]) -> _Sections:
+    found: list[bytes] = []
+    places: list[tuple[int, int]] = []
+    place = 0
+    for batch, header in zip(batches, headers, strict=True):
+        section = records_section(batch, header, limit_bytes=MAX_DECOMPRESSED_BYTES)
+        found.append(section)
+        places.append((place, place + len(section)))
         place += len(section)
-    return _columns(np.frombuffer(b"".join(sections), np.uint8), np.array(table, np.int64).T)
+    return _Sections(b"".join(found), places)
+
+
+def _address(data: bytes | memoryview) -> int:
+    """Return where the bytes are in memory: a memoryview has no public position in its object."""
+    address: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
+    return address
 
 
 def _columns(data: Bytes, table: Any) -> RecordColumns | None:
-    counts, sizes, times_at, widths, keys_at, key_sizes, values_at, value_sizes, offsets, times, is_create_time = table
-    total = int(counts.sum())
-    index = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
-    distance = index * np.repeat(sizes, counts)
-    deltas = _deltas(data, np.repeat(times_at, counts) + distance, np.repeat(widths, counts))
+    total = int(table[0].sum())
+    least_width, most_width = int(table[4].min()), int(table[4].max())
+    firsts, sizes, times_at, widths, keys_at, key_sizes, values_at, value_sizes, offsets, times, is_create_time = (
+        np.repeat(table[1:], table[0], axis=1)
+    )
+    index = np.arange(total, dtype=np.int64) - firsts
+    distance = index * sizes
+    deltas = _deltas(data, times_at + distance, widths, least_width, most_width)
     if deltas is None:
         return None
     return RecordColumns(
-        offset=np.repeat(offsets, counts) + index,
-        timestamp=np.repeat(times, counts) + deltas * np.repeat(is_create_time, counts),
-        key=StringColumn(data, np.repeat(keys_at, counts) + distance, np.repeat(key_sizes, counts)),
-        value=StringColumn(data, np.repeat(values_at, counts) + distance, np.repeat(value_sizes, counts)),
+        offset=offsets + index,
+        timestamp=times + deltas * is_create_time,
+        key=StringColumn(data, keys_at + distance, key_sizes),
+        value=StringColumn(data, values_at + distance, value_sizes),
         headers=HeadersColumn.none(total),
     )
 
 
-def _deltas(data: Bytes, starts: Ints, widths: Ints) -> Ints | None:
+def _deltas(data: Bytes, starts: Ints, widths: Ints, least_width: int, most_width: int) -> Ints | None:
     """The timestamp deltas; None if a varint has another width than the first of its run."""
     raw = np.zeros(len(starts), np.int64)
-    for at in range(int(widths.max())):
-        rows = slice(None) if int(widths.min()) > at else np.flatnonzero(widths > at)
+    for at in range(most_width):
+        rows = slice(None) if least_width > at else np.flatnonzero(widths > at)
         bytes_here = data[starts[rows] + at].astype(np.int64)
         if np.any((bytes_here < 0x80) != (widths[rows] == at + 1)):
             return None

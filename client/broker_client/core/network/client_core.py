@@ -167,7 +167,7 @@ class ClientCore:
                 response=response,
             )
         )
-        self._loop.wakeup()
+        self._loop.on_event()
         return response
 
     async def cluster_with(
@@ -221,9 +221,10 @@ class ClientCore:
         self._loop.wakeup()
 
     def send_now(self) -> None:
-        """Send the waiting requests before returning: the caller is about to keep the thread for a while."""
-        if self._unsent:
-            self._loop.run_now()
+        """Send the waiting requests before returning, also within an iteration; those that cannot be sent wait on."""
+        now_ms = now_ms_of(self.reactor)
+        for unsent in list(self._unsent):
+            self._try_to_send(unsent, now_ms)
 
     def push_last_metrics(self) -> None:
         """Send the metrics that a client pushes as it closes, if a connection for them is there."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol_specs.errors import InvalidRecord
+from protocol_specs.errors import InvalidRecord, TruncatedRecordBatch
 from protocol_specs.fuzzing.strategies import record_batches
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, TimestampType
 from protocol_specs.records.columnar.joined_reader import read_joined
@@ -34,11 +36,27 @@ def equal(
     return builder.build()
 
 
+def in_one_response(batches: list[bytes], header: bytes) -> list[bytes | memoryview]:
+    """The same batches as parts of one buffer."""
+    response = memoryview(header + b"".join(batches))
+    ends = list(accumulate(map(len, batches), initial=len(header)))
+    return [response[start:end] for start, end in pairwise(ends)]
+
+
 @given(drawn=st.lists(record_batches(), min_size=1, max_size=4))
 def test_columns_are_the_records_of_all_batches(drawn: list[tuple[bytes, list[Record]]]) -> None:
     batches = [batch for batch, _ in drawn]
     records = [record for _, of_batch in drawn for record in of_batch]
     assert read_joined(batches).to_records() == records
+    assert read_joined(in_one_response(batches, b"header")).to_records() == records
+
+
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
+def test_the_batches_of_a_response_are_read_where_they_are(codec: CompressionCodec) -> None:
+    batches = [equal(0, 200, 10), equal(200, 5, 300, codec=codec), equal(205, 70, 10)]
+    columns = read_joined(in_one_response(batches, b"header"))
+    assert columns.to_records() == [record for batch in batches for record in read_records(batch)]
+    assert (columns.value.data.size == len(b"header" + b"".join(batches))) is (codec is CompressionCodec.NONE)
 
 
 @pytest.mark.parametrize("step_ms", [0, 1, 50, 10_000])
@@ -79,3 +97,18 @@ def test_a_broken_batch_is_refused() -> None:
     broken[61] = 0x7F
     with pytest.raises(InvalidRecord):
         read_joined([equal(0, 50, 10), bytes(broken)])
+
+
+def test_a_record_that_continues_in_the_next_batch_of_the_response_is_refused() -> None:
+    batch = bytearray(equal(0, 50, 10))
+    size = (len(batch) - RECORD_BATCH_OVERHEAD) // 50
+    last = len(batch) - size
+    batch[last] += 2 * RECORD_BATCH_OVERHEAD
+    with pytest.raises(InvalidRecord):
+        read_joined(in_one_response([bytes(batch), equal(50, 50, 10)], b""))
+
+
+def test_a_batch_that_ends_within_its_last_record_is_refused() -> None:
+    batch = equal(0, 50, 10)
+    with pytest.raises(TruncatedRecordBatch):
+        read_joined([memoryview(batch + batch)[: len(batch) - 1]])
