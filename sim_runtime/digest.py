@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Final, TypeAlias
 
-__all__ = ["DigestPart", "EventDigest"]
+__all__ = ["DigestPart", "EventDigest", "encode_part", "encode_parts", "encode_text"]
+
+TEXTS_KEPT: Final = 4096
+"""Most texts of events repeat: names of APIs, topics, links and clients."""
 
 DigestPart: TypeAlias = int | str | bytes | bytearray | memoryview | float | bool | None
 
@@ -21,15 +25,11 @@ class EventDigest:
 
     def update(self, *parts: DigestPart) -> None:
         """Add one event."""
-        encoded = [b"(%d:" % len(parts)]
-        for part in parts:
-            if type(part) is int:
-                encoded.append(b"i%d;" % part)
-            elif type(part) is str:
-                encoded.append(_encode_text(part))
-            else:
-                encoded.append(_encode_part(part))
-        self._hash.update(b"".join(encoded))
+        self.add(encode_parts(*parts))
+
+    def add(self, encoded: bytes) -> None:
+        """Add one event that is encoded as by `encode_parts`."""
+        self._hash.update(encoded)
         self.count += 1
 
     def hexdigest(self) -> str:
@@ -37,12 +37,24 @@ class EventDigest:
         return self._hash.hexdigest()
 
 
-def _encode_text(text: str) -> bytes:
+def encode_parts(*parts: DigestPart) -> bytes:
+    """Return the bytes of one event: `(`, the number of parts, `:` and each part."""
+    return b"".join((b"(%d:" % len(parts), *map(encode_part, parts)))
+
+
+@lru_cache(TEXTS_KEPT)
+def encode_text(text: str) -> bytes:
+    """Return the bytes of a text: `s`, their number, `:` and UTF-8."""
     encoded = text.encode("utf-8", "surrogatepass")
     return b"s%d:%b" % (len(encoded), encoded)
 
 
-def _encode_part(part: DigestPart) -> bytes:
+def encode_part(part: DigestPart) -> bytes:
+    """Return the bytes of one value, with its type.
+
+    Raises:
+        TypeError: the value is of another type.
+    """
     if part is None:
         return b"n;"
     if isinstance(part, bool):
@@ -50,7 +62,7 @@ def _encode_part(part: DigestPart) -> bytes:
     if isinstance(part, int):  # IntEnum and the like count as their number
         return b"i%d;" % int(part)
     if isinstance(part, str):
-        return _encode_text(part)
+        return encode_text(part)
     if isinstance(part, (bytes, bytearray, memoryview)):
         content = bytes(part)
         return b"b%d:" % len(content) + content

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import random
+from typing import Any, cast
 
-__all__ = ["RandomStreams", "RenamedStreams", "stream_of"]
+__all__ = ["LazyRandom", "RandomStreams", "RenamedStreams", "stream_of"]
+
+
+class LazyRandom:
+    """Has the methods of the random.Random with this seed, and makes it with the first of them that is used.
+
+    Most parts of a run never draw, and to seed a random.Random takes as long as hundreds of draws.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._random: random.Random | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of a copy that is in the making
+            raise AttributeError(name)
+        if self._random is None:
+            self._random = random.Random(self._seed)
+        return getattr(self._random, name)
 
 
 class RandomStreams:
@@ -22,7 +41,8 @@ class RandomStreams:
         found = self._streams.get(name)
         if found is None:
             key = hashlib.blake2b(f"{self.seed}\n{name}".encode(), digest_size=32).digest()
-            found = self._streams[name] = random.Random(int.from_bytes(key, "big"))
+            lazy = LazyRandom(int.from_bytes(key, "big"))
+            found = self._streams[name] = cast("random.Random", lazy)
         return found
 
     def fingerprint(self) -> str:

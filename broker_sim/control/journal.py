@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import fields
-from heapq import merge
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from broker_sim.control import events as event_kinds
-from broker_sim.control.events import BYTES_FIELDS, UNDIGESTED_FIELDS, Detail, Event, RequestReceived
+from broker_sim.control.event_encoding import event_encoder
+from broker_sim.control.events import BYTES_FIELDS, Detail, Event, RequestReceived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sim_runtime.digest import DigestPart, EventDigest
+    from broker_sim.control.event_encoding import EventEncoder
+    from sim_runtime.digest import EventDigest
 
 __all__ = ["EVENT_KINDS", "ROW_COLUMNS", "Detail", "Journal", "Row"]
 
@@ -36,18 +37,20 @@ EVENT_KINDS: Final[dict[str, type[Event]]] = {
 _FIELDS: Final = {
     kind: tuple(field.name for field in fields(kind) if field.name not in BYTES_FIELDS) for kind in EVENT_KINDS.values()
 }
-_DIGESTED: Final = {
-    kind: attrgetter(*(name for name in names if name not in UNDIGESTED_FIELDS)) for kind, names in _FIELDS.items()
-}
-_WITH_LISTS: Final = frozenset(
-    kind for kind in _FIELDS if any(str(field.type).startswith("tuple") for field in fields(kind))
-)
+_WITH_API: Final = frozenset(kind for kind, names in _FIELDS.items() if "api" in names)
+_encoders: Final[dict[type[Event], EventEncoder]] = {}
+"""Generated with the first event of a kind: most processes need few."""
 ROW_COLUMNS: Final = (
     "sequence",
     "kind",
     *dict.fromkeys(name for names in _FIELDS.values() for name in names),
 )
 """The columns of `to_rows`: the union of all events' fields, in the order of their declaration."""
+
+
+class _Subscription(NamedTuple):
+    subscriber: Callable[[Event], None]
+    kinds: frozenset[type[Event]]
 
 
 class Journal:
@@ -79,7 +82,9 @@ class Journal:
         self._frame_bytes = 0
         self._counts: dict[type[Event], int] = {}
         self._api_counts: dict[tuple[type[Event], str], int] = {}
-        self._subscribers: tuple[Callable[[Event], None], ...] = ()
+        self._subscribers: tuple[_Subscription, ...] = ()
+        self._subscribers_of: dict[type[Event], tuple[Callable[[Event], None], ...]] = {}
+        """Those of each kind of which an event came since the last subscription."""
         self.sink: Callable[[int, Event], None] | None = None
         """Receives each event with its number, before any subscriber can cause another one: a file."""
 
@@ -101,15 +106,21 @@ class Journal:
                 self.dropped += 1
             kept.append((self._sequence, event))
             self._counts[kind] = self._counts.get(kind, 0) + 1
-            api = getattr(event, "api", None)
-            if api is not None:
-                self._api_counts[kind, api] = self._api_counts.get((kind, api), 0) + 1
+            if kind in _WITH_API:
+                key = kind, event.api  # type: ignore[attr-defined]  # by its kind
+                self._api_counts[key] = self._api_counts.get(key, 0) + 1
             if self.digest is not None:
-                values = _DIGESTED[kind](event)
-                self.digest.update(kind.__name__, *(_flat(values) if kind in _WITH_LISTS else values))
+                encoder = _encoders.get(kind)
+                if encoder is None:
+                    encoder = _encoders[kind] = event_encoder(kind)
+                self.digest.add(encoder(event))
             if self.sink is not None:
                 self.sink(self._sequence, event)
-        for subscriber in self._subscribers:
+        subscribers = self._subscribers_of.get(kind)
+        if subscribers is None:
+            wanting = (each.subscriber for each in self._subscribers if not each.kinds or kind in each.kinds)
+            subscribers = self._subscribers_of[kind] = tuple(wanting)
+        for subscriber in subscribers:
             subscriber(event)
 
     def keep_frame(self, event: RequestReceived, frame: bytes) -> None:
@@ -148,12 +159,18 @@ class Journal:
             return self._sequence
         return self._counts.get(kind, 0)
 
-    def subscribe(self, subscriber: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `subscriber` with each event from now on; returns the function that ends this."""
-        self._subscribers = (*self._subscribers, subscriber)
+    def subscribe(self, subscriber: Callable[[Event], None], *kinds: type[Event]) -> Callable[[], None]:
+        """Call `subscriber` with each event of these kinds from now on; returns the function that ends this.
+
+        Without kinds it receives every event.
+        """
+        subscription = _Subscription(subscriber, frozenset(kinds))
+        self._subscribers = (*self._subscribers, subscription)
+        self._subscribers_of = {}
 
         def unsubscribe() -> None:
-            self._subscribers = tuple(other for other in self._subscribers if other is not subscriber)
+            self._subscribers = tuple(other for other in self._subscribers if other is not subscription)
+            self._subscribers_of = {}
 
         return unsubscribe
 
@@ -174,15 +191,5 @@ class Journal:
         return rows
 
     def _merged(self) -> Iterator[tuple[int, Event]]:
-        return merge(self._cluster, self._traffic, key=itemgetter(0))
-
-
-def _flat(values: tuple[Any, ...]) -> list[DigestPart]:
-    parts: list[DigestPart] = []
-    for value in values:
-        if type(value) is tuple:
-            parts.append(len(value))
-            parts.extend(value)
-        else:
-            parts.append(value)
-    return parts
+        # The sort finds two runs that are in order, and merges them in one step.
+        return iter(sorted([*self._cluster, *self._traffic], key=itemgetter(0)))

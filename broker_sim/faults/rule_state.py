@@ -160,7 +160,7 @@ class RuleState:
     @property
     def was_opened(self) -> bool:
         """True once the rule is or was open."""
-        return self.status in {Status.OPEN, Status.CLOSED}
+        return self.status is Status.OPEN or self.status is Status.CLOSED
 
     @property
     def is_used_up(self) -> bool:
@@ -175,7 +175,7 @@ class RuleState:
     @property
     def may_act_on_cluster(self) -> bool:
         """True while the action breaks something, or will act on the cluster when its `when` is reached."""
-        is_before = self.status in {Status.WAITING, Status.DUE}
+        is_before = self.status is Status.WAITING or self.status is Status.DUE
         return self.breaks or (is_before and self.rule.phase is None) or (self._repeats and not self.is_used_up)
 
     @property

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
-from broker_scenarios.garbage import rare_collections, without_collections
+from broker_scenarios.garbage import collect_run, rare_collections, without_collections
 
 
 def test_collections_are_rare_within_the_body_alone() -> None:
@@ -22,3 +23,16 @@ def test_nothing_is_collected_within_the_body_and_what_was_off_stays_off() -> No
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_the_objects_of_a_run_are_collected() -> None:
+    class Node:
+        def __init__(self) -> None:
+            self.itself = self
+
+    gc.collect()
+    with without_collections():
+        alive = weakref.ref(Node())
+        assert alive() is not None
+        collect_run()
+        assert alive() is None

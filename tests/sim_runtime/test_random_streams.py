@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from sim_runtime.random_streams import RandomStreams, RenamedStreams
+import copy
+import random
+
+import pytest
+
+from sim_runtime.random_streams import LazyRandom, RandomStreams, RenamedStreams
 
 
 def test_a_stream_depends_on_seed_and_name_alone():
@@ -42,3 +47,14 @@ def test_renamed_streams_are_other_streams_of_the_same_run() -> None:
     assert renamed.stream("a") is streams.stream("a again")
     assert renamed.stream("a").random() != RandomStreams(1).stream("a").random()
     assert renamed.fingerprint() == streams.fingerprint()
+
+
+def test_a_stream_is_seeded_with_its_first_draw_and_has_the_methods_of_a_random() -> None:
+    seeded, lazy = random.Random(7), LazyRandom(7)
+    assert lazy.getstate() == seeded.getstate()
+    drawn = [(each.random(), each.getrandbits(9), each.choice("abc"), each.randbytes(3)) for each in (seeded, lazy)]
+    assert drawn[0] == drawn[1]
+    assert lazy.getstate() == seeded.getstate()
+    assert copy.deepcopy(lazy).random() == seeded.random()
+    with pytest.raises(AttributeError, match="draws"):
+        _ = lazy.draws

@@ -17,6 +17,8 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from sim_runtime.random_streams import LazyRandom
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -231,6 +233,10 @@ def _of_iterator(value: Any) -> Iterator[object]:
     yield from reduced[1:]
 
 
+def _hash_of(state: object) -> str:
+    return hashlib.blake2b(repr(state).encode(), digest_size=8).hexdigest()
+
+
 _KINDS: Final[tuple[tuple[Any, Callable[[Any], Iterable[object]]], ...]] = (
     (Mapping, _of_mapping),
     (list | deque | tuple, _of_sequence),
@@ -242,7 +248,7 @@ _KINDS: Final[tuple[tuple[Any, Callable[[Any], Iterable[object]]], ...]] = (
     (bytearray | memoryview, lambda value: (bytes(value),)),
     (range | slice | itertools.count, lambda value: (repr(value),)),
     (partial, lambda value: (value.func, value.args, value.keywords)),
-    (random.Random, lambda value: (hashlib.blake2b(repr(value.getstate()).encode(), digest_size=8).hexdigest(),)),
+    (random.Random | LazyRandom, lambda value: (_hash_of(value.getstate()),)),
     (BaseException, lambda value: (str(value),)),
     (type(iter([])) | type(iter(())) | type(iter({})) | zip | map | enumerate, _of_iterator),
 )

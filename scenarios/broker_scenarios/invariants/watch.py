@@ -41,7 +41,7 @@ class InvariantWatch:
         if not journal.full and any(kind.detail is Detail.FULL for kind in self._by_event):
             journal.make_traffic()
             cluster.faults.changed()
-        journal.subscribe(self._take)
+        journal.subscribe(self._take, TopicCreated, *self._by_event)
 
     def _take(self, event: Event) -> None:
         if type(event) is TopicCreated:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from twisted.internet.defer import Deferred
+
 from broker_scenarios.checks.on_the_wire.wire_facts import WireWatch
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.measures.broker_metrics import MetricSamples
@@ -18,6 +20,10 @@ from broker_scenarios.text_forms import clock, plural
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twisted.internet.interfaces import IDelayedCall
+
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.playing.stage import Stage
     from broker_scenarios.table import LoadProgress
@@ -48,7 +54,7 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
         target.add_rule(rule)
     target.faults.start_load()
     cast.start()
-    problem = await _play(stage, cast, metrics, began_s, progress)
+    problem = await _Play(stage, cast, metrics, began_s, progress).over
     if problem is None:
         left_s = began_s + scenario.deadline_s - reactor.seconds()
         await wait_for_due_rules(target.faults, reactor, within_s=max(0.0, left_s))
@@ -91,26 +97,57 @@ async def perform(stage: Stage, seed: int, *, time: str, progress: LoadProgress 
     )
 
 
-async def _play(
-    stage: Stage, cast: Cast, metrics: MetricSamples, began_s: float, progress: LoadProgress | None
-) -> str | None:
-    """Wait until all clients have ended. Returns None, or the reason why that is given up."""
-    deadline_s = began_s + stage.scenario.deadline_s
-    while playing := cast.still_playing():
-        now_s = stage.reactor.seconds()
-        if now_s >= deadline_s:
+class _Play:
+    """Looks every 50 ms whether all clients have ended. `over` fires with None, or the reason why that is given up.
+
+    A run has hundreds of looks: each is one call of the reactor, and no coroutine is resumed for it.
+    """
+
+    def __init__(
+        self, stage: Stage, cast: Cast, metrics: MetricSamples, began_s: float, progress: LoadProgress | None
+    ) -> None:
+        self._stage = stage
+        self._cast = cast
+        self._metrics = metrics
+        self._began_s = began_s
+        self._progress = progress
+        self._timer: IDelayedCall | None = None
+        self.over: Final[Deferred[str | None]] = Deferred(lambda _: self._stop())
+        self._look()
+
+    def _look(self) -> None:
+        again, self._timer = self._timer is not None, None
+        try:
+            if again:
+                self._sample()
+            playing = self._cast.still_playing()
+            problem = self._problem(playing) if playing else None
+        except Exception:  # noqa: BLE001 - it is the result of `over`
+            self.over.errback()
+            return
+        if playing and problem is None:
+            self._timer = self._stage.reactor.callLater(_STEP_MS / 1000, self._look)
+        else:
+            self.over.callback(problem)
+
+    def _sample(self) -> None:
+        self._metrics.take()
+        if self._progress is not None:
+            self._progress.update(self._cast.completed)
+
+    def _problem(self, playing: Sequence[str]) -> str | None:
+        scenario = self._stage.scenario
+        now_s = self._stage.reactor.seconds()
+        if now_s >= self._began_s + scenario.deadline_s:
             return (
-                f"{', '.join(playing[:5])} had not ended after {stage.scenario.deadline_s:g} s, with "
-                f"{plural(cast.unfinished, 'record')} without an outcome (deadline_s)"
+                f"{', '.join(playing[:5])} had not ended after {scenario.deadline_s:g} s, with "
+                f"{plural(self._cast.unfinished, 'record')} without an outcome (deadline_s)"
             )
-        problem = stage.limits.problem_of_calls(stage.calls_made(), now_s - began_s)
-        if problem is not None:
-            return problem
-        await sleep(stage.reactor, _STEP_MS)
-        metrics.take()
-        if progress is not None:
-            progress.update(cast.completed)
-    return None
+        return self._stage.limits.problem_of_calls(self._stage.calls_made(), now_s - self._began_s)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _described(group: ClientGroup) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import Detail, ProduceCompleted
+from broker_sim.control.journal import EVENT_KINDS
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ _STEP_US: Final = 5_000
 """A wait looks at its conditions at multiples of this after its start."""
 _LONGEST_US: Final = 100_000
 """The time between two looks while nothing is noted that could matter."""
+_KINDS_OF_INTEREST: Final = (
+    *(kind for kind in EVENT_KINDS.values() if kind.detail is Detail.CLUSTER),
+    ProduceCompleted,
+)
+"""The events that change a condition."""
 _Condition: TypeAlias = tuple[str, Callable[[], bool]]
 """A text for reports, and the condition."""
 
@@ -64,7 +70,7 @@ class _Looks:
         self._timer: IDelayedCall | None = None
         self.met: Final[Deferred[list[_Condition]]] = Deferred(lambda _: self._end())
         self._stop: Final = (
-            stage.target.journal.subscribe(self._note_event),
+            stage.target.journal.subscribe(self._note_event, *_KINDS_OF_INTEREST),
             stage.target.faults.watch(self.look_soon),
             stage.watch_ends(self.look_soon),
         )
@@ -81,9 +87,8 @@ class _Looks:
             self._end()
             self.met.callback(self._conditions)
 
-    def _note_event(self, event: Event) -> None:
-        if event.detail is Detail.CLUSTER or type(event) is ProduceCompleted:
-            self.look_soon()
+    def _note_event(self, _: Event) -> None:
+        self.look_soon()
 
     def look_soon(self) -> None:
         """Look at the end of the present step."""

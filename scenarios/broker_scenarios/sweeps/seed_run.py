@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_scenarios.coverage import Reached
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import judged
+from broker_scenarios.garbage import collect_run
 from broker_scenarios.reproduce import reproduce_command
 from broker_scenarios.result_files import RunResult, run_result, stopped_result
 from broker_scenarios.shrinking.failure import reasons, without_numbers
@@ -104,6 +105,8 @@ def swept_seed(
         raise
     except Exception as error:  # noqa: BLE001 - any error of the simulator is a defect that the sweep has found
         return _stopped(scenario, seed, f"{type(error).__name__}: {error}", None, replayed)
+    finally:
+        collect_run()
 
 
 def _stopped(

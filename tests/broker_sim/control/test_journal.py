@@ -145,3 +145,18 @@ def test_a_frame_is_in_no_row_and_no_digest() -> None:
         assert event == request(1)
         digests.append(digest.hexdigest())
     assert digests[0] == digests[1]
+
+
+def test_a_subscriber_of_some_kinds_receives_no_others(journal: Journal) -> None:
+    some: list[object] = []
+    every: list[object] = []
+    journal.subscribe(every.append)
+    given = [request(1), isr_changed(2), BrokerKilled(time_us=3, broker_id=1), request(4)]
+    journal.append(given[0])
+    stop = journal.subscribe(some.append, BrokerKilled, RequestReceived)
+    for event in given[1:]:
+        journal.append(event)
+    stop()
+    journal.append(request(5))
+    assert some == given[2:]
+    assert every == [*given, request(5)]

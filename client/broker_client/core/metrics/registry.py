@@ -7,6 +7,7 @@ all statistics of a client, so that what is read belongs to one moment.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Metrics", "RecordingLevel", "RegisteredMetric", "Sensor"]
 
 _COUNT_GROUP: Final = "kafka-metrics-count"
+NAMES_KEPT: Final = 4096
+"""Most names are those of clients before: of one that begins anew, or of other nodes and topics."""
 
 
 class RecordingLevel(IntEnum):
@@ -119,8 +122,8 @@ class Metrics:
 
     def name(self, name: str, group: str, description: str = "", **tags: str) -> MetricName:
         """A metric's name, with the client's tags and its own."""
-        own = tuple((key.replace("_", "-"), value) for key, value in tags.items())
-        return MetricName(group=group, name=name, tags=self._tags + own, description=description)
+        own = [(key.replace("_", "-"), value) for key, value in tags.items()] if tags else ()
+        return _name(group, name, (*self._tags, *own), description)
 
     def sensor(self, *parents: Sensor, level: RecordingLevel = RecordingLevel.INFO) -> Sensor:
         """A sensor that records when its level does."""
@@ -159,6 +162,10 @@ class Metrics:
 
     def _put(self, metric: RegisteredMetric) -> None:
         with self._lock:
-            if metric.name in self._metrics:
+            if self._metrics.setdefault(metric.name, metric) is not metric:
                 raise IllegalState(f"there is a metric {metric.name} already")
-            self._metrics[metric.name] = metric
+
+
+@lru_cache(NAMES_KEPT)
+def _name(group: str, name: str, tags: tuple[tuple[str, str], ...], description: str) -> MetricName:
+    return MetricName(group=group, name=name, tags=tags, description=description)
