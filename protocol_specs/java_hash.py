@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -93,12 +93,12 @@ def hash_order_of_changed(copied: Iterable[str], changes: Mapping[str, bool]) ->
     return _ordered(list(kept), table)
 
 
-def concurrent_hash_order(texts: Iterable[str]) -> list[str]:
-    """Return distinct strings as a ConcurrentHashMap (from JDK 9 also java.util.Properties) lists them."""
-    keys = ConcurrentKeys()
-    for text in texts:
-        keys.put(text)
-    return list(keys)
+def concurrent_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return distinct keys as a ConcurrentHashMap (from JDK 9 also java.util.Properties) lists them."""
+    table = ConcurrentKeys(hash_of)
+    for key in keys:
+        table.put(key)
+    return list(table)
 
 
 def _ordered(given: list[str], table: int) -> list[str]:
@@ -135,7 +135,12 @@ def computed_order(calls: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
 
 def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
     """Different 64-bit numbers as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
-    return hash_order_by(numbers, lambda number: number ^ (number & _INT64_MASK) >> 32)
+    return hash_order_by(numbers, long_hash)
+
+
+def long_hash(number: int) -> int:
+    """Long.hashCode; bits above the lowest 32 count for nothing."""
+    return number ^ (number & _INT64_MASK) >> 32
 
 
 def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
@@ -198,19 +203,23 @@ def concurrent_order(hashes: Iterable[int], *, count: int) -> list[int]:
     return sorted(range(len(given)), key=lambda place: hash_bucket(given[place], table))
 
 
-class ConcurrentKeys:
-    """The string keys of a ConcurrentHashMap in the order in which it lists them. Mirrors putVal and transfer."""
+class ConcurrentKeys(Generic[T]):
+    """The keys of a ConcurrentHashMap in the order in which it lists them. Mirrors putVal and transfer.
 
-    def __init__(self) -> None:
-        self._bins: list[list[str]] = [[] for _ in range(_SMALLEST_TABLE)]
+    `hash_of` returns the hash of a key: for strings `string_hash`, for 64-bit numbers `long_hash`.
+    """
+
+    def __init__(self, hash_of: Callable[[T], int]) -> None:
+        self._hash_of = hash_of
+        self._bins: list[list[T]] = [[] for _ in range(_SMALLEST_TABLE)]
         self._count = 0
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[T]:
         return (key for keys in self._bins for key in keys)
 
-    def put(self, key: str) -> None:
+    def put(self, key: T) -> None:
         """Add a key, if it is not there, to the end of its bin."""
-        keys = self._bins[hash_bucket(string_hash(key), len(self._bins))]
+        keys = self._bins[hash_bucket(self._hash_of(key), len(self._bins))]
         if key in keys:
             return
         keys.append(key)
@@ -218,9 +227,17 @@ class ConcurrentKeys:
         if self._count >= len(self._bins) * _LOAD_FACTOR:
             self._grow()
 
-    def remove(self, key: str) -> None:
+    def put_all(self, keys: Sequence[T]) -> None:
+        """Add the keys of another map, which makes room for half as many again first. Mirrors putAll and tryPresize."""
+        wanted = 1 << (len(keys) + (len(keys) >> 1)).bit_length()
+        while wanted > len(self._bins) * _LOAD_FACTOR:
+            self._grow()
+        for key in keys:
+            self.put(key)
+
+    def remove(self, key: T) -> None:
         """Remove a key; do nothing if it is not there."""
-        keys = self._bins[hash_bucket(string_hash(key), len(self._bins))]
+        keys = self._bins[hash_bucket(self._hash_of(key), len(self._bins))]
         if key in keys:
             keys.remove(key)
             self._count -= 1
@@ -228,9 +245,9 @@ class ConcurrentKeys:
     def _grow(self) -> None:
         """Split each bin into two: keys behind the last that changes the bin keep their order, others come reversed."""
         before = len(self._bins)
-        grown: list[list[str]] = [[] for _ in range(2 * before)]
+        grown: list[list[T]] = [[] for _ in range(2 * before)]
         for keys in self._bins:
-            places = [hash_bucket(string_hash(key), 2 * before) for key in keys]
+            places = [hash_bucket(self._hash_of(key), 2 * before) for key in keys]
             last_run = len(keys) - 1
             while last_run > 0 and places[last_run - 1] == places[-1]:
                 last_run -= 1

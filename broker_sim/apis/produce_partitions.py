@@ -82,6 +82,7 @@ class ProducePartitions:
     """The partitions of one request: those to append to, and those refused already."""
 
     __slots__ = (
+        "by_coordinator",
         "context",
         "entries",
         "failed",
@@ -119,6 +120,8 @@ class ProducePartitions:
         """The producers of these records."""
         self.fails_request = False
         """True if a record set fails the whole request."""
+        self.by_coordinator = False
+        """True if the coordinator has verified the transaction of a partition."""
         self.needs_checks = False
         """True if a record set is more than one plain v2 batch, or a topic is internal."""
 
@@ -227,6 +230,7 @@ class ProducePartitions:
         self, found: Verified, on_local_append: Callable[[list[PartitionAppend]], None] | None
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         """Append to the partitions of the transaction; errors that older producers give up at are retriable ones."""
+        self.by_coordinator = found.by_coordinator
         adds = transaction_support(self.context.api_version) is Support.ADDS_PARTITIONS
         replicas = self.context.broker.replica_manager
         for key, error in found.errors.items():
@@ -360,10 +364,12 @@ class ProducePartitions:
         merged = _keyed(results if by_id else mutable_order(results, hash_of))
         for refused in (unauthorized, unknown_partitions, invalid):
             merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
-        # A broker that verifies transactions first has an immutable map of their errors and adds the results to it.
+        # A broker that verifies transactions first adds the results to a map of their errors. That is immutable unless
+        # the coordinator has verified a partition.
         with_id = self.request.transactional_id is not None and self.request.acks in VALID_ACKS
         verified = with_id or self._verifies
-        order = immutable_order if verified or not results else mutable_order
+        is_immutable = not self.by_coordinator and (verified or not results)
+        order = immutable_order if is_immutable else mutable_order
         return order(list(merged.values()), hash_of)
 
     def _identified(self, results: list[PartitionAppend]) -> list[PartitionOutcome]:

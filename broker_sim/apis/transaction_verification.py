@@ -43,10 +43,14 @@ class Support(Enum):
 
 @dataclass(slots=True)
 class Verified:
-    """`errors` has the partitions that must not be appended to, `guards` what the append needs for others."""
+    """`errors` has the partitions that must not be appended to, `guards` what the append needs for others.
+
+    `by_coordinator` is True if the coordinator has verified a partition, and not the producer state alone.
+    """
 
     errors: PartitionErrors = field(default_factory=dict)
     guards: dict[TopicPartition, Any] = field(default_factory=dict)
+    by_coordinator: bool = False
 
 
 def verified(
@@ -78,6 +82,7 @@ def verified(
             result.guards[topic_partition] = guard
     if not result.guards:
         return result
+    result.by_coordinator = True
     return _Verification(context, transactional_id or "", producer, support, result).run()
 
 

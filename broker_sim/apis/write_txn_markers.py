@@ -18,10 +18,18 @@ from broker_sim.apis.handler_result import NoResponse, when_all
 from broker_sim.control.events import TransactionMarkerWritten
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.coordinator_choice import uses_old_coordinator
+from broker_sim.coordinators.transactions.partition_sets import in_set_order
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import concurrent_order, hash_order, hash_order_of_longs, topic_partition_hash
+from protocol_specs.java_hash import (
+    ConcurrentKeys,
+    concurrent_hash_order,
+    hash_order,
+    hash_order_by,
+    long_hash,
+    topic_partition_hash,
+)
 from protocol_specs.message import factory
 from protocol_specs.messages.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
@@ -37,7 +45,7 @@ from protocol_specs.records.control_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from twisted.python.failure import Failure
 
@@ -65,13 +73,14 @@ class _Unwritten:
     def __init__(self, count: int) -> None:
         self.count = count
         self.appends = 0
-        self.errors: dict[int, Errors] = {}
+        self.errors: dict[int, list[Errors]] = {}
+        """The errors of each producer id as they came: maps of partitions."""
         self.is_complete = False
         self._late: Deferred[Message | NoResponse] | None = None
 
     def note(self, producer_id: int, errors: Errors) -> None:
         """Add errors of a marker."""
-        self.errors.setdefault(producer_id, {}).update(errors)
+        self.errors.setdefault(producer_id, []).append(errors)
 
     def await_end(self, written: Errors | Deferred[Errors], producer_id: int) -> None:
         """Note the end of a marker's append, now or when it comes."""
@@ -91,7 +100,12 @@ class _Unwritten:
 
     def result(self) -> Message | NoResponse:
         """Return the response if the last append has ended."""
-        return _response(self.errors) if self.is_complete else NoResponse.STAY_MUTED
+        return self.response() if self.is_complete else NoResponse.STAY_MUTED
+
+    def response(self) -> Message:
+        """Return the response: one element per producer id, also for several markers."""
+        ids = concurrent_hash_order(self.errors, long_hash) if len(self.errors) > 1 else self.errors
+        return WriteTxnMarkersResponse(markers=[_result(each, _topics(_in_order(self.errors[each]))) for each in ids])
 
     def late_result(self) -> Deferred[Message | NoResponse]:
         """Return the result that the end of an append gives."""
@@ -136,7 +150,7 @@ def handle(
     for written, producer_id in coordinated:
         unwritten.await_end(written, producer_id)
     if skipped == len(request.markers):
-        return _response(unwritten.errors)
+        return unwritten.response()
     return unwritten.late_result() if unwritten.appends else unwritten.result()
 
 
@@ -203,9 +217,9 @@ def _write(
         broker.config.request_timeout_ms, data, transaction_version=marker.transaction_version
     )
     if isinstance(appended, dict):
-        errors.update(appended)
+        _note_results(appended, errors)
     else:
-        waiting.append(appended.addCallback(errors.update))
+        waiting.append(appended.addCallback(_note_results, errors))
     return when_all(waiting, lambda _: _journaled(marker, errors, context))
 
 
@@ -217,6 +231,12 @@ def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> bytes:
         producer_epoch=marker.producer_epoch,
         timestamp_ms=context.broker.now_ms(),
     )
+
+
+def _note_results(results: Errors, errors: Errors) -> None:
+    """Add the results of an append in the order of the map that Kafka has them in."""
+    for partition in in_set_order(results, java=False):
+        errors[partition] = results[partition]
 
 
 def _note(_: object, partition: TopicPartition, errors: Errors) -> None:
@@ -251,30 +271,37 @@ def _journaled(marker: WritableTxnMarker, errors: Errors, context: RequestContex
     return errors
 
 
-def _response(errors: Mapping[int, Errors]) -> Message:
-    """Return one element per producer id, also for several markers, in the orders of Kafka's hash tables."""
-    return WriteTxnMarkersResponse(
-        markers=[_result(producer_id, _topics(errors[producer_id])) for producer_id in hash_order_of_longs(errors)]
-    )
-
-
 _result: Final = factory(WritableTxnMarkerResult, "producer_id", "topics")
 _topic_result: Final = factory(WritableTxnMarkerTopicResult, "name", "partitions")
 _partition_result: Final = factory(WritableTxnMarkerPartitionResult, "partition_index", "error_code")
 
 
-def _topics(errors: Errors) -> list[WritableTxnMarkerTopicResult]:
+def _in_order(notes: list[Errors]) -> Iterable[tuple[TopicPartition, ErrorCode]]:
+    """Return the errors of a producer id in the order of Kafka's map: that of the first, which gets the others."""
+    errors, *others = notes
+    if not others and len(errors) == 1:
+        return errors.items()
+    order = ConcurrentKeys(_hash)
+    for partition in errors:
+        order.put(partition)
+    for more in others:
+        order.put_all(concurrent_hash_order(more, _hash))
+        errors = errors | more
+    return [(partition, errors[partition]) for partition in order]
+
+
+def _topics(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> list[WritableTxnMarkerTopicResult]:
     topics: dict[str, WritableTxnMarkerTopicResult] = {}
-    given = list(errors.items())
-    if len(given) > 1:
-        places = concurrent_order((topic_partition_hash(*partition) for partition in errors), count=len(given))
-        given = [given[place] for place in places]
-    for (topic, index), error_code in given:
+    for (topic, index), error_code in errors:
         found = topics.get(topic)
         if found is None:
             found = topics[topic] = _topic_result(topic, [])
         found.partitions.append(_partition_result(index, error_code))
     return [topics[topic] for topic in hash_order(topics)]
+
+
+def _hash(partition: TopicPartition) -> int:
+    return topic_partition_hash(*partition)
 
 
 def error_response(
@@ -283,15 +310,17 @@ def error_response(
     error_code: ErrorCode,
 ) -> Message:
     """Every partition of a producer's last marker has the error. Mirrors WriteTxnMarkersRequest.getErrorResponse."""
-    return _response(
-        {
-            marker.producer_id: {
-                TopicPartition(topic.name, index): error_code
-                for topic in marker.topics
-                for index in topic.partition_indexes
-            }
-            for marker in request.markers
-        }
+    partitions = {
+        marker.producer_id: dict.fromkeys(
+            TopicPartition(topic.name, index) for topic in marker.topics for index in topic.partition_indexes
+        )
+        for marker in request.markers
+    }
+    return WriteTxnMarkersResponse(
+        markers=[
+            _result(producer_id, _topics((each, error_code) for each in hash_order_by(partitions[producer_id], _hash)))
+            for producer_id in hash_order_by(partitions, long_hash, capacity=len(request.markers))
+        ]
     )
 
 

@@ -11,7 +11,7 @@ from broker_sim.config.definitions import ConfigValue, topic_definitions
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError
-from protocol_specs.java_hash import concurrent_hash_order, hash_order
+from protocol_specs.java_hash import concurrent_hash_order, hash_order, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,7 +62,11 @@ def validation_order(configs: Iterable[str], release: str) -> list[str]:
 
     Their given order is that in which Kafka puts them into the table that it validates.
     """
-    return concurrent_hash_order(configs) if behaviour_of(release).validates_properties else hash_order(configs)
+    return (
+        concurrent_hash_order(configs, string_hash)
+        if behaviour_of(release).validates_properties
+        else hash_order(configs)
+    )
 
 
 def validate_topic_overrides(overrides: Mapping[str, str], release: str) -> None:

@@ -17,6 +17,7 @@ from protocol_specs.java_hash import (
     hash_set_order,
     immutable_set_order,
     list_hash,
+    long_hash,
     string_hash,
     timeline_order,
     topic_partition_hash,
@@ -77,11 +78,18 @@ def test_a_copied_map_grows_with_the_keys_that_are_put() -> None:
 def test_properties_grow_with_their_twelfth_key_as_a_real_broker_names_the_first_of_them() -> None:
     # Buckets of 16 and of 32: flush 4 and 20, foo 7 and 7.
     others = [f"x{number}" for number in range(9)]
-    assert [each for each in concurrent_hash_order([*others, "flush", "foo"]) if each[0] == "f"] == ["flush", "foo"]
-    assert [each for each in concurrent_hash_order([*others, "y", "flush", "foo"]) if each[0] == "f"] == [
-        "foo",
-        "flush",
-    ]
+    for some, expected in (([], ["flush", "foo"]), (["y"], ["foo", "flush"])):
+        listed = concurrent_hash_order([*others, *some, "flush", "foo"], string_hash)
+        assert [each for each in listed if each[0] == "f"] == expected
+
+
+def test_a_concurrent_map_that_gets_all_keys_of_another_makes_room_for_more() -> None:
+    # Buckets of 16, 32 and 64: 1 and 17 share the first.
+    for larger, expected in ((2, [17, 1]), (6, [1, 17])):
+        keys = ConcurrentKeys(long_hash)
+        keys.put(17)
+        keys.put_all([1, *range(2, larger + 1)])
+        assert [each for each in keys if each in (1, 17)] == expected
 
 
 def test_a_computed_key_comes_first_in_its_bucket() -> None:
@@ -155,7 +163,7 @@ def test_a_concurrent_map_lists_as_a_real_broker_lists_its_logs() -> None:
 
 
 def test_the_keys_of_a_concurrent_map_are_in_the_order_of_its_history() -> None:
-    keys = ConcurrentKeys()
+    keys = ConcurrentKeys(string_hash)
     for key in (
         "name-64",
         "name-111",

@@ -16,7 +16,7 @@ from broker_sim.coordinators.runtime.append_settings import settings_of
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES, Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import ConcurrentKeys
+from protocol_specs.java_hash import ConcurrentKeys, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ class GroupCoordinator:
     def __init__(self, host: CoordinatorHost, internal_partitions: InternalPartitions) -> None:
         self._internal_partitions = internal_partitions
         self.internal_topics = InternalTopicCreations()
-        self.old_order = ConcurrentKeys()
+        self.old_order: ConcurrentKeys[str] = ConcurrentKeys(string_hash)
         """The ids of the groups of the old coordinator, in the order of its map."""
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             log=Log.CONSUMER_OFFSETS,

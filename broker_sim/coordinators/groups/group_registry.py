@@ -25,7 +25,7 @@ class GroupRegistry:
     a group whose first records are not written.
     """
 
-    def __init__(self, snapshots: SnapshotRegistry, *, of_all_shards: ConcurrentKeys | None = None) -> None:
+    def __init__(self, snapshots: SnapshotRegistry, *, of_all_shards: ConcurrentKeys[str] | None = None) -> None:
         self._groups: TimelineTable[str, Group] = TimelineTable(
             snapshots if of_all_shards is None else SnapshotRegistry()
         )

@@ -70,7 +70,7 @@ class ShardPart(Protocol):
 class GroupShard:
     """The groups and offsets of one partition."""
 
-    def __init__(self, context: ShardContext, of_all_shards: ConcurrentKeys) -> None:
+    def __init__(self, context: ShardContext, of_all_shards: ConcurrentKeys[str]) -> None:
         self.context = context
         self._old_coordinator = old_coordinator = uses_old_coordinator(context.config)
         # The old coordinator keeps its groups when an append fails, and reads their newest state.

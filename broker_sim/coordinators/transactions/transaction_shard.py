@@ -26,7 +26,7 @@ from broker_sim.coordinators.transactions.transaction_metadata import (
 from broker_sim.coordinators.transactions.transaction_state import COMPLETE, PENDING_ONLY, PREPARE, TransactionState
 from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import concurrent_hash_order
+from protocol_specs.java_hash import concurrent_hash_order, string_hash
 from protocol_specs.records.batch_peek import NO_SEQUENCE
 from protocol_specs.schemas.coordinator.transaction_log import TransactionLogKey, TransactionLogValue
 
@@ -78,7 +78,7 @@ class TransactionShard:
     @property
     def listed(self) -> list[TransactionMetadata]:
         """The state of each id in the order of the map that Kafka keeps for a partition."""
-        return [self.transactions[each] for each in concurrent_hash_order(self.transactions)]
+        return [self.transactions[each] for each in concurrent_hash_order(self.transactions, string_hash)]
 
     # Replay.
 

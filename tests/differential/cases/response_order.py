@@ -15,7 +15,8 @@ from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffse
 from tests.differential.case import case
 from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.group_requests import NO_DELAY, commit, describe_groups, fetch_offsets, group_of
-from tests.differential.requests import batch, metadata, produce_all
+from tests.differential.requests import batch, idempotent, metadata, produce_all
+from tests.differential.transaction_requests import Transactions, by_topic, markers
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -133,6 +134,47 @@ def produce_that_is_refused_as_a_whole(probe: Probe) -> None:
     records = batch(b"t", producer_id=8, producer_epoch=0, base_sequence=0, is_transactional=True)
     for count in COUNTS:
         send_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), records)
+
+
+@case(releases=("3.7.2",))
+def produce_in_transactions(probe: Probe) -> None:
+    """The coordinator verifies the batches that have no transaction yet: those of partition 4 are never added."""
+    topics = [probe.topic(suffix, partitions=5) for suffix in ("a", "bb", "c")]
+    transactions = Transactions(probe)
+    transactions.begin()
+    probe.quiet(transactions.add(*((topic, partition) for topic in topics for partition in range(4))), 3)
+    for name in ("aa", topics[0], topics[1]):
+        for count in COUNTS:
+            records = idempotent(transactions.producer_id, transactions.epoch, 0, is_transactional=True)
+            keys = keys_of(count, *topics, name)
+            send_produce(probe, keys, records, transactional_id=transactions.id)
+
+
+def send_markers(probe: Probe, *entries: tuple[int, int, bool, dict[str, list[int]], int]) -> None:
+    """Write markers and note where their results are listed."""
+    response: Any = probe.quiet(markers(*entries), 1)
+    for each in response.markers:
+        producer = [entry[0] for entry in entries].index(each.producer_id)
+        note_order(probe, each.topics, "partitions", "partition_index", place=producer)
+
+
+@case()
+def markers_of_producers(probe: Probe) -> None:
+    topic = probe.topic()
+    for count in COUNTS:
+        ids = [hash_of(str(number)) << number for number in range(count)]
+        send_markers(probe, *((producer_id, 0, True, {topic: [0]}, 0) for producer_id in ids))
+
+
+@case(releases=("3.7.2",))
+def markers_of_partitions(probe: Probe) -> None:
+    """Later releases order them by their topics' ids."""
+    topics = [probe.topic(suffix, partitions=9) for suffix in ("a", "bb", "c", "zz")]
+    for number, count in enumerate(COUNTS):
+        for names in (topics, [*topics, "aa"]):
+            named = by_topic(keys_of(count, *names))
+            send_markers(probe, (number, 0, True, named, 0))
+            send_markers(probe, *((number, epoch, True, named, 0) for epoch in (1, 2)))
 
 
 @case(releases=("4.3.1",))
