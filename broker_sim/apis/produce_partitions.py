@@ -30,7 +30,7 @@ from broker_sim.apis.produce_validation import (
     transactional_batch,
     whole_request_error,
 )
-from broker_sim.apis.transaction_verification import Support, Verified, verified
+from broker_sim.apis.transaction_verification import VERIFICATION, Support, Verified, verified
 from broker_sim.log.append_results import PartitionAppend
 from broker_sim.replication.append_events import note_completion
 from broker_sim.security.acl import AclOperation, ResourceType
@@ -189,13 +189,13 @@ class ProducePartitions:
                 return NoResponse.STAY_MUTED
             if not producer_ids_readable(record_sets):
                 return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if request.transactional_id is not None:
+        if self._reads_producers:
             for key, records in self.entries.items():
                 found = transactional_batch(records)
                 if found is not None:
                     producer, self.sequences[key] = found
                     self.producers[producer] = None
-            if len(self.producers) > 1 and behaviour.transactions_are_verified:
+            if len(self.producers) > 1:
                 return error_response(request, context, ErrorCode.INVALID_PRODUCER_ID_MAPPING, TWO_PRODUCERS)
         return None
 
@@ -342,6 +342,17 @@ class ProducePartitions:
         return self.context.behaviour.produce_responds_by_topic_id
 
     @property
+    def _reads_producers(self) -> bool:
+        """True if the batches of one transaction must have one producer, which is verified.
+
+        Since 3.8 they must also where the configuration disables the verification.
+        """
+        if self.request.transactional_id is None:
+            return False
+        enabled = self.context.behaviour.transactions_are_verified and self.context.broker.config[VERIFICATION]
+        return self._verifies or bool(enabled)
+
+    @property
     def _verifies(self) -> bool:
         """True if all record sets are read before any is appended, in order to find those of transactions."""
         return self.context.behaviour.null_produce_records_hang
@@ -366,8 +377,7 @@ class ProducePartitions:
             merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
         # A broker that verifies transactions first adds the results to a map of their errors. That is immutable unless
         # the coordinator has verified a partition.
-        with_id = self.request.transactional_id is not None and self.request.acks in VALID_ACKS
-        verified = with_id or self._verifies
+        verified = self._verifies or (self._reads_producers and self.request.acks in VALID_ACKS)
         is_immutable = not self.by_coordinator and (verified or not results)
         order = immutable_order if is_immutable else mutable_order
         return order(list(merged.values()), hash_of)

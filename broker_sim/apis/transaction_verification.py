@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
     from broker_sim.topic_partition import TopicPartition
 
-__all__ = ["Support", "Verified", "verified"]
+__all__ = ["VERIFICATION", "Support", "Verified", "verified"]
 
 VERIFICATION: Final = "transaction.partition.verification.enable"
 _RETRY_BACKOFF: Final = "add.partitions.to.txn.retry.backoff.ms"
