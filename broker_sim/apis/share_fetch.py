@@ -145,8 +145,6 @@ class _ShareFetchRequest:
         request, session = self._request, self._session
         if session is None or request.is_renew_ack:
             return succeed({})
-        if request.share_session_epoch == INITIAL_EPOCH and self._has_unknown_topic(session.partitions):
-            return fail(ShareError(ErrorCode.UNKNOWN_SERVER_ERROR))
         refused: _Data = {}
         interesting: list[tuple[TopicIdPartition, str]] = []
         for key in session.partitions:

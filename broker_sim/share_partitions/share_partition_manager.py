@@ -102,11 +102,15 @@ class SharePartitionManager:
                 fetch.errors[key] = error
                 continue
             self._initialize(found[key], key, fetch)
+            if key in fetch.errors:
+                del found[key]
         operation = DelayedShareFetch(fetch, found, self._host.replica_manager)
         if not found:
             operation.expire()
         elif operation.try_complete():
             self._wake_all(operation.acquired)
+        elif fetch.params.max_wait_ms <= 0:
+            operation.expire()  # at once: no state of a share partition that begins is read in no time
         else:
             self._waiting[operation] = None
             self._expirations.add(operation, fetch.params.max_wait_ms)

@@ -173,7 +173,10 @@ class SharePersister:
 
     def _run(self, kind: _Kind, key: SharePartitionKey, data: Any) -> Deferred[Any]:
         operation = _Operation(kind, key, data)
-        self._route(operation)
+        if key.group_id:
+            self._route(operation)
+        else:
+            self._complete(operation, ErrorCode.UNKNOWN_SERVER_ERROR, "groupId cannot be null or empty.")
         return operation.deferred
 
     def _route(self, operation: _Operation) -> None:

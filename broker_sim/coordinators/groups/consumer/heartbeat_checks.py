@@ -8,6 +8,7 @@ from broker_sim.config.values import TRIMMED
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,9 +59,10 @@ def check_heartbeat(
         raise CoordinatorError(ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid.")
     supported = list(assignors)
     if request.server_assignor is not None and request.server_assignor not in supported:
+        listed = ", ".join(hash_order(supported))
         raise CoordinatorError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(supported)}.",
+            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {listed}.",
         )
 
 

@@ -68,3 +68,9 @@ def test_an_unknown_assignor_has_an_error_of_its_own():
     with pytest.raises(CoordinatorError) as refused:
         check_heartbeat(request, 1, ["uniform"], is_preview=False)
     assert refused.value.error_code is ErrorCode.UNSUPPORTED_ASSIGNOR
+
+
+def test_an_error_lists_the_assignors_in_the_order_of_a_hash_table():
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1, server_assignor="x")
+    with pytest.raises(CoordinatorError, match=r"assignors: uniform, range\.$"):
+        check_heartbeat(request, 1, ["range", "uniform"], is_preview=False)
