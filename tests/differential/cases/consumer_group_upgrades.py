@@ -121,3 +121,25 @@ def classic_members_alone_when_one_leaves(probe: Probe) -> None:
         list_own_groups(probe, 5)
         probe.exchange(describe_groups(group), 6)
         write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def racks_of_classic_members(probe: Probe) -> None:
+    """An empty rack is none: it leaves the one that the member had."""
+    topic = known_topic(probe)
+    group, upgraded = group_of(probe), group_of(probe, "upgraded")
+    Consumer(probe, group, "c", [topic]).join()
+    for rack in (b"\0\0", b"\0\1r", b"\0\0", b"\xff\xff"):
+        protocols = (("range", _in_rack(topic, rack)),)
+        probe.exchange(join(group, member_id="m", protocols=protocols), 9, note=rack.hex())
+        probe.exchange(consumer_describe(group), 1)
+    member = Member(probe, upgraded, protocols=(("range", _in_rack(topic, b"\0\0")),))
+    member.join()
+    member.sync({member.id: b""})
+    Consumer(probe, upgraded, "c", ["another"]).join()
+    probe.exchange(consumer_describe(upgraded), 1)
+
+
+def _in_rack(topic: str, rack: bytes) -> bytes:
+    """A subscription in version 3, which ends with a generation and a rack."""
+    return b"\0\3" + subscription(topic, version=1)[2:] + b"\xff\xff\xff\xff" + rack

@@ -120,7 +120,7 @@ class ClassicMembers:
         new = replace(
             member,
             instance_id=member.instance_id if joining.group_instance_id is None else joining.group_instance_id,
-            rack_id=member.rack_id if subscription.rack_id is None else subscription.rack_id,
+            rack_id=subscription.rack_id or member.rack_id,
             rebalance_timeout_ms=member.rebalance_timeout_ms
             if joining.rebalance_timeout_ms == -1
             else joining.rebalance_timeout_ms,

@@ -112,7 +112,7 @@ class Migration:
                     member_epoch=group.generation_id,
                     previous_member_epoch=group.generation_id,
                     instance_id=member.group_instance_id,
-                    rack_id=subscription.rack_id,
+                    rack_id=subscription.rack_id or None,
                     rebalance_timeout_ms=member.rebalance_timeout_ms,
                     client_id=member.client_id,
                     client_host=member.client_host,
