@@ -6,10 +6,10 @@ result depends on the commit alone; other runs draw new examples.
 
 `make test` distributes whole files, in the order of collection, to four processes: two cores are busy while the others
 wait for a timeout, a server or a JVM. The longest files come first, so that no process runs alone at the end. The files
-of one folder share a JVM, in one process.
+of one folder share a JVM, in one process. Only the process that runs a file imports it and collects its tests.
 
-Permanent objects (modules, 17,000 collected tests, generated codecs, cached strategies) are frozen when a file begins,
-so that a full collection visits only the objects of the current file.
+Permanent objects (modules, collected tests, generated codecs, cached strategies) are frozen when a file begins, so that
+a full collection visits only the objects of the current file.
 
 A file whose tests leave a Kafka client alive fails the first test of the next file: such a client connects again and
 again, logs, and opens sockets in the middle of tests that count them.
@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.whole_files import WholeFile, collect_files, fail_without_tests
 
 if TYPE_CHECKING:
     from tests.certificate_authority import Certificates
@@ -77,6 +79,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection(session: pytest.Session) -> bool | None:
+    return collect_files(session) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
@@ -89,11 +95,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
 
+    # At the end of a line it prints how many percent have run: of the files, the only number that is known in advance.
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reporter._get_progress_information_message = lambda: f" {len(reporter.stats.get('passed', ()))}"
     return ByFile(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> None:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    if isinstance(item, WholeFile):
+        item.run_tests(nextitem)
+        return True
     stash = item.config.stash
     before = stash.get(FROZEN_FOR, None)
     if before != item.path:
@@ -105,6 +117,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
         if new := clients - stash.get(CLIENTS, none):
             stash[LEFT] = f"{before} has left clients alive: {', '.join(sorted(new))}"
         stash[CLIENTS] = clients
+    return None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    fail_without_tests(session)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -11,6 +11,7 @@ from tests.client.recorded_streams import differences_from_java
 from tests.client.script_runs import RunResult
 from tests.client.scripts.every import SCRIPTS
 from tests.interop.java_scripts import Outcome, java_producers, run_all_of_ours_on_tcp, run_all_with_java
+from tests.whole_files import selected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ def ours(thread: ReactorThread, request: pytest.FixtureRequest) -> Outcomes:
 
 def requested_for(request: pytest.FixtureRequest, test: str) -> list[Script]:
     """The scripts that the session has a test of."""
-    chosen = {item.name for item in request.session.items}
+    chosen = {item.name for item in selected_tests(request.session)}
     return [script for script in SCRIPTS if f"{test}[{script.name}]" in chosen]
 
 

@@ -64,10 +64,11 @@ class Tree:
                 shutil.copytree(source, folder / name)
             else:
                 shutil.copy(source, folder / name)
-        for conftest in sorted((ROOT / "tests").glob("**/conftest.py")):
-            copied = folder / conftest.relative_to(ROOT)
+        tests = ROOT / "tests"
+        for path in (tests / "whole_files.py", *sorted(tests.glob("**/conftest.py"))):
+            copied = folder / path.relative_to(ROOT)
             copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(conftest, copied)
+            shutil.copy(path, copied)
 
     def run(self, tests: list[Block]) -> subprocess.CompletedProcess[str]:
         """Run tests with the packages of this copy, which come before the installed ones."""
