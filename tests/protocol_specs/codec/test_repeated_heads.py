@@ -52,26 +52,26 @@ def decoded(decode: Callable[..., tuple[Any, int]], data: bytes | memoryview, po
     return request, end
 
 
-@st.composite
-def bodies(draw: st.DrawFn, version: int) -> bytes:
-    """Requests of few heads, so that heads repeat, and any other request; often with broken bytes."""
-    small = st.builds(
-        one_partition,
-        st.none() | st.integers(0, 40_000).map(bytes) | st.binary(max_size=300),
-        topic=st.sampled_from(["a", "orders", "t" * 126, "t" * 127, "t" * 249]),
-        index=st.integers(0, 1),
-        acks=st.sampled_from([-1, 1]),
-    )
-    return draw(changed(draw(small | message(ProduceRequest, version)).encode(version)))
+PRODUCES = st.builds(
+    one_partition,
+    st.none() | st.integers(0, 40_000).map(bytes) | st.binary(max_size=300),
+    topic=st.sampled_from(["a", "orders", "t" * 126, "t" * 127, "t" * 249]),
+    index=st.integers(0, 1),
+    acks=st.sampled_from([-1, 1]),
+)
+CHANGES = st.sampled_from(["cut", "set", "insert", "append"])
+OCTETS = st.sampled_from([bytes([octet]) for octet in (0, 1, 2, 0x7F, 0x80, 0x81, 0xFF)])
+HEADERS = st.binary(max_size=3)
+YES_OR_NO = st.booleans()
 
 
 @st.composite
-def changed(draw: st.DrawFn, body: bytes) -> bytes:
-    """The bytes of a request, often with a changed byte, cut or longer."""
-    if draw(st.booleans()):
+def bodies(draw: st.DrawFn, requests: st.SearchStrategy[Any], version: int) -> bytes:
+    """The bytes of requests of few heads, so that heads repeat, and of any other; often broken bytes."""
+    body: bytes = draw(requests).encode(version)
+    if draw(YES_OR_NO):
         at = draw(st.integers(0, max(len(body) - 1, 0)))
-        kind = draw(st.sampled_from(["cut", "set", "insert", "append"]))
-        octet = bytes([draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0x81, 0xFF]))])
+        kind, octet = draw(CHANGES), draw(OCTETS)
         if kind == "cut":
             body = body[:at]
         elif kind == "set":
@@ -89,10 +89,11 @@ def changed(draw: st.DrawFn, body: bytes) -> bytes:
 def test_a_sequence_of_requests_is_decoded_as_the_codec_decodes_each(version: int, data: st.DataObject) -> None:
     fast = produce_decoder(version)
     codec = decoder_for(ProduceRequest, version)
-    for body in data.draw(st.lists(bodies(version), min_size=1, max_size=8)):
-        header = data.draw(st.binary(max_size=3))
+    requests = PRODUCES | message(ProduceRequest, version)
+    for body in data.draw(st.lists(bodies(requests, version), min_size=1, max_size=8)):
+        header = data.draw(HEADERS)
         frame: bytes | memoryview = header + body
-        if data.draw(st.booleans()):
+        if data.draw(YES_OR_NO):
             frame = memoryview(frame)
         # Twice: the second time the head is known.
         for _ in range(2):
@@ -150,19 +151,15 @@ def commit(offset: int, *, group: str = "g", member: str = "", topic: str = "ord
     )
 
 
-@st.composite
-def commits(draw: st.DrawFn, version: int) -> bytes:
-    """Commits of few heads, so that heads repeat, and any other request; often with broken bytes."""
-    small = st.builds(
-        commit,
-        st.integers(-(2**63), 2**63 - 1),
-        group=st.sampled_from(["g", "readers"]),
-        member=st.sampled_from(["", "m"]),
-        topic=st.sampled_from(["a", "orders"]),
-        committed_leader_epoch=st.integers(-1, 5),
-        committed_metadata=st.sampled_from(["", "", None, "note"]),
-    )
-    return draw(changed(draw(small | message(OffsetCommitRequest, version)).encode(version)))
+COMMITS = st.builds(
+    commit,
+    st.integers(-(2**63), 2**63 - 1),
+    group=st.sampled_from(["g", "readers"]),
+    member=st.sampled_from(["", "m"]),
+    topic=st.sampled_from(["a", "orders"]),
+    committed_leader_epoch=st.integers(-1, 5),
+    committed_metadata=st.sampled_from(["", "", None, "note"]),
+)
 
 
 def decoded_commit(decode: Callable[..., tuple[Any, int]], data: bytes | memoryview, position: int) -> object:
@@ -178,10 +175,11 @@ def decoded_commit(decode: Callable[..., tuple[Any, int]], data: bytes | memoryv
 def test_a_sequence_of_commits_is_decoded_as_the_codec_decodes_each(version: int, data: st.DataObject) -> None:
     fast = offset_commit_decoder(version)
     codec = decoder_for(OffsetCommitRequest, version)
-    for body in data.draw(st.lists(commits(version), min_size=1, max_size=8)):
-        header = data.draw(st.binary(max_size=3))
+    requests = COMMITS | message(OffsetCommitRequest, version)
+    for body in data.draw(st.lists(bodies(requests, version), min_size=1, max_size=8)):
+        header = data.draw(HEADERS)
         frame: bytes | memoryview = header + body
-        if data.draw(st.booleans()):
+        if data.draw(YES_OR_NO):
             frame = memoryview(frame)
         # Twice: the second time the head is known.
         for _ in range(2):
