@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -97,8 +98,12 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
+@cache
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each sets `run`: a function of the options that returns the exit status."""
+    """Return the parser of all commands; each sets `run`: a function of the options that returns the exit status.
+
+    It is made once per process: that takes as long as a short command.
+    """
     from broker_scenarios.commands import (
         catalog,
         check,
