@@ -11,7 +11,7 @@ from protocol_specs.messages.delete_records import (
 )
 from tests.differential.case import case
 from tests.differential.cases.describe_producers import describe
-from tests.differential.requests import fetch, idempotent, produce, wanted
+from tests.differential.requests import fetch, idempotent, produce, produce_all, wanted
 from tests.differential.transaction_requests import list_stable, markers, read
 
 if TYPE_CHECKING:
@@ -43,6 +43,16 @@ def aborted_transactions_up_to_an_entry_of_the_index(probe: Probe) -> None:
         for max_bytes in (1, 169, 170, 186, 400):
             request = fetch(topic, wanted(offset, max_bytes=max_bytes), isolation_level=1)
             probe.exchange(request, 12, note=f"{max_bytes} bytes from {offset}")
+
+
+@case(settings=UNVERIFIED)
+def two_producers_in_one_request(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    records = (idempotent(producer_id, 0, 0, is_transactional=True) for producer_id in (FIRST, SECOND))
+    entries = [(topic, partition, each) for partition, each in enumerate(records)]
+    for transactional_id in ("x", ""):
+        probe.exchange(produce_all(*entries, transactional_id=transactional_id), 9)
+    probe.exchange(describe((topic, (0, 1))), 0)
 
 
 @case(settings=UNVERIFIED)
