@@ -114,9 +114,11 @@ class ConsumerSteps(RebalanceListener):
         """Poll until there is enough, or the time is over."""
         reactor = self._player.reactor
         deadline_s = reactor.seconds() + step.timeout_ms / 1000
-        ends = await self._ends() if step.to_end else None
+        ends: dict[TopicPartition, int] = {}
         read = 0
         while reactor.seconds() < deadline_s:
+            if step.to_end:
+                await self._add_ends(ends)
             left_ms = max(1, (deadline_s - reactor.seconds()) * 1000)
             records = await self.poll_once(min(_POLL_MS, left_ms))
             read += 0 if records is None else len(records)
@@ -126,7 +128,7 @@ class ConsumerSteps(RebalanceListener):
                 await self._player.sleep(step.work_ms)
             if step.records is not None and read >= step.records:
                 return
-            if ends is not None and self._reached(ends):
+            if step.to_end and self._reached(ends):
                 return
 
     async def poll_once(self, timeout_ms: float) -> list[ConsumerRecord] | None:
@@ -171,17 +173,25 @@ class ConsumerSteps(RebalanceListener):
                 found[f"{key.topic}-{key.partition}"] = {"lso": ends[0], "hw": ends[1]}
         return {"offsets": found} if found else {}
 
-    async def _ends(self) -> dict[TopicPartition, int] | None:
+    async def _add_ends(self, ends: dict[TopicPartition, int]) -> None:
+        """Add the ends of the partitions that are assigned and have none: those of a group come with a later poll."""
+        missing = [key for key in self.consumer.assignment if key not in ends]
+        if not missing:
+            return
         try:
             found: dict[TopicPartition, int] = await self._player.within(
-                self.consumer.offsets(self.consumer.assignment, int(LATEST)), _LATE_MS, "the end offsets"
+                self.consumer.offsets(missing, int(LATEST)), _LATE_MS, "the end offsets"
             )
         except (ProducerError, DeadlineExceeded):
-            return None
-        return found
+            return
+        ends.update(found)
 
     def _reached(self, ends: dict[TopicPartition, int]) -> bool:
-        return all((self.consumer.position(key) or 0) >= end for key, end in ends.items())
+        """True if partitions are assigned, and the position in each is at its end."""
+        assigned = self.consumer.assignment
+        return bool(assigned) and all(
+            key in ends and (self.consumer.position(key) or 0) >= ends[key] for key in assigned
+        )
 
     async def commit(self, step: steps.CommitOffsets) -> None:
         """Commit the positions."""

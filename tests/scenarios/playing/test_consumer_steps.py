@@ -61,6 +61,19 @@ def test_positions_polls_and_commits_are_operations_of_the_history(tmp_path: Pat
     assert any(each.facts.get("rebalanced") == ["in-0"] for each in played.operations("poll"))
 
 
+def test_a_new_member_of_a_group_reads_to_the_end(tmp_path: Path) -> None:
+    played = play(
+        tmp_path,
+        QUICK
+        + SOURCE
+        + """  reader:
+    consumer: {group.id: g, auto.offset.reset: earliest, enable.auto.commit: false, max.poll.records: 2}
+    script: [{wait: {client: source}}, {subscribe: [in]}, {poll: {until: end}}, commit_offsets, close]
+""",
+    )
+    assert [each.mops for each in played.operations("commit")] == [[["commit", {"in-0": 6}]]]
+
+
 def test_final_polls_read_everything_from_the_beginning(tmp_path: Path) -> None:
     played = play(
         tmp_path,
