@@ -179,7 +179,7 @@ def kafka_cluster_session_factory(request: pytest.FixtureRequest) -> Iterator[Cl
 def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_factory: ClusterFactory) -> ThreadedCluster:
     """Three brokers on TCP, fresh for this test; a marker of the same name changes the shape."""
     __tracebackhide__ = True
-    return kafka_cluster_factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
+    return _shaped(request, kafka_cluster_factory)
 
 
 @pytest.fixture(scope="module")
@@ -198,9 +198,19 @@ def kafka_cluster_session(
     yield from _kept(request, kafka_cluster_session_factory)
 
 
+def _shaped(request: pytest.FixtureRequest, factory: ClusterFactory) -> ThreadedCluster:
+    """Make the cluster of the marker. A shape that cannot be used is reported without a traceback: it has no line."""
+    from broker_sim.errors import BrokerSimError
+
+    try:
+        return factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
+    except BrokerSimError as error:
+        pytest.fail(f"kafka_cluster: {error}", pytrace=False)
+
+
 def _kept(request: pytest.FixtureRequest, factory: ClusterFactory) -> Iterator[ThreadedCluster]:
     """Make a cluster that is reset after each test that has used it."""
-    cluster = factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
+    cluster = _shaped(request, factory)
     kept = request.config.stash[OPEN].kept
     assert request.fixturename is not None
     kept[request.fixturename] = cluster

@@ -543,13 +543,19 @@ class FaultEngine:
             raise RuleError(("name",), f"no rule is named {name!r}; the rules are {_listed(list(self._rules))}")
         return self._rules[name]
 
+    def _unopened(self, state: RuleState) -> str:
+        if state.status is Status.DUE:
+            return ": the delay_ms of its `when` was not over"
+        unmet = self._gates.unmet(state)
+        return ": its `when` was never reached" + (f" ({unmet})" if unmet else "")
+
     def _report(self, state: RuleState) -> RuleReport:
         rule = state.rule
         problem = state.error
         if problem is None and state.fired == 0 and not rule.optional:
             problem = "never fired"
             if not state.was_opened:
-                problem += ": its `when` was never reached"
+                problem += self._unopened(state)
             elif state.near_text:
                 problem += f", nearest miss: {state.near_text}"
         return RuleReport(

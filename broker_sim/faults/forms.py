@@ -558,7 +558,7 @@ def mapping(value: object, path: Path, known: Sequence[str]) -> Mapping[str, Any
     for key in value:
         if key not in known:
             raise RuleError(
-                (*path, str(key)), f"unknown key; expected one of {', '.join(known)}{nearest(str(key), known)}"
+                (*path, str(key)), f"unknown key{nearest(str(key), known)}; expected one of {', '.join(known)}"
             )
     return value
 

@@ -328,5 +328,5 @@ def _act(value: object) -> Action:
     if name not in ACTIONS:
         known = _WORDS_ELSEWHERE.get(str(name))
         hint = nearest(str(name), ACTIONS) if known is None else f"; did you mean {known!r}?"
-        raise RuleError(("act",), f"{name!r} is no action; expected one of {', '.join(ACTIONS)}{hint}")
+        raise RuleError(("act",), f"{name!r} is no action{hint}; expected one of {', '.join(ACTIONS)}")
     return ACTIONS[name].parse(parameter, ("act", name))

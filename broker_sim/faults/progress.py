@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import BatchAppended, Event, ProduceCompleted
@@ -58,6 +59,30 @@ class Progress:
         if fired is not None and self.fired.get(fired.rule, 0) < fired.times:
             return False
         return gate.gate.after is None or self.fired.get(gate.gate.after, 0) > 0
+
+    def unmet(self, gate: Waiting, now_s: float) -> str:
+        """Return the first condition of the gate that does not hold, with what was counted; empty if all hold."""
+        event, fired, after = gate.gate.event, gate.gate.fired, gate.gate.after
+        if event is not None and gate.left:
+            return f"event {event.kind.__name__}, {event.count - gate.left} of {event.count}"
+        if gate.at_ms is not None and now_s < self.due_s(gate):
+            return f"at_ms {gate.at_ms:g} is later than the end"
+        if gate.acked_share is not None and self.expected_records is None:
+            return "acked_share needs a load"
+        counts = (
+            ("acked_share", self.acked_records, (gate.acked_share or 0) * (self.expected_records or 0)),
+            ("acked_records", self.acked_records, gate.acked_records or 0),
+            ("appended_records", self.appended_records, gate.appended_records or 0),
+            ("appended_batches", self.appended_batches, gate.appended_batches or 0),
+        )
+        for name, counted, wanted in counts:
+            if counted < wanted:
+                return f"{name}, {counted} of {ceil(wanted)}{' records' if name == 'acked_share' else ''}"
+        if fired is not None and self.fired.get(fired.rule, 0) < fired.times:
+            return f"fired, {self.fired.get(fired.rule, 0)} of {fired.times} times of {fired.rule!r}"
+        if after is not None and not self.fired.get(after):
+            return f"after, {after!r} did not fire"
+        return ""
 
     def due_s(self, gate: Waiting) -> float:
         """Return the time in seconds of `at_ms`: since the start of the load, or without one since the gate waits."""

@@ -62,6 +62,12 @@ class WaitingGates:
         self._entries = [entry for entry in self._entries if entry.state is not state]
         self._sort()
 
+    def unmet(self, state: RuleState) -> str:
+        """Return the first condition of a rule's `when` that does not hold, with what was counted; may be empty."""
+        now_s = self._reactor.seconds()
+        found = (self.progress.unmet(each.waiting, now_s) for each in self._entries if each.state is state)
+        return next(found, "")
+
     def start_load(self) -> None:
         """Note that the load begins now: `at_ms` counts from here."""
         self.progress.load_start_s = self._reactor.seconds()

@@ -194,14 +194,21 @@ def test_a_mistake_of_a_test_is_shown_without_our_frames(tmp_path: Path) -> None
     output = run_pytest(
         tmp_path,
         """
+import pytest
+
 def test_it(kafka_cluster_factory):
     kafka_cluster_factory(config={"min.insync.replica": 2})
 
 def test_verb(kafka_cluster):
     kafka_cluster.kill(7)
+
+@pytest.mark.kafka_cluster(brokers=2, topics=["orders:1:3"])
+def test_marker(kafka_cluster):
+    pass
 """,
     )
     assert "did you mean 'min.insync.replicas'?" in output, output
+    assert "kafka_cluster: topic 'orders': replication factor 3 with 2 brokers" in output, output
     assert "there is no broker 7: they are [1, 2, 3]" in output, output
     assert "broker_sim/" not in output.replace("-p broker_sim", ""), output
 

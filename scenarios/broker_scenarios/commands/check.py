@@ -83,6 +83,8 @@ def _judge_on_spark(options: argparse.Namespace) -> HistoryVerdict:
     from broker_scenarios.histories.judge import is_table
 
     for name, path in (("the history", options.history), ("--logs", options.logs)):
+        if path is not None and not path.exists():
+            raise ScenarioError(f"{path} ({name}): no such file or folder")
         if path is not None and not is_table(path):
             raise ScenarioError(f"{path} ({name}) is no table: Spark judges tables of sends, expected Parquet")
     circumstances = read_circumstances(options.promises)

@@ -348,7 +348,7 @@ class Keys:
         for name, item in value.items():
             if name not in self.keys:
                 known = ", ".join(self.keys)
-                complain((*path, name), f"unknown key; expected one of {known}{nearest(name, self.keys)}")
+                complain((*path, name), f"unknown key{nearest(name, self.keys)}; expected one of {known}")
             else:
                 self.keys[name].kind.check(item, (*path, name), complain)
         for name in self.required:

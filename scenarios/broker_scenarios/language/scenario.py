@@ -197,7 +197,7 @@ def load_scenario(path: Path, *, defect: str | None = None) -> Scenario:
         if key not in flip_given
     ]
     mistakes += [
-        source.mistake(("flip", key), f"unknown key; expected one of {', '.join(FLIP.keys)}{nearest(key, FLIP.keys)}")
+        source.mistake(("flip", key), f"unknown key{nearest(key, FLIP.keys)}; expected one of {', '.join(FLIP.keys)}")
         for key in flip_given
         if key not in FLIP.keys
     ]

@@ -137,7 +137,7 @@ class MeasureKind:
         name = str(value.get("measure"))
         if name not in MEASURES:
             hint = nearest(name, MEASURES)
-            complain((*path, "measure"), f"expected one of {', '.join(MEASURES)}, not {shown(name)}{hint}")
+            complain((*path, "measure"), f"{shown(name)} is no measure{hint}; expected one of {', '.join(MEASURES)}")
             return
         measure = MEASURES[name]
         keys = {key: _SELECT[key] for key in measure.keys}

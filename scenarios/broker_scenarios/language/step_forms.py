@@ -85,6 +85,19 @@ class StepForm:
     """Whether the word alone is enough."""
 
 
+_WORDS_ELSEWHERE: Final = {
+    "consume": "poll",
+    "delay": "wait",
+    "kill": "crash",
+    "pause": "wait",
+    "produce": "send",
+    "read": "poll",
+    "sleep": "wait",
+    "write": "send",
+}
+"""Words of clients and of other tools, and the steps."""
+
+
 class StepKind:
     """One step of a script."""
 
@@ -126,7 +139,9 @@ class StepKind:
 
     def _form(self, word: str, path: KeyPath, complain: Complain) -> StepForm | None:
         if word not in STEPS:
-            complain(path, f"{word!r} is no step; expected one of {', '.join(STEPS)}{nearest(word, tuple(STEPS))}")
+            known = _WORDS_ELSEWHERE.get(word)
+            hint = nearest(word, tuple(STEPS)) if known is None else f"; did you mean {known!r}?"
+            complain(path, f"{word!r} is no step{hint}; expected one of {', '.join(STEPS)}")
         return STEPS.get(word)
 
 

@@ -16,7 +16,7 @@ from broker_scenarios.spark.java import find_java_home
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["start_session"]
+__all__ = ["run_workers_on_this_python", "start_session"]
 
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 _OF_SPARK_SUBMIT: Final = "PYSPARK_GATEWAY_PORT"
@@ -63,6 +63,17 @@ def start_session(
         builder = builder.config(name, value)
     with spark_errors("Spark cannot start" if master is None else f"Spark cannot start with the master {master}"):
         return builder.getOrCreate()
+
+
+def run_workers_on_this_python(spark: SparkSession) -> None:
+    """Have the workers of a local session run this interpreter, unless the environment states another one.
+
+    Without PYSPARK_PYTHON they run the first `python3` of the PATH. That one has this package only if the virtual
+    environment is activated, which an IDE and a call of `venv/bin/python` do without.
+    """
+    context = spark.sparkContext
+    if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
 
 
 def _of_new_jvm(memory: str, *, is_local: bool) -> dict[str, str]:

@@ -19,6 +19,7 @@ from broker_scenarios.spark.drive import drive_partitions
 from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.spark.observed_topics import ObservedTopics
 from broker_scenarios.spark.own_load import own_load_frame
+from broker_scenarios.spark.session import run_workers_on_this_python
 from broker_scenarios.spark.stored_records import write_stored_records
 from broker_scenarios.text_forms import partition_name
 from broker_scenarios.verdict import check_run
@@ -87,6 +88,7 @@ def verify_load(
         ScenarioError: a column, a topic or a configuration cannot be used, or the cluster cannot be read.
     """
     spark = frame.sparkSession
+    run_workers_on_this_python(spark)
     load = own_load_frame(frame, "the DataFrame", topic=topic)
     topics = [topic] if topic is not None else _topics_of(frame)
     spec = DriveSpec(

@@ -165,7 +165,7 @@ def test_the_report_names_rules_that_never_fired_and_the_nearest_miss(bench: Ben
     bench.intercept(Phase.BEFORE_PARSE)
     assert [report.problem for report in bench.engine.reports()] == [
         'never fired, nearest miss: topic "orders" is not "order"',
-        "never fired: its `when` was never reached",
+        "never fired: its `when` was never reached (acked_records, 0 of 1000000)",
         None,
         "never fired, nearest miss: requests that fitted: 1, the rule fires on number 3 or higher",
         None,

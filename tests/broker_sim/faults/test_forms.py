@@ -83,7 +83,7 @@ def test_a_form_parses_what_is_written(form: Any, written: object, parsed: objec
         (BROKER, "leader of orders", "'leader of TOPIC-PARTITION'"),
         (ListOf(Text("a name", "x"), "names"), [], "act: expected at least 1, not"),
         (PAIR, {"count": 1}, r"act\.broker: missing; expected a broker id"),
-        (PAIR, {"broker": 1, "cuont": 1}, r"act\.cuont: unknown key; .*; did you mean 'count'"),
+        (PAIR, {"broker": 1, "cuont": 1}, r"act\.cuont: unknown key; did you mean 'count'\?; expected"),
     ],
 )
 def test_a_form_names_what_is_wrong(form: Any, written: object, problem: str) -> None:

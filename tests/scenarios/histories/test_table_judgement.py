@@ -132,6 +132,7 @@ def test_logs_of_a_partition_that_is_not_promised_are_refused(tmp_path: Path, st
         ("history.jsonl", "logs.parquet", (), "a table of logs belongs to a history that is a table"),
         ("history.jsonl", None, ("--spark",), "history.jsonl (the history) is no table"),
         ("history.parquet", "logs.json", ("--spark",), "logs.json (--logs) is no table"),
+        ("history.parquet", "missing", ("--spark",), "missing (--logs): no such file or folder"),
         ("history.parquet", None, ("--master", "local[2]"), "--master local[2,4] is for Spark"),
     ],
 )
@@ -139,6 +140,8 @@ def test_a_file_of_another_form_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], history: str, logs: str | None, options: Any, problem: str
 ) -> None:
     (tmp_path / "promises.json").write_text("{}")
+    for name in ("history.jsonl", "history.parquet", "logs.json", "logs.parquet"):
+        (tmp_path / name).touch()
     files = [str(tmp_path / history), "--promises", str(tmp_path / "promises.json")]
     files += [] if logs is None else ["--logs", str(tmp_path / logs)]
     assert main(["check", *files, *options]) == 2

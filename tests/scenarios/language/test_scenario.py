@@ -153,7 +153,8 @@ def test_an_act_of_a_script_may_name_an_earlier_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        ("[{sned: 3}]", "script.0.sned: 'sned' is no step; expected one of send"),
+        ("[{sned: 3}]", "script.0.sned: 'sned' is no step; did you mean 'send'?; expected one of send"),
+        ("[{sleep: 3}]", "script.0.sleep: 'sleep' is no step; did you mean 'wait'?; expected one of send"),
         ("[send]", "script.0: send needs a value, such as"),
         ("[{send: 0}]", "script.0.send: expected a whole number from 1"),
         ("[{send: {topik: orders}}]", "script.0.send.topik: unknown key"),
@@ -273,7 +274,7 @@ FLIP_EXAMPLE = Keys(keys=FLIP.keys)
         (
             "brokers: 1",
             "broker: 1",
-            "2:11: cluster.broker: unknown key; expected one of brokers, controllers, config, features, certificates",
+            "2:11: cluster.broker: unknown key; did you mean 'brokers'?; expected one of brokers, controllers, config",
         ),
         ("partitions: 1", "partitions: none", "topics.orders.partitions: expected a whole number from 1 to 10000"),
         ("records: 10", "record: 10", "load.record: unknown key"),

@@ -10,6 +10,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.spark.connector.options import includes_headers, sink_options, source_options
 from broker_scenarios.spark.connector.sink import TopicStreamWriter, TopicWriter
 from broker_scenarios.spark.connector.source import COLUMNS, HEADERS, TopicReader, TopicStreamReader
+from broker_scenarios.spark.session import run_workers_on_this_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +20,8 @@ __all__ = ["BrokerSimSource", "register"]
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format `broker_sim` known to a session."""
+    """Make the format `broker_sim` known to a session; the workers of a local one run this interpreter."""
+    run_workers_on_this_python(spark)
     spark.dataSource.register(BrokerSimSource)
 
 

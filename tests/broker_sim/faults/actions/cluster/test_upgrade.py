@@ -50,7 +50,7 @@ def test_what_is_refused_is_the_problem_of_the_rule(replicas: Callable[..., Any]
         ({"upgrade": 3.9}, "expected the name of a release in quotes, such as '3.9', not 3.9"),
         ({"upgrade": {"to": "3.99"}}, "no broker release '3.99' is known"),
         ({"upgrade": {"broker": 1}}, "missing; expected the release"),
-        ({"finalize": {"too": "3.9"}}, "unknown key; expected one of to"),
+        ({"finalize": {"too": "3.9"}}, "unknown key; did you mean 'to'?; expected one of to"),
     ],
 )
 def test_a_wrong_release_is_refused_before_the_run(act: dict[str, Any], problem: str) -> None:
