@@ -43,6 +43,7 @@ WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 _EARLY_S: Final = 0.001
 """Clients count the throttle time in whole milliseconds, and may send up to one too early without a fault."""
 
+_HTTP_METHODS: Final = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"OPTIONS ")
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 # Constants that each request needs, because looking up a member of an enum is slow.
 _OPEN: Final = ChannelState.OPEN
@@ -368,7 +369,9 @@ class KafkaChannel(Protocol):
 
 
 def _format_frame_error(data: bytes, error: FrameError) -> str:
-    """Describe bytes that are no frame; a TLS handshake is named as such."""
+    """Describe bytes that are no frame; a TLS handshake and a request of HTTP are named as such."""
+    if data.startswith(_HTTP_METHODS):
+        return f"the client speaks HTTP: this is a listener for Kafka's protocol ({error})"
     if not data.startswith(_TLS_HANDSHAKE):
         return str(error)
     return f"the client speaks TLS, and the listener does not: its security.protocol must be PLAINTEXT ({error})"

@@ -249,7 +249,7 @@ class Processor:
         try:
             header, position = self._read_header(frame)
         except ProtocolError as error:
-            self.refuse_request(channel, str(error))
+            self.refuse_request(channel, f"{error}{self._gate.unserved(frame)}")
             return None
         route = self._gate.route_of(header)
         if route is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.api_key import ApiKey
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Route", "VersionGate"]
 
 TAGGED_HEADER: Final = 2
+_HEAD: Final = Struct(">hh")
 _API_KEYS: Final = {int(key): key for key in ApiKey}
 
 
@@ -89,6 +91,20 @@ class VersionGate:
         if version in enabled and not without_client_id:
             self.routes[api_key << 16 | version] = route
         return route
+
+    def unserved(self, frame: bytes) -> str:
+        """Return that a frame is of a version which is not served, for the error of its header; else an empty text.
+
+        The layout of a header follows from API and version, so that a wrong version alone makes it unreadable.
+        """
+        if len(frame) < _HEAD.size:
+            return ""
+        key, version = _HEAD.unpack_from(frame)
+        api_key = _API_KEYS.get(key)
+        enabled = None if api_key is None else self._enabled.get(api_key)
+        if api_key is None or enabled is None or version in enabled:
+            return ""
+        return f" ({api_key.api_name} v{version} is not served: expected v{enabled.start} to v{enabled.stop - 1})"
 
     def decoder_of(self, context: RequestContext) -> Route:
         """Return the route that decodes the body of a request which the gate has accepted.

@@ -221,11 +221,14 @@ class _OneMetadata(ClientFactory):
         """Make the one connection."""
         return _MetadataExchange(self)
 
-    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002, N802
+    def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:  # noqa: N802
         """The address does not accept."""
         if self.received.called:
             return
-        self.received.errback(BrokerSimError(f"cannot connect: {reason.getErrorMessage()}"))
+        upstream = connector.getDestination()
+        self.received.errback(
+            BrokerSimError(f"upstream {upstream.host}:{upstream.port}: cannot connect: {reason.getErrorMessage()}")
+        )
 
     def clientConnectionLost(self, connector: Any, reason: Failure) -> None:  # noqa: ARG002, N802
         """The connection was closed: too early if there is no response."""

@@ -16,7 +16,7 @@ from broker_scenarios.spark.check import SparkEngine
 from broker_scenarios.spark.observed_topics import ObservedTopics
 from broker_scenarios.spark.own_load import planned_load
 from broker_scenarios.spark.session import start_session
-from broker_scenarios.spark.verified_load import HISTORY, LOGS, send_and_read
+from broker_scenarios.spark.verified_load import HISTORY, LOGS, send_and_read, write_promises
 from broker_scenarios.table import load_progress
 from broker_scenarios.tcp_run import run_id_of
 from broker_scenarios.truth import Truth
@@ -44,8 +44,8 @@ def run_on_bootstrap(
     """Run and judge a scenario on the cluster at `address`: its topics are created, and deleted at the end.
 
     `load` has the records in place of those of the file: a path of Parquet, or kafka://HOST:PORT/TOPIC. The folder has
-    `history` and `logs`, both as Parquet. `connection` are the configurations by which clients connect, such as
-    security.protocol.
+    `history` and `logs`, both as Parquet, and `promises.json`. `connection` are the configurations by which clients
+    connect, such as security.protocol.
 
     Raises:
         ScenarioError: the scenario needs more than a load, or what the cluster does not have.
@@ -102,6 +102,7 @@ def _evidence(planned: PlannedLoad, topics: BootstrapTopics, client: Mapping[str
         )
         unsettled = topics.settle(within_s=scenario.deadline_s / 2)
         log_starts = observed.log_starts()
+        write_promises(folder, observed.promises(group.producer or {}), log_starts)
     finally:
         observed.close()
     return Evidence(

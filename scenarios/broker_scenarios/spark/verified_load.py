@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.drive import DriveSpec
 from broker_scenarios.errors import ScenarioError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.verdict import Counts, RunVerdict, Validity
 
-__all__ = ["HISTORY", "LOGS", "LoadVerdict", "send_and_read", "verify_load"]
+__all__ = ["HISTORY", "LOGS", "LoadVerdict", "send_and_read", "verify_load", "write_promises"]
 
 _SETTLES_WITHIN_S: Final = 60.0
 HISTORY: Final = "history"
@@ -113,10 +113,7 @@ def verify_load(
         log_starts = observed.log_starts()
     finally:
         observed.close()
-    text = json.dumps(
-        {**promises, "log_start": {partition_name(*key): first for key, first in log_starts.items()}}, indent=1
-    )
-    (evidence / PROMISES).write_text(text + "\n", encoding="utf-8")
+    write_promises(evidence, promises, log_starts)
     verdict = check_run(
         history=evidence / HISTORY,
         stored=evidence / LOGS,
@@ -125,6 +122,13 @@ def verify_load(
         log_starts=log_starts,
     )
     return LoadVerdict(verdict=verdict, others=others, folder=evidence)
+
+
+def write_promises(folder: Path, promises: Mapping[str, Any], log_starts: Mapping[tuple[str, int], int]) -> None:
+    """Write the promises file of a load, with the offsets at which its partitions began."""
+    starts = {partition_name(*key): first for key, first in log_starts.items()}
+    text = json.dumps({**promises, "log_start": starts}, indent=1)
+    (folder / PROMISES).write_text(text + "\n", encoding="utf-8")
 
 
 def send_and_read(

@@ -12,7 +12,11 @@ from broker_sim.faults.progress import Progress
 def waiting(when: dict[str, Any]) -> Waiting:
     gate = parse_rule({"name": "r", "act": {"kill": 1}, "when": when}).when
     assert isinstance(gate, Gate)
-    return Waiting(gate, lambda _, value: float(value), since_s=0.0)
+
+    def draw(_: str, value: Any) -> float:
+        return float(value)
+
+    return Waiting(gate, draw, since_s=0.0)
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,21 @@ def test_a_size_that_cannot_be_believed_closes_the_connection(bench: Any, client
     assert len(bench.reasons) == 1
 
 
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (framed(HEADER.pack(3, 99, 9, -1)), "(Metadata v99 is not served: expected v0 to v13)"),
+        (b"GET / HTTP/1.1\r\n", "the client speaks HTTP: this is a listener for Kafka's protocol"),
+    ],
+)
+def test_the_reason_names_a_version_that_is_not_served_and_a_foreign_protocol(
+    bench: Any, client: Any, sent: bytes, reason: str
+) -> None:
+    client.transport.write(sent)
+    bench.run()
+    assert reason in bench.reasons[0]
+
+
 def test_good_requests_before_a_bad_size_get_responses_first(bench: Any, client: Any) -> None:
     pending: Deferred[Any] = Deferred()
     bench.apis.handler = lambda _request, _context: pending

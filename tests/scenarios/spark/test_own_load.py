@@ -80,7 +80,9 @@ def test_records_of_a_topic_are_sent_to_a_cluster_that_runs_already_with_tls_and
     result = json.loads((folder / "result.json").read_text())
     assert [result["counts"][name] for name in ("acked", "stored", "duplicated")] == [50, 50, 0]
     assert f"--bootstrap {secure} --command-config client.properties" in result["reproduce"]
-    assert sorted(each.name for each in (folder / "evidence" / "plain-0").iterdir()) == ["history", "logs"]
+    evidence = folder / "evidence" / "plain-0"
+    files = ["--promises", f"{evidence}/promises.json", "--logs", f"{evidence}/logs"]
+    assert main(["check", f"{evidence}/history", *files]) == 0
 
 
 @pytest.mark.parametrize(
