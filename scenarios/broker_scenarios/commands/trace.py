@@ -150,9 +150,9 @@ def _wants_batches(options: argparse.Namespace) -> bool:
 
 def _source(options: argparse.Namespace, *, with_batches: bool) -> TraceSource:
     from broker_scenarios.errors import ScenarioError
-    from broker_scenarios.tracing.sources import FILE_SUFFIX, read_files, run_scenario
+    from broker_scenarios.tracing.sources import FILE_SUFFIX, has_events, read_files, run_scenario
 
-    scenarios = [path for path in options.source if path.suffix != FILE_SUFFIX]
+    scenarios = [path for path in options.source if not has_events(path)]
     if not scenarios:
         return read_files(options.source)
     if len(options.source) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.trace_file import TraceFileError, read_trace
 from broker_scenarios.errors import ScenarioError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_scenarios.language.scenario import Scenario
     from broker_sim.control.events import Event
 
-__all__ = ["TraceSource", "read_files", "run_scenario"]
+__all__ = ["TraceSource", "has_events", "read_files", "run_scenario"]
 
 FILE_SUFFIX: Final = ".jsonl"
 
@@ -69,11 +69,22 @@ def read_files(paths: Sequence[Path]) -> TraceSource:
     return source
 
 
+def has_events(path: Path) -> bool:
+    """Return True for a journal or a trace, by its name or its first line; False for a scenario."""
+    return path.suffix == FILE_SUFFIX or "kind" in _first_event(path)
+
+
 def _is_trace(path: Path) -> bool:
     """Return True if the first line is an event of a producer: those of a journal are numbered."""
+    values = _first_event(path)
+    return "client_id" in values and "sequence" not in values
+
+
+def _first_event(path: Path) -> dict[str, Any]:
+    """Return the object in the first line, an empty one without: the reader of the file reports the error."""
     try:
         with path.open(encoding="utf-8") as file:
             values = json.loads(file.readline())
     except (OSError, ValueError):
-        return False  # the reader of journals reports the error
-    return isinstance(values, dict) and "client_id" in values and "sequence" not in values
+        return {}
+    return values if isinstance(values, dict) else {}

@@ -41,6 +41,17 @@ def test_a_scenario_and_the_journal_of_the_same_run_give_the_same_trace(
     assert again == printed(capsys, journal)
 
 
+@pytest.mark.parametrize("kind", ["journal", "trace"])
+def test_a_file_of_events_may_have_any_name(
+    journal: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = Path(journal).with_name(f"{kind}.jsonl")
+    copy = tmp_path / kind
+    copy.write_bytes(events.read_bytes())
+    options = ["--list", "3", *(["--batch"] if kind == "trace" else [])]
+    assert printed(capsys, str(copy), *options) == printed(capsys, str(events), *options)
+
+
 def test_the_list_names_what_can_be_traced(journal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head, *rows = printed(capsys, journal, "--list", "3", "--api", "Produce", "--broker", "2")
     assert head.split() == ["request", "at", "broker", "api", "version", "client", "took"]
