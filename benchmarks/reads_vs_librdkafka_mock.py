@@ -1,10 +1,15 @@
 """The same confluent-kafka consumer against `broker-sim serve` and against librdkafka's mock cluster, both in memory.
 
-The records fit into what the mock keeps (5 MiB per partition). The mock commits offsets without a log.
+    python benchmarks/reads_vs_librdkafka_mock.py [--real] [--pairs N]
+
+The records fit into what the mock keeps (5 MiB per partition). The mock commits offsets without a log. `--real` also
+compares consumption with a real Kafka 4.3.1. The client limits the records per second of every broker while a core is
+idle; the CPU time per record differs between brokers.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +23,18 @@ from benchmarks.measured_process import measure
 from benchmarks.paired_rounds import ORDERS, PairedRounds
 from benchmarks.process_usage import cpu_seconds
 from benchmarks.result import table
+from benchmarks.transactions import RELEASE, real
 from tests.interop.served_cluster import served_cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from benchmarks.librdkafka_mock import Server
     from benchmarks.result import Result
 
 ROUNDS = 8
+REAL_TARGET = 1.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +55,24 @@ LOADS = [
 ]
 
 
-def run(pairs: int) -> list[Result]:
+def run(pairs: int, *, with_real: bool = False) -> list[Result]:
     """Measure every load with `pairs` pairs of servers."""
-    return [compare(load, pairs) for load in LOADS]
+    results = [compare(load, pairs, librdkafka_mock, "librdkafka's mock", load.target) for load in LOADS]
+    if with_real:
+        consumed = [load for load in LOADS if load.kind == "consume"]
+        results += [compare(load, pairs, _real, f"Kafka {RELEASE}", REAL_TARGET) for load in consumed]
+    return results
 
 
-def compare(load: Load, pairs: int) -> Result:
+def compare(
+    load: Load, pairs: int, other: Callable[[], AbstractContextManager[Server]], name: str, target: float
+) -> Result:
     """Measure one load; both servers start anew for each pair."""
     rounds = PairedRounds()
     for _ in range(pairs):
         for order in ORDERS:
             arguments = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1")
-            with served_cluster(*arguments) as cluster, librdkafka_mock() as peer:
+            with served_cluster(*arguments) as cluster, other() as peer:
                 servers = [cluster.bootstrap_servers, peer.bootstrap_servers]
                 before = [cpu_seconds(pid) for pid in (cluster.process.pid, peer.pid)]
                 measured = measure(
@@ -72,9 +89,22 @@ def compare(load: Load, pairs: int) -> Result:
                 after = [cpu_seconds(pid) for pid in (cluster.process.pid, peer.pid)]
                 rounds.add_cpu(*((end - start) / done * 1e6 for start, end in zip(before, after, strict=True)))
     commits = load.kind == "commit"
-    name = f"{load.name}, against librdkafka's mock"
-    return rounds.result(name, target=load.target, is_time=commits, cpu_unit="commit" if commits else "record")
+    unit = "commit" if commits else "record"
+    return rounds.result(f"{load.name}, against {name}", target=target, is_time=commits, cpu_unit=unit)
+
+
+def _real() -> AbstractContextManager[Server]:
+    return real(PARTITIONS)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=2, help="runs of each side of a comparison (default 2)")
+    parser.add_argument("--real", action="store_true", help="compare with a real Kafka 4.3.1 too")
+    options = parser.parse_args()
+    print(table(run(options.pairs, with_real=options.real)))
 
 
 if __name__ == "__main__":
-    print(table(run(pairs=2)))
+    main()

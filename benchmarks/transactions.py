@@ -46,10 +46,10 @@ ARGUMENTS: Final = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:1:1")
 
 
 @contextlib.contextmanager
-def real() -> Iterator[Server]:
+def real(partitions: int = 1) -> Iterator[Server]:
     """Start a real broker with the measured topic."""
     with real_kafka(RELEASE, jvm=AS_SHIPPED) as kafka:
-        create_topic(kafka.bootstrap_servers, TOPIC, 1)
+        create_topic(kafka.bootstrap_servers, TOPIC, partitions)
         yield Server(kafka.bootstrap_servers, kafka.pid_of(1))
 
 
