@@ -119,15 +119,6 @@ class VirtualCall:
         moved_us = _microseconds(secondsLater) if secondsLater >= 0 else -_microseconds(-secondsLater)
         self._move(max(self._reactor.now_us, self.due_us + moved_us))
 
-    def _make(self) -> None:
-        function = self._function
-        assert function is not None
-        self._function = None
-        if self._keywords is None:
-            function(*self._arguments)
-        else:
-            function(*self._arguments, **self._keywords)
-
     def __repr__(self) -> str:
         state = "due at" if self.active() else "done or cancelled, was due at"
         return f"<VirtualCall {state} {self.getTime():.6f}: {_name(self._function)}>"
@@ -362,7 +353,13 @@ class VirtualReactor:
                         heappush(heap, (due_us, sequence, call))
                         self._refuse_to_spin(call)
                     self.calls_made += 1
-                    call._make()
+                    # In place, as the most frequent step of a run: a call of its own would be a third of it.
+                    function = call._function
+                    call._function = None
+                    if call._keywords is None:
+                        function(*call._arguments)  # type: ignore[misc]  # it is active
+                    else:
+                        function(*call._arguments, **call._keywords)  # type: ignore[misc]
                     if self._interrupted:
                         break
         except Exception as error:

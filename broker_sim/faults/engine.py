@@ -277,6 +277,13 @@ class FaultEngine:
             return self.slow_disks.intercept(phase, point, self._intercept)
         return self._intercept(phase, point)
 
+    def passes(self, phase: Phase, api_key: ApiKey | None) -> bool:
+        """Return True if nothing can happen to a request of this API: every open rule selects others, or is used up."""
+        if self._observers or self.slow_disks:
+            return False
+        name = _api_name(api_key)
+        return all(state.passes(name) for state in self._by_phase.get(phase, ()))
+
     def _intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
         states = self._by_phase.get(phase)
         if not states:

@@ -172,6 +172,9 @@ class Faults(Protocol):
     def changed(self) -> None:
         """Call every watcher: a rule has decided about a response that does not exist yet."""
 
+    def passes(self, phase: Phase, api_key: ApiKey | None) -> bool:
+        """Return True if `intercept` need not be called in a phase for requests of this API, by its key in rules."""
+
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
         """Return what to do with the request at `point`, None to go on."""
 
@@ -190,6 +193,10 @@ class NoFaults:
 
     def changed(self) -> None:
         """Nothing ever changes."""
+
+    def passes(self, phase: Phase, api_key: ApiKey | None) -> bool:  # noqa: ARG002
+        """Every request passes."""
+        return True
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:  # noqa: ARG002
         """Never touches anything."""

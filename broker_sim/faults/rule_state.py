@@ -167,6 +167,11 @@ class RuleState:
         """True if the rule has fired as often as it may."""
         return self.rule.times is not None and self.fired >= self.rule.times
 
+    def passes(self, api: str) -> bool:
+        """Return True if a request of this API neither fires the rule nor is its first miss, which its report shows."""
+        selected = self.rule.select.api
+        return (selected is not None and selected != api and self._near >= 0) or self.is_used_up
+
     @property
     def breaks(self) -> bool:
         """True while a call of its action runs, and from its opening to its `until`."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Link"]
 
+_OPEN: Final = LinkState.OPEN
 ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
 
@@ -201,21 +202,24 @@ class Link:
         if self._is_direct and not self._queue:
             deliver(call, payload)
             return
-        if self.cut_off:
+        if self._state is not _OPEN and self.cut_off:
             call.lose()
             return
         network = self._network_link
-        due_s = self._reactor.seconds() + self.delay_ms / 1000
+        now_s = self._reactor.seconds()
+        due_s = now_s + self.delay_ms / 1000
         if network is not None:
-            now_us = round(self._reactor.seconds() * 1e6)
+            now_us = round(now_s * 1e6)
             size = 0 if network.bandwidth_bytes_per_s is None else call.size_of(payload)
             due_s += (network.arrival_us(now_us, size) - now_us) / 1e6
         if self._paces:
             due_s = self._paced(due_s, call, payload)
-        if self._queue and self._queue[-1][0] > due_s:
-            due_s = self._queue[-1][0]
-        self._queue.append((due_s, call, deliver, payload))
-        self._schedule()
+        queue = self._queue
+        if queue and queue[-1][0] > due_s:
+            due_s = queue[-1][0]
+        queue.append((due_s, call, deliver, payload))
+        if self._timer is None:
+            self._schedule()
 
     def _paced(self, due_s: float, call: LinkCall, payload: Any) -> float:
         paces = [pace for each in self._paces.values() for pace in each]
@@ -239,8 +243,9 @@ class Link:
         self._timer = None
         due_s = self._reactor.seconds() + ROUNDING_S
         try:
-            while self._queue and not self.held and self._queue[0][0] <= due_s:
+            while self._queue and (self._state is _OPEN or not self.held) and self._queue[0][0] <= due_s:
                 _, call, deliver, payload = self._queue.popleft()
                 deliver(call, payload)
         finally:
-            self._schedule()
+            if self._queue:
+                self._schedule()

@@ -245,6 +245,8 @@ class FaultStage(Stage):
         self, phase: Phase, context: RequestContext, topic: str | None = None, partition: int | None = None
     ) -> Interception | None:
         """Return the result that the rules give a request in a phase, None to continue."""
+        if self._faults.passes(phase, getattr(context.request, "RULE_API_KEY", context.api_key)):
+            return None
         return self._faults.intercept(phase, self._point(context, topic, partition))
 
     def _point(self, context: RequestContext, topic: str | None = None, partition: int | None = None) -> FaultPoint:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import yaml
-
 from broker_client.consumer_options import consumer_options
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
@@ -25,6 +23,7 @@ from broker_scenarios.language.draws import Draws, is_draw, rules_by_chance
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.kinds import places_of_draws
 from broker_scenarios.language.planting import parts_of_group, planted
+from broker_scenarios.language.rule_texts import rule_text
 from broker_scenarios.language.schema import FLIP, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
 from broker_scenarios.language.step_forms import parse_script
@@ -327,7 +326,7 @@ class _Reader:
             topics=topics,
             clients=clients,
             rules=self.rules(value.get("rules", {}), targets, clients),
-            rule_texts={rule: _rule_text(text) for rule, text in value.get("rules", {}).items()},
+            rule_texts={rule: rule_text(text) for rule, text in value.get("rules", {}).items()},
             expectation=self.expectation(clients, possible, brokers),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
             claims=value.get("claims", {}),
@@ -586,7 +585,3 @@ def _driver_of(value: Any) -> DriverChoice | None:
         return None
     named: Mapping[str, str] = value if isinstance(value, dict) else {"name": value}
     return DriverChoice(DRIVERS[named["name"]], named.get("version"))
-
-
-def _rule_text(rule: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(rule), default_flow_style=True, sort_keys=False, width=10_000).strip()[1:-1]

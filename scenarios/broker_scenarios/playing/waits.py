@@ -25,7 +25,7 @@ __all__ = ["wait_for"]
 
 _STEP_US: Final = 5_000
 """A wait looks at its conditions at multiples of this after its start."""
-_LONGEST_US: Final = 100_000
+_LONGEST_US: Final = 1_000_000
 """The time between two looks while nothing is noted that could matter."""
 _KINDS_OF_INTEREST: Final = (
     *(kind for kind in EVENT_KINDS.values() if kind.detail is Detail.CLUSTER),

@@ -8,6 +8,7 @@ send the same records.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.errors import ScenarioError
@@ -48,6 +49,10 @@ class SizeShare:
 
     size_bytes: int
     share: float = 1.0
+
+
+_CHOICES_KEPT: Final = 2
+"""The keys of a load depend on its specification alone: the seeds of a sweep share them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +98,8 @@ class KeyedLoad:
         self.producer_draws = CounterStream(seed, _PRODUCERS)
         self.key_draws = CounterStream(seed, _KEYS)
         self.size_draws = CounterStream(seed, _SIZES)
-        self.key_choice = AliasTable(zipf_weights(spec.keys, spec.zipf)) if spec.keys else None
-        width = len(str(max(spec.keys - 1, 0)))
-        self.keys = [f"key-{rank:0{width}}".encode() for rank in range(spec.keys)]
+        self.key_choice = _key_choice(spec.keys, spec.zipf) if spec.keys else None
+        self.keys = _keys(spec.keys)
         self.size_choice = AliasTable([each.share for each in spec.sizes])
         self.rate_per_unit = None if spec.rate_per_s is None else round(spec.rate_per_s * _RATE_UNIT)
 
@@ -125,6 +129,17 @@ def shares_of(load: Iterable[LoadRow], producers: int) -> list[list[LoadRow]]:
     for row in load:
         shares[row.producer_id].append(row)
     return shares
+
+
+@lru_cache(_CHOICES_KEPT)
+def _key_choice(keys: int, zipf: float) -> AliasTable:
+    return AliasTable(zipf_weights(keys, zipf))
+
+
+@lru_cache(_CHOICES_KEPT)
+def _keys(count: int) -> tuple[bytes, ...]:
+    width = len(str(max(count - 1, 0)))
+    return tuple(f"key-{rank:0{width}}".encode() for rank in range(count))
 
 
 def _at_least(name: str, value: float, least: float) -> None:

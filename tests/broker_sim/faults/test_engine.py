@@ -59,6 +59,26 @@ def test_a_rule_fires_on_what_it_selects_and_nothing_else(bench: Bench) -> None:
     assert bench.cluster.journal.count(kind=RuleFired) == 1
 
 
+def test_a_request_of_another_api_passes_once_the_report_has_a_miss(bench: Bench) -> None:
+    bench.add(name="r", select={"api": "Produce"}, phase="before_append", act="disconnect", times=1)
+    before = Phase.BEFORE_APPEND
+    assert not bench.engine.passes(before, ApiKey.FETCH)
+    assert bench.intercept(api_key=ApiKey.FETCH) is None
+    assert bench.engine.passes(before, ApiKey.FETCH)
+    assert not bench.engine.passes(before, ApiKey.PRODUCE)
+    assert "but others did, such as Fetch" in str(bench.engine.reports()[0])
+    bench.add(name="any", phase="before_append", act="disconnect", times=2)
+    assert not bench.engine.passes(before, ApiKey.FETCH)
+
+
+def test_every_request_passes_a_rule_that_is_used_up_unless_it_is_observed(bench: Bench) -> None:
+    bench.add(name="r", phase="before_append", act="disconnect", times=1)
+    assert bench.intercept() is not None
+    assert bench.engine.passes(Phase.BEFORE_APPEND, ApiKey.PRODUCE)
+    bench.engine.observe(Phase.BEFORE_APPEND, lambda _: None)
+    assert not bench.engine.passes(Phase.BEFORE_APPEND, ApiKey.PRODUCE)
+
+
 def test_nth_counts_the_requests_that_fit(bench: Bench) -> None:
     bench.add(select={"topic": "orders", "nth": [2, 3]}, act="disconnect")
     assert [bench.intercept(topic=t) is not None for t in ("orders", "x", "orders", "orders", "orders")] == [

@@ -30,6 +30,8 @@ from sim_runtime.world import World
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from protocol_specs.api_key import ApiKey
+
 
 FRAME = struct.Struct(">i")
 
@@ -77,6 +79,9 @@ class Rules:
     def changed(self) -> None:
         for watcher in self._watchers:
             watcher()
+
+    def passes(self, phase: Phase, api_key: ApiKey | None) -> bool:  # noqa: ARG002
+        return False
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
         if phase not in self.open_phases or not self._left:

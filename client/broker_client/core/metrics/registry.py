@@ -63,11 +63,12 @@ class RegisteredMetric:
 class Sensor:
     """Takes values in, for all its statistics at once, and hands them to its parents."""
 
-    __slots__ = ("_lock", "_metrics", "_own", "_waiting", "_window", "names", "windows")
+    __slots__ = ("_lock", "_made_ms", "_metrics", "_own", "_waiting", "_window", "names", "windows")
 
     def __init__(self, metrics: Metrics, lock: Lock, parents: Iterable[Sensor], *, records: bool) -> None:
         self._metrics = metrics
         self._lock = lock
+        self._made_ms = metrics.now_ms()
         self._window = SampleWindow(metrics.config)
         self.names: list[MetricName] = []
         """The metrics that are made of this sensor's values."""
@@ -96,7 +97,7 @@ class Sensor:
                     window.take_in()
 
     def _register(self, name: MetricName, stat: Stat) -> None:
-        self._metrics.register(name, stat)
+        self._metrics.register(name, stat, self._made_ms)
         self.names.append(name)
 
 
@@ -116,9 +117,18 @@ class Metrics:
         self._level = level
         self._tags = tuple(tags.items())
         self._lock = Lock()
+        self._registering = Lock()
         self._metrics: dict[MetricName, RegisteredMetric] = {}
+        self._later: list[Callable[[], None]] = []
         count = self.name("count", _COUNT_GROUP, "total number of registered metrics")
         self.gauge(count, lambda _: float(len(self._metrics)))
+
+    def later(self, register: Callable[[], None]) -> None:
+        """Call `register` before metrics are read or removed next: many a client ends before that.
+
+        It registers metrics of sensors that record already.
+        """
+        self._later.append(register)
 
     def name(self, name: str, group: str, description: str = "", **tags: str) -> MetricName:
         """A metric's name, with the client's tags and its own."""
@@ -133,18 +143,20 @@ class Metrics:
         """A metric whose function is called with the time at each read."""
         self._put(RegisteredMetric(name, measure, None, self.now_ms()))
 
-    def register(self, name: MetricName, stat: Stat) -> None:
+    def register(self, name: MetricName, stat: Stat, added_ms: int) -> None:
         """A metric that a sensor's statistic makes."""
-        self._put(RegisteredMetric(name, stat.measure, stat, self.now_ms()))
+        self._put(RegisteredMetric(name, stat.measure, stat, added_ms))
 
     def remove(self, names: Iterable[MetricName]) -> None:
         """Have these metrics no more."""
+        self._register_now()
         with self._lock:
             for name in names:
                 self._metrics.pop(name, None)
 
     def registered(self) -> list[RegisteredMetric]:
-        """Every metric there is, in the order of registration."""
+        """Every metric there is; those that were registered later follow the others."""
+        self._register_now()
         with self._lock:
             return list(self._metrics.values())
 
@@ -156,9 +168,15 @@ class Metrics:
     def read(self) -> MetricsSnapshot:
         """The present values of all of them; from any thread."""
         now_ms = self.now_ms()
+        self._register_now()
         with self._lock:
             found = [Metric(metric_name=one.name, value=one.measure(now_ms)) for one in self._metrics.values()]
         return MetricsSnapshot(found)
+
+    def _register_now(self) -> None:
+        with self._registering:
+            while self._later:
+                self._later.pop(0)()
 
     def _put(self, metric: RegisteredMetric) -> None:
         with self._lock:

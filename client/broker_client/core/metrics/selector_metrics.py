@@ -27,14 +27,20 @@ class _NodeSensors:
 
     __slots__ = ("latency", "received", "sent")
 
-    def __init__(self, sensors: SelectorMetrics, node_id: int) -> None:
+    def __init__(self, metrics: Metrics, selector: SelectorMetrics) -> None:
+        self.sent = metrics.sensor(selector.all_sent)
+        self.received = metrics.sensor(selector.all_received)
+        self.latency = metrics.sensor()
+
+    def register(self, selector: SelectorMetrics, node_id: int) -> None:
+        """Register the metrics."""
         node = f"node-{node_id}"
-        self.sent = sensors.meter("request", "requests sent", sensors.all_sent, counts=True, node_id=node)
-        sensors.sizes(self.sent, node_id=node)
-        sensors.add_meter(self.sent, "outgoing-byte", "outgoing bytes", node_id=node)
-        self.received = sensors.meter("response", "responses received", sensors.all_received, counts=True, node_id=node)
-        sensors.add_meter(self.received, "incoming-byte", "incoming bytes", node_id=node)
-        self.latency = sensors.average_and_max("request-latency", "", "", node_id=node)
+        selector.add_meter(self.sent, "request", "requests sent", counts=True, node_id=node)
+        selector.sizes(self.sent, node_id=node)
+        selector.add_meter(self.sent, "outgoing-byte", "outgoing bytes", node_id=node)
+        selector.add_meter(self.received, "response", "responses received", counts=True, node_id=node)
+        selector.add_meter(self.received, "incoming-byte", "incoming bytes", node_id=node)
+        selector.add_average_and_max(self.latency, "request-latency", "", "", node_id=node)
 
 
 class SelectorMetrics:
@@ -129,7 +135,8 @@ class SelectorMetrics:
     def _node(self, node_id: int) -> _NodeSensors:
         sensors = self._nodes.get(node_id)
         if sensors is None:
-            sensors = self._nodes[node_id] = _NodeSensors(self, node_id)
+            made = sensors = self._nodes[node_id] = _NodeSensors(self._metrics, self)
+            self._metrics.later(lambda: made.register(self, node_id))
         return sensors
 
     # How the sensors are made
@@ -159,14 +166,18 @@ class SelectorMetrics:
         largest = metrics.name("request-size-max", group, "The maximum size of any request sent.", **tags)
         sensor.add(largest, Max)
 
-    def average_and_max(self, name: str, average: str, largest: str, **tags: str) -> Sensor:
+    def average_and_max(self, name: str, average: str, largest: str) -> Sensor:
         """A sensor with an average and a maximum."""
+        sensor = self._metrics.sensor()
+        self.add_average_and_max(sensor, name, average, largest)
+        return sensor
+
+    def add_average_and_max(self, sensor: Sensor, name: str, average: str, largest: str, **tags: str) -> None:
+        """The average and the maximum of what a sensor takes in."""
         metrics = self._metrics
         group = self._node_group if tags else self._group
-        sensor = metrics.sensor()
         sensor.add(metrics.name(f"{name}-avg", group, average, **tags), Avg)
         sensor.add(metrics.name(f"{name}-max", group, largest, **tags), Max)
-        return sensor
 
     def _time(self, sensor: Sensor, name: str, average: str, doing: str) -> None:
         sensor.add(self._name(f"{name}-time-ns-avg", average), Avg)

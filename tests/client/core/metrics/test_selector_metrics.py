@@ -80,3 +80,18 @@ def test_a_turn_that_raises_is_measured_too(metrics: Metrics, selector: Selector
     read = metrics.read()
     assert (read["io-wait-time-ns-total"], read["io-time-ns-total"]) == (2e9, 5e8)
     assert read["select-total"] == 1
+
+
+def test_the_metrics_of_a_node_begin_with_its_first_connection_and_count_from_then(
+    metrics: Metrics, selector: SelectorMetrics
+) -> None:
+    nothing = metrics.read()
+    selector.connected(7, 0, authenticated=False)
+    selector.sent(7, 100, 0)
+    selector.received(7, 20, 0)
+    read = metrics.read()
+    of_node = {each.name: each.value for each in read if ("node-id", "node-7") in each.metric_name.tags}
+    assert len(read) == len(nothing) + len(of_node)
+    assert of_node["request-total"] == of_node["response-total"] == 1
+    assert (of_node["outgoing-byte-total"], of_node["incoming-byte-total"]) == (100, 20)
+    assert len(metrics.read()) == len(read)
