@@ -139,9 +139,10 @@ def _verify(named: Named, topics: Sequence[Any], context: RequestContext) -> Res
         return _by_topic(dict.fromkeys(partitions, error.error_code))
     abortable = broker.config.behaviour.unverified_transactions_are_abortable
     missing = ErrorCode.TRANSACTION_ABORTABLE if abortable else ErrorCode.INVALID_TXN_STATE
-    return _by_topic(
-        {each: ErrorCode.NONE if there else missing for each, there in zip(partitions, found, strict=True)}
-    )
+    errors: dict[TopicPartition, ErrorCode] = {}
+    for partition, is_there in zip(partitions, found, strict=True):
+        errors[partition] = ErrorCode.NONE if is_there else missing
+    return _by_topic(errors)
 
 
 def _partitions(topics: Sequence[Any]) -> list[TopicPartition]:
@@ -172,7 +173,8 @@ def _alike(topics: Sequence[Any], error_code: ErrorCode) -> Results:
 
 def _by_topic(errors: Mapping[TopicPartition, ErrorCode]) -> Results:
     if len(errors) == 1:
-        return [(topic, [(index, error_code)]) for (topic, index), error_code in errors.items()]
+        [((topic, index), error_code)] = errors.items()
+        return [(topic, [(index, error_code)])]
     topics: dict[str, list[tuple[int, ErrorCode]]] = {}
     for partition in in_set_order(errors, java=False):
         topics.setdefault(partition.topic, []).append((partition.partition, errors[partition]))
@@ -215,23 +217,24 @@ def single_response(results: Results) -> Message:
 
 _transaction_result: Final = factory(AddPartitionsToTxnResult, "transactional_id", "topic_results")
 _topic_result: Final = factory(AddPartitionsToTxnTopicResult, "name", "results_by_partition")
+_batched_response: Final = factory(AddPartitionsToTxnResponse, "results_by_transaction")
 _partition_result: Final = factory(AddPartitionsToTxnPartitionResult, "partition_index", "partition_error_code")
 
 
 def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Message:
-    codes = {error_code for results in found for _, errors in results for _, error_code in errors}
-    if ErrorCode.UNSUPPORTED_VERSION in codes:
-        # Kafka leaves the request with this exception, also where one transaction of several has it.
-        return AddPartitionsToTxnResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    return AddPartitionsToTxnResponse(
-        results_by_transaction=[
-            _transaction_result(
-                transaction.transactional_id,
-                [_topic_result(topic, [_partition_result(*each) for each in errors]) for topic, errors in results],
-            )
-            for transaction, results in zip(request.transactions, found, strict=True)
-        ]
-    )
+    transactions = []
+    for transaction, results in zip(request.transactions, found, strict=True):
+        topics = []
+        for topic, errors in results:
+            partitions = []
+            for index, error_code in errors:
+                if error_code is ErrorCode.UNSUPPORTED_VERSION:
+                    # Kafka leaves the request with this exception, also where one transaction of several has it.
+                    return AddPartitionsToTxnResponse(error_code=error_code)
+                partitions.append(_partition_result(index, error_code))
+            topics.append(_topic_result(topic, partitions))
+        transactions.append(_transaction_result(transaction.transactional_id, topics))
+    return _batched_response(transactions)
 
 
 def error_response(request: AddPartitionsToTxnRequest, context: RequestContext, error_code: ErrorCode) -> Message:

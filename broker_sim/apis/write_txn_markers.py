@@ -40,8 +40,8 @@ from protocol_specs.messages.write_txn_markers import (
 from protocol_specs.records.batch_peek import MAGIC_V2, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol_specs.records.control_records import (
     ControlRecordType,
-    EndTransactionMarker,
     end_transaction_marker_batch,
+    marker_of,
 )
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def handle(
         else:
             written = _write(marker, good, context)
         others = [partition for partition in good if not _is_coordinated(partition, context)]
-        if len(set(others)) < len(others):
+        if len(others) > 1 and len(set(others)) < len(others):
             continue
         unwritten.appends += 1
         if not others:
@@ -226,7 +226,7 @@ def _write(
 def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> bytes:
     kind = ControlRecordType.COMMIT if marker.transaction_result else ControlRecordType.ABORT
     return end_transaction_marker_batch(
-        EndTransactionMarker(control_type=kind, coordinator_epoch=marker.coordinator_epoch),
+        marker_of(kind, marker.coordinator_epoch),
         producer_id=marker.producer_id,
         producer_epoch=marker.producer_epoch,
         timestamp_ms=context.broker.now_ms(),

@@ -18,7 +18,7 @@ from broker_sim.log.transaction_index import AbortedTransaction
 from broker_sim.log.unstable_transactions import UnstableTransactions
 from broker_sim.log.verification_states import VerificationStates
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.batch_peek import TRANSACTIONAL_FLAG_MASK
+from protocol_specs.records.batch_peek import CONTROL_FLAG_MASK, TRANSACTIONAL_FLAG_MASK
 from protocol_specs.records.control_records import marker_of_batch
 
 if TYPE_CHECKING:
@@ -163,20 +163,20 @@ class ProducerStateManager:
             and entry.batches
             and batch.base_sequence == entry.batches[-1].last_sequence + 1
             and batch.producer_epoch == entry.producer_epoch
-            and not self.verifications
+            and not self.verifications.states
             and (entry.transaction_start == NO_TRANSACTION or batch.attributes & TRANSACTIONAL_FLAG_MASK)
         ):
             return  # as for nearly all batches
         if entry is None:
             self._check_epoch(batch, NO_PRODUCER_EPOCH)
-            if self.verifications:
+            if self.verifications.states:
                 self._check_verified_sequence(batch, has_batches=False)
             if batch.base_sequence and not self._behaviour.unknown_producers_begin_anywhere:
                 raise self._unknown_producer(batch)
             # Also a producer that expired or was never issued may start at any sequence.
             return
         self._check_epoch(batch, entry.producer_epoch)
-        if self.verifications:
+        if self.verifications.states:
             self._check_verified_sequence(batch, has_batches=bool(entry.batches))
         self._check_sequence(batch, entry)
         self._check_transaction(batch, entry)
@@ -188,7 +188,7 @@ class ProducerStateManager:
         return f"producer {batch.producer_id} at offset {batch.base_offset} in partition {self._topic_partition}"
 
     def _check_verified_sequence(self, batch: StoredBatch, *, has_batches: bool) -> None:
-        state = self.verifications.get(batch.producer_id)
+        state = self.verifications.states.get(batch.producer_id)
         if state is None:
             return
         checked = self._behaviour.verification_checks_epochs
@@ -237,7 +237,7 @@ class ProducerStateManager:
                 return
             if self._behaviour.verification_checks_epochs:
                 self._check_epoch(batch, entry.producer_epoch)
-        state = self.verifications.get(batch.producer_id)
+        state = self.verifications.states.get(batch.producer_id)
         if self.verifies_transactions and (guard is None or state is None or state.guard is not guard):
             raise RecordsRefused(ErrorCode.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
 
@@ -322,9 +322,9 @@ class ProducerStateManager:
         """Add an appended batch to the state of its producer; return the transaction that it aborts."""
         transactional = batch.attributes & TRANSACTIONAL_FLAG_MASK
         if transactional:
-            if self.verifications:
+            if self.verifications.states:
                 self.verifications.appended(batch)
-            if batch.is_control:
+            if batch.attributes & CONTROL_FLAG_MASK:
                 return self._end_transaction(batch)
         entry = self._producers.get(batch.producer_id)
         if entry is None or entry.producer_epoch != batch.producer_epoch:
@@ -399,7 +399,7 @@ class ProducerStateManager:
         ]
         for producer_id in idle:
             del self._producers[producer_id]
-        if self.verifications:
+        if self.verifications.states:
             self.verifications.remove_started_before(checked_ms - self.expiration_ms)
 
     def log_start_moved(self, log_start_offset: int) -> None:

@@ -40,27 +40,20 @@ class VerificationState:
 class VerificationStates:
     """The verifications by producer id; each is removed by an append, a marker, or with the idle producers."""
 
-    __slots__ = ("_epochs_count", "_states")
+    __slots__ = ("_epochs_count", "states")
 
     def __init__(self, *, epochs_count: bool) -> None:
         """With `epochs_count` the marker before a transaction of version 2 leaves the verification of that one."""
         self._epochs_count = epochs_count
-        self._states: dict[int, VerificationState] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._states)
-
-    def get(self, producer_id: int) -> VerificationState | None:
-        """Return the verification of a producer, None if there is none."""
-        return self._states.get(producer_id)
+        self.states: dict[int, VerificationState] = {}
 
     def start(
         self, producer_id: int, producer_epoch: int, sequence: int, *, supports_epoch_bump: bool, now_ms: int
     ) -> object:
         """Return the guard of the producer's verification, which a lower sequence or a newer epoch changes."""
-        state = self._states.get(producer_id)
+        state = self.states.get(producer_id)
         if state is None:
-            state = self._states[producer_id] = VerificationState(
+            state = self.states[producer_id] = VerificationState(
                 started_ms=now_ms,
                 epoch=producer_epoch,
                 lowest_sequence=sequence,
@@ -75,13 +68,13 @@ class VerificationStates:
 
     def appended(self, batch: StoredBatch) -> None:
         """Remove the verification of the producer of a transactional batch or a marker."""
-        state = self._states.get(batch.producer_id)
+        state = self.states.get(batch.producer_id)
         if state is None:
             return
         is_of_next = self._epochs_count and state.supports_epoch_bump and batch.producer_epoch == state.epoch
         if not (is_of_next and batch.is_control):
-            del self._states[batch.producer_id]
+            del self.states[batch.producer_id]
 
     def remove_started_before(self, time_ms: int) -> None:
         """Remove the verifications that no append has followed."""
-        self._states = {key: state for key, state in self._states.items() if state.started_ms > time_ms}
+        self.states = {key: state for key, state in self.states.items() if state.started_ms > time_ms}

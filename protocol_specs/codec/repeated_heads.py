@@ -33,10 +33,11 @@ TOPIC_IDS_LOWEST: Final = 13
 COMMIT_LOWEST_VERSION: Final = 8
 """The first flexible version of OffsetCommit: the layout that `_OFFSET_AND_EPOCH` describes."""
 
-_NAME_LENGTH: Final = 8
-"""Offset of the topic name's length (one byte): after transactional id, acks, timeout and the number of topics."""
-_HEAD_BESIDE_NAME: Final = 13
-"""Length of a head without the name: includes the name's length, the number of partitions and the partition index."""
+_BEFORE_NAME_LENGTH: Final = 7
+"""Length of acks, timeout and the number of topics, which are between transactional id and topic name."""
+_HEAD_BESIDE_NAMES: Final = 13
+"""Length of a head without transactional id and topic name: also has their lengths, the number of partitions and the
+partition index."""
 _TOPIC_ID_BYTES: Final = 16
 _NO_TAGS: Final = b"\0\0\0"
 """The bytes after the records: the empty tag sections of partition, topic and request."""
@@ -55,30 +56,34 @@ def produce_decoder(version: int) -> DecodeFunction:
     decode = decoder_for(ProduceRequest, version)
     if version < LOWEST_VERSION:
         return decode
-    heads: dict[Buffer, tuple[int, int, str, bytes, int]] = {}
+    heads: dict[Buffer, tuple[str | None, int, int, str, bytes, int]] = {}
     by_id = version >= TOPIC_IDS_LOWEST
 
-    def learn(data: Buffer, position: int) -> tuple[Any, int]:
-        """Decode any request; keep the head of one that has no transaction and one partition with records."""
+    def learn(data: Buffer, position: int, head: Buffer) -> tuple[Any, int]:
+        """Decode any request; keep the head of one that has one partition with records."""
         request: ProduceRequest
         request, end = decode(data, position)
-        if isinstance(data, bytes) and request.transactional_id is None and len(request.topic_data) == 1:
+        if isinstance(data, bytes) and len(request.topic_data) == 1:
             [topic] = request.topic_data
-            if len(topic.partition_data) == 1 and len(topic.name.encode()) < _VARINT_MORE - 1:
+            if len(topic.partition_data) == 1 and _is_short(topic.name) and _is_short(request.transactional_id or ""):
                 [partition] = topic.partition_data
-                name_length = _TOPIC_ID_BYTES if by_id else data[position + _NAME_LENGTH]
-                head = data[position : position + _HEAD_BESIDE_NAME + name_length]
                 # A longer varint than needed would move what follows it: such a head is never kept.
                 if head not in heads and request.encode(version).startswith(head):
                     if len(heads) >= HEADS_MAX:
                         heads.clear()
-                    heads[head] = (request.acks, request.timeout_ms, topic.name, topic.topic_id, partition.index)
+                    heads[head] = (
+                        request.transactional_id, request.acks, request.timeout_ms,
+                        topic.name, topic.topic_id, partition.index,
+                    )  # fmt: skip
         return request, end
 
     def decode_repeated(data: Buffer, position: int) -> tuple[Any, int]:
         try:
-            start = position + _HEAD_BESIDE_NAME + (_TOPIC_ID_BYTES if by_id else data[position + _NAME_LENGTH])
-            head = heads.get(data[position:start])
+            start = position + _HEAD_BESIDE_NAMES
+            id_size = data[position] or 1
+            start += id_size - 1 + (_TOPIC_ID_BYTES if by_id else data[position + id_size + _BEFORE_NAME_LENGTH])
+            key = data[position:start]
+            head = heads.get(key)
             size = data[start]
             if size >= _VARINT_MORE:
                 start += 1
@@ -89,20 +94,27 @@ def produce_decoder(version: int) -> DecodeFunction:
             return decode(data, position)
         stop = start + size
         if head is None or not size or data[stop:] != _NO_TAGS:
-            return learn(data, position)
+            return learn(data, position, key)
         partition = _new(PartitionProduceData)
         topic = _new(TopicProduceData)
         request = _new(ProduceRequest)
-        request.acks, request.timeout_ms, topic.name, topic.topic_id, partition.index = head
+        (
+            request.transactional_id, request.acks, request.timeout_ms,
+            topic.name, topic.topic_id, partition.index,
+        ) = head  # fmt: skip
         start += 1
         partition.records = data[start:stop] if stop - start <= SMALL_BYTES_MAX else memoryview(data)[start:stop]
-        request.transactional_id = None
         request.topic_data = [topic]
         topic.partition_data = [partition]
         partition.unknown_tags = topic.unknown_tags = request.unknown_tags = ()
         return request, stop + len(_NO_TAGS)
 
     return decode_repeated
+
+
+def _is_short(text: str) -> bool:
+    """Return True if the length of a text takes one byte."""
+    return len(text.encode()) < _VARINT_MORE - 1
 
 
 def offset_commit_decoder(version: int) -> DecodeFunction:

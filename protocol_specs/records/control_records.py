@@ -187,14 +187,14 @@ def marker_of_batch(batch: bytes | memoryview) -> EndTransactionMarker | None:
             and version >= 0
             and not headers_count
         ):
-            return _marker_of(control_type, coordinator_epoch)
+            return marker_of(control_type, coordinator_epoch)
     records = read_records(batch)
     return end_transaction_marker(records[0]) if records else None
 
 
 @lru_cache
-def _marker_of(control_type: int, coordinator_epoch: int) -> EndTransactionMarker:
-    """Return a marker; most markers of a coordinator are equal."""
+def marker_of(control_type: int, coordinator_epoch: int) -> EndTransactionMarker:
+    """Return a marker by the number of its kind; most markers of a coordinator are equal."""
     return EndTransactionMarker(control_type=_MARKERS[control_type], coordinator_epoch=coordinator_epoch)
 
 

@@ -18,7 +18,7 @@ from protocol_specs.records.batch_peek import (
     UP_TO_CRC,
 )
 from protocol_specs.records.checksums import crc32c
-from protocol_specs.records.varints import SMALL_VARINTS, encode_varint
+from protocol_specs.records.varints import SMALL_VARINTS, SMALL_VARINTS_END, encode_varint
 
 __all__ = ["LoneBatch", "lone_batch"]
 
@@ -57,7 +57,8 @@ def lone_batch(
     except IndexError:
         sizes = encode_varint(len(key)), encode_varint(len(value))
     body = b"".join((_ATTRIBUTES_AND_DELTAS, sizes[0], key, sizes[1], value, _NO_HEADERS))
-    record = encode_varint(len(body)) + body
+    size = len(body)
+    record = (SMALL_VARINTS[size] if size < SMALL_VARINTS_END else encode_varint(size)) + body
     covered = COVERED_BY_CRC.pack(
         attributes, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, base_sequence, 1
     )

@@ -311,7 +311,8 @@ class ShardRunner(Generic[S]):
         guard: object | None,
     ) -> None:
         try:
-            result = operation(self.check_active())
+            shard = self.shard
+            result = operation(shard if self.state is _ACTIVE and shard is not None else self.check_active())
         except CoordinatorError as error:
             write.complete(error)
             return

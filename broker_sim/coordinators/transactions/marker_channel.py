@@ -108,16 +108,19 @@ class _Ending:
         self.epoch = metadata.producer_epoch
 
     def marker(self, partitions: Iterable[TopicPartition]) -> WritableTxnMarker:
-        topics: dict[str, list[int]] = {}
+        topics: dict[str, WritableTxnMarkerTopic] = {}
         for topic, index in partitions:
-            topics.setdefault(topic, []).append(index)
+            if topic in topics:
+                topics[topic].partition_indexes.append(index)
+            else:
+                topics[topic] = _topic(topic, [index])
         return _marker(
             self.producer_id,
             self.epoch,
             self.shard.coordinator_epoch,
             self.target.state is TransactionState.COMPLETE_COMMIT,
             self.metadata.client_version,
-            [_topic(*topic) for topic in topics.items()],
+            list(topics.values()),
         )
 
 
@@ -227,15 +230,14 @@ class MarkerChannel:
     ) -> None:
         self._sent(broker_id)
         # Results of one producer are in one element, also those of several markers.
-        errors = {
-            (marker.producer_id, topic.name, result.partition_index): result.error_code
-            for marker in response.markers
-            for topic in marker.topics
-            for result in topic.partitions
-        }
+        errors: dict[tuple[int, str, int], int] = {}
+        for marker in response.markers:
+            for topic in marker.topics:
+                for result in topic.partitions:
+                    errors[marker.producer_id, topic.name, result.partition_index] = result.error_code
         for ending, partitions in entries:
             if self._is_current(ending):
-                results = {each: errors[ending.producer_id, each.topic, each.partition] for each in partitions}
+                results = {each: errors[ending.producer_id, *each] for each in partitions}
                 if not self._take_results(ending, results):
                     return
 

@@ -76,12 +76,13 @@ class _Verification:
         self.verified(dict.fromkeys(self.partitions, error_code))
 
     def transaction(self) -> AddPartitionsToTxnTransaction:
-        topics: dict[str, list[int]] = {}
+        topics: dict[str, AddPartitionsToTxnTopic] = {}
         for topic, index in self.partitions:
-            topics.setdefault(topic, []).append(index)
-        return _transaction(
-            self.transactional_id, *self.producer, not self.adds, [_topic(*topic) for topic in topics.items()]
-        )
+            if topic in topics:
+                topics[topic].partitions.append(index)
+            else:
+                topics[topic] = _topic(topic, [index])
+        return _transaction(self.transactional_id, *self.producer, not self.adds, list(topics.values()))
 
 
 class PartitionVerifier:
@@ -168,14 +169,13 @@ class PartitionVerifier:
         else:
             results = {each.transactional_id: each.topic_results for each in response.results_by_transaction}
             for verification in verifications:
-                verification.verified(
-                    {
-                        TopicPartition(topic.name, result.partition_index): _for_log(result.partition_error_code)
-                        for topic in results[verification.transactional_id]
-                        for result in topic.results_by_partition
-                        if result.partition_error_code
-                    }
-                )
+                errors: PartitionErrors = {}
+                for topic in results[verification.transactional_id]:
+                    for result in topic.results_by_partition:
+                        if result.partition_error_code:
+                            partition = TopicPartition(topic.name, result.partition_index)
+                            errors[partition] = _for_log(result.partition_error_code)
+                verification.verified(errors)
         self._send_next(coordinator)
 
     def _failed(self, coordinator: int, verifications: list[_Verification]) -> None:

@@ -334,7 +334,8 @@ class TransactionShard:
                 metadata.pending_state = None
                 if error is None:
                     del self.transactions[metadata.transactional_id]
-                    self._journal(metadata, TransactionState.DEAD, EXPIRED)
+                    if self.context.host.journal.full:
+                        self._journal(metadata, TransactionState.DEAD, EXPIRED)
 
         tombstones = [
             CoordinatorRecord(TransactionLogKey(transactional_id=metadata.transactional_id), None)
@@ -390,7 +391,8 @@ class TransactionShard:
             if error is None:
                 previous = metadata.state
                 metadata.complete(target, keeps_start=not self._behaviour.transactions_are_in_java_sets)
-                self._journal(metadata, previous, reason, client_id)
+                if self.context.host.journal.full:
+                    self._journal(metadata, previous, reason, client_id)
                 if metadata.state in PREPARE:
                     self._markers.send_markers(self, metadata)
             elif keeps_pending is None or log_error(error.error_code) is not keeps_pending:
@@ -420,21 +422,20 @@ class TransactionShard:
         self, metadata: TransactionMetadata, previous: TransactionState, reason: str, client_id: str = ""
     ) -> None:
         journal = self.context.host.journal
-        if journal.full:
-            journal.append(
-                TransactionStateChanged(
-                    time_us=journal.now_us(),
-                    broker_id=self.context.host.id,
-                    transactional_id=metadata.transactional_id,
-                    producer_id=metadata.producer_id,
-                    producer_epoch=metadata.producer_epoch,
-                    state=metadata.state.label,
-                    previous=previous.label,
-                    partitions=", ".join(map(str, metadata.partitions)),
-                    reason=reason,
-                    client_id=client_id,
-                )
+        journal.append(
+            TransactionStateChanged(
+                time_us=journal.now_us(),
+                broker_id=self.context.host.id,
+                transactional_id=metadata.transactional_id,
+                producer_id=metadata.producer_id,
+                producer_epoch=metadata.producer_epoch,
+                state=metadata.state.label,
+                previous=previous.label,
+                partitions=", ".join(map(str, metadata.partitions)),
+                reason=reason,
+                client_id=client_id,
             )
+        )
 
 
 def _refuse_if_pending(metadata: TransactionMetadata) -> None:

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 FAST_VERSIONS = range(9, ProduceRequest.VERSIONS.highest + 1)
 
 
-def one_partition(records: bytes | None, *, topic: str = "orders", index: int = 3, acks: int = -1) -> ProduceRequest:
+def one_partition(
+    records: bytes | None, *, topic: str = "orders", index: int = 3, acks: int = -1, transactional_id: str | None = None
+) -> ProduceRequest:
     return ProduceRequest(
+        transactional_id=transactional_id,
         acks=acks,
         timeout_ms=1500,
         topic_data=[
@@ -58,6 +61,7 @@ PRODUCES = st.builds(
     topic=st.sampled_from(["a", "orders", "t" * 126, "t" * 127, "t" * 249]),
     index=st.integers(0, 1),
     acks=st.sampled_from([-1, 1]),
+    transactional_id=st.sampled_from([None, None, "", "t", "t" * 126, "t" * 127]),
 )
 CHANGES = st.sampled_from(["cut", "set", "insert", "append"])
 OCTETS = st.sampled_from([bytes([octet]) for octet in (0, 1, 2, 0x7F, 0x80, 0x81, 0xFF)])
