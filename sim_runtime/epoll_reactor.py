@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from twisted.internet.protocol import ServerFactory
 
 SHORT_WAITS_MIN: Final = 8
-"""A reactor spins after this many short waits in a row. The pieces of one large request, which also arrive without a
-pause, are fewer: a spin after the last of them would be unsuccessful."""
+"""A reactor spins after this many short waits in a row that had the same waits before them. The pieces of one large
+request, which also arrive without a pause, are fewer: a spin after the last of them would be unsuccessful."""
 
 
 _CLOSED: Final = -1

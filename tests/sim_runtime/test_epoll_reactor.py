@@ -11,6 +11,7 @@ from twisted.python import log
 
 from sim_runtime.epoll_reactor import SHORT_WAITS_MIN, EventWaker
 from sim_runtime.real_reactor import new_reactor, release_reactor
+from sim_runtime.spinning_wait import HISTORY_WAITS
 
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
@@ -86,6 +87,7 @@ def test_an_error_of_a_connection_is_logged_and_ends_it_alone() -> None:
 def test_a_reactor_that_spins_polls_before_it_blocks(monkeypatch: pytest.MonkeyPatch, spins: bool) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     timeouts: list[float] = []
+    blocking = SHORT_WAITS_MIN + HISTORY_WAITS
 
     class Poller:
         """An epoll object that always has an event of an unused descriptor."""
@@ -105,11 +107,11 @@ def test_a_reactor_that_spins_polls_before_it_blocks(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("twisted.internet.epollreactor.epoll", lambda _: Poller(epoll()))
     reactor: Any = new_reactor(spins=spins)
     try:
-        for _ in range(SHORT_WAITS_MIN + 1):
+        for _ in range(blocking + 1):
             reactor.doIteration(5.0)
     finally:
         release_reactor(reactor)
-    assert timeouts == [5.0] * SHORT_WAITS_MIN + [0 if spins else 5.0]
+    assert timeouts == [5.0] * blocking + [0 if spins else 5.0]
 
 
 def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:
