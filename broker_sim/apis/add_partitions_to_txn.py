@@ -81,6 +81,8 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
     if len(request.transactions) == 1:
         [only] = request.transactions
         found = [_results_of(only, only.topics, only.topics, context)]
+        if isinstance(found[0], list):
+            return _batched(found, request)  # type: ignore[arg-type]  # as most verifications
     else:
         # A repeated id has the partitions of its last entry, while its uniform results have those of its first.
         first = {each.transactional_id: each.topics for each in reversed(request.transactions)}

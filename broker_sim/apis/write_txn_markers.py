@@ -297,7 +297,7 @@ def _topics(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> list[Writable
         if found is None:
             found = topics[topic] = _topic_result(topic, [])
         found.partitions.append(_partition_result(index, error_code))
-    return [topics[topic] for topic in hash_order(topics)]
+    return [topics[topic] for topic in hash_order(topics)] if len(topics) > 1 else list(topics.values())
 
 
 def _hash(partition: TopicPartition) -> int:

@@ -524,7 +524,9 @@ class ShardRunner(Generic[S]):
         Raises:
             CoordinatorError: The shard is loading or not here, or the operation is refused.
         """
-        return operation(self.check_active(), self.last_committed_offset)
+        shard = self.shard
+        active = shard if self.state is _ACTIVE and shard is not None else self.check_active()
+        return operation(active, self.last_committed_offset)
 
     def _timer_fired(self, key: str, operation: Callable[[], CoordinatorResult[Any]], *, retry: bool) -> None:
         write = self.write(f"timer {key}", lambda _: operation())

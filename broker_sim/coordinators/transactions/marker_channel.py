@@ -196,12 +196,12 @@ class MarkerChannel:
     def _plan(self, broker_id: int) -> None:
         if broker_id not in self._in_flight and not self._stopped:
             self._in_flight[broker_id] = None
-            self._later(0, lambda: self._send(broker_id))
+            self._later(0, self._send, broker_id)
 
-    def _later(self, delay_ms: float, function: Callable[[], None]) -> None:
+    def _later(self, delay_ms: float, function: Callable[..., None], *arguments: Any) -> None:
         def run() -> None:
             del self._calls[call]
-            function()
+            function(*arguments)
 
         call = self._host.reactor.callLater(delay_ms / 1000, run)
         self._calls[call] = None
@@ -277,7 +277,7 @@ class MarkerChannel:
                 )
                 return False
         if failed and self._is_current(ending):
-            self._later(RETRY_BACKOFF_MS, lambda: self._enqueue(ending, failed))
+            self._later(RETRY_BACKOFF_MS, self._enqueue, ending, failed)
         self._complete_if_written(ending)
         return True
 
@@ -311,7 +311,7 @@ class MarkerChannel:
     def _not_completed(self, ending: _Ending, error: CoordinatorError) -> None:
         error_code = log_error(error.error_code)
         if error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE and not self._stopped:
-            self._later(RETRY_BACKOFF_MS, lambda: self._write_completion(ending))
+            self._later(RETRY_BACKOFF_MS, self._write_completion, ending)
         else:
             _log.warn(
                 "broker {broker_id}: {transactional_id} is not completed: {error}",

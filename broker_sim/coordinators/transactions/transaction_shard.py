@@ -185,11 +185,11 @@ class TransactionShard:
             CoordinatorError: the producer is unknown or fenced, or a change is pending.
         """
         metadata = self._known(transactional_id)
-        if not self._behaviour.pending_transaction_counts_last:
-            _refuse_if_pending(metadata)
+        is_pending = metadata.pending_state is not None
+        if is_pending and not self._behaviour.pending_transaction_counts_last:
+            raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
         self._check_producer(metadata, producer)
-        _refuse_if_pending(metadata)
-        if metadata.state in PREPARE:
+        if is_pending or metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
         if metadata.state is TransactionState.ONGOING and all(each in metadata.partitions for each in partitions):
             return CoordinatorResult((), None)
