@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
-from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, refusal
+from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, is_broken_by_unknown_topic, refusal
 from broker_sim.share_partitions.share_error import BrokenAcknowledgement, ShareError
 from broker_sim.share_partitions.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, SessionKey
 from broker_sim.topic_partition import TopicPartition
@@ -52,6 +52,8 @@ def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> Handler
             manager.sessions.at_epoch(key, epoch).next_epoch()
     except ShareError as error:
         return ShareAcknowledgeResponse(error_code=error.error_code)
+    if is_broken_by_unknown_topic(request, context):
+        return ShareAcknowledgeResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     acknowledgements = Acknowledgements.of(request, context)
 
     def respond(results: Results) -> Message:

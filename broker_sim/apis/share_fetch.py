@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.apis.partition_order import mutable_order
-from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, refusal
+from broker_sim.apis.share_requests import MOVED, Acknowledgements, Topics, is_broken_by_unknown_topic, refusal
 from broker_sim.replication.requests import FetchParams
 from broker_sim.share_partitions.delayed_share_fetch import ShareFetch
 from broker_sim.share_partitions.share_error import BrokenAcknowledgement, ShareError, share_error
@@ -66,6 +66,8 @@ def handle(request: ShareFetchRequest, context: RequestContext) -> HandlerResult
         if error.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return context.broker.share_partitions.idle(request.max_wait_ms).addCallback(lambda _: failed)
         return failed
+    if is_broken_by_unknown_topic(request, context):
+        return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     try:
         return _ShareFetchRequest(request, context, key, session).run()
     except BrokenAcknowledgement:

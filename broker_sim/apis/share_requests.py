@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
 
-__all__ = ["MOVED", "Acknowledgements", "Results", "Topics", "is_valid_member", "refusal"]
+__all__ = ["MOVED", "Acknowledgements", "Results", "Topics", "is_broken_by_unknown_topic", "is_valid_member", "refusal"]
 
 MEMBER_ID_MAX: Final = 36
 RENEW_VERSION: Final = 2
@@ -43,6 +43,16 @@ def refusal(request: Any, context: RequestContext) -> ErrorCode | None:
     if not context.may(AclOperation.READ, ResourceType.GROUP, request.group_id):
         return ErrorCode.GROUP_AUTHORIZATION_FAILED
     return None
+
+
+def is_broken_by_unknown_topic(request: Any, context: RequestContext) -> bool:
+    """Return True if an authorizer judges a topic id without a name: in Kafka that is an exception of its own, which
+    fails the whole request after its session has advanced.
+    """
+    if context.access is None:
+        return False
+    topics = Topics(context)
+    return any(topic.partitions and topics.name(topic.topic_id) is None for topic in request.topics)
 
 
 def is_valid_member(member_id: str | None) -> bool:

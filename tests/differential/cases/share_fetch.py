@@ -6,15 +6,19 @@ import time
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol_specs.uuids import ZERO_UUID
+from tests.differential.acl_requests import AUTHORIZER
 from tests.differential.case import case
 from tests.differential.cases.delete_records import before
+from tests.differential.cases.delete_topics import by_names
 from tests.differential.cases.share_state import read, write
 from tests.differential.config_requests import GROUP, SET, await_value, incremental
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import SHARE_STATE_TOPIC, write_records
-from tests.differential.requests import batch, fill, timed
+from tests.differential.probe import attempts
+from tests.differential.requests import batch, fill, metadata, timed
 from tests.differential.share_requests import (
     ACCEPT,
     GAP,
@@ -441,3 +445,33 @@ def fetches_that_cannot_wait_for_a_state(probe: Probe) -> None:
     member.fetch({}, max_wait_ms=0, note="its records are acquired")
     for wait_ms in (0, 60_000):
         probe.exchange(fetch_shared("", "m", 0, {topic_id: {0: []}}, max_wait_ms=wait_ms), 2, note="an empty group id")
+
+
+@case(settings=(*SHARE, *AUTHORIZER), releases=ONLY_NEW)
+def topics_deleted_before_an_authorizer(probe: Probe) -> None:
+    for number, acknowledged in enumerate((True, False)):
+        topic = known_topic(probe, f"t{number}")
+        fill(probe, topic, batch(b"a", b"b", b"c"))
+        member = ShareConsumer(probe, share_group_of(probe, f"g{number}"), "m1", [topic])
+        member.join()
+        member.await_assignment(1)
+        topic_id = probe.topic_id(topic)
+        member.fetch({topic_id: {0: []}}, note="first")
+        probe.quiet(by_names(topic), 6)
+        for _ in attempts(f"the broker to know that {topic} is deleted"):
+            if probe.quiet(metadata(ids=[topic_id]), 12).topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID:
+                break
+        probe.normaliser.know_topic(f"{topic} deleted", topic_id)
+        named = {topic_id: {0: [(0, 2, [ACCEPT])] if acknowledged else []}}
+        member.fetch(named, forget={topic_id: [0]}, max_wait_ms=100, note=f"{acknowledged=}")
+        member.session = 2
+        member.fetch({}, max_wait_ms=100, note="the next epoch")
+        member.session = 3
+        member.fetch({UNKNOWN_ID: {0: []}}, max_wait_ms=100, note="another topic")
+        member.session = 4
+        member.acknowledge({topic_id: {0: [(0, 2, [ACCEPT])]}}, note="acknowledges alone")
+        for closes in (member.fetch, member.acknowledge):
+            member.session = -1
+            closes({topic_id: {0: [(0, 2, [ACCEPT])]}}, note="closes")
+            member.session = 5
+            member.fetch({}, max_wait_ms=100, note="the epoch after the one that closes")
