@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.messages.list_transactions import ListTransactionsRequest
 from tests.differential.case import case
@@ -11,6 +11,9 @@ from tests.differential.transaction_requests import list_own, of_every_state
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
+
+OWN_CLUSTER: Final = (("transaction.max.timeout.ms", "800001"),)
+"""The order depends on the ids of every case of a cluster."""
 
 
 @case()
@@ -47,7 +50,7 @@ def transactions_that_pass_filters(probe: Probe) -> None:
             list_own(probe, 2, f"pattern {pattern}", transactional_id_pattern=pattern)
 
 
-@case()
+@case(settings=OWN_CLUSTER)
 def the_order_of_ids(probe: Probe) -> None:
     await_transactions(probe)
     for number in (*range(20), 7, 3):
