@@ -72,6 +72,11 @@ def faulty(cluster: ThreadedCluster, *, up: Any = (), down: Any = (), client: st
             cluster.call(end)
 
 
+def fastest(connection: socket.socket, client_id: str = "app") -> float:
+    """The shortest of some exchanges, in ms: on a busy machine one alone can take long."""
+    return min(exchange(connection, client_id) for _ in range(5))
+
+
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_open_and_new_connections_are_slow_until_the_end(cluster: ThreadedCluster, connect: Any, listener: str) -> None:
     open_before = connect(listener)
@@ -84,9 +89,9 @@ def test_open_and_new_connections_are_slow_until_the_end(cluster: ThreadedCluste
         else:
             assert exchange(new) >= 20  # encrypted, the client is known when its request is there
         assert exchange(new) >= 50
-        assert exchange(connect(listener), "other") < 20
-    assert exchange(open_before) < 50
-    assert exchange(new) < 50
+        assert fastest(connect(listener), "other") < 20
+    assert fastest(open_before) < 50
+    assert fastest(new) < 50
 
 
 @pytest.mark.parametrize("listener", LISTENERS)
