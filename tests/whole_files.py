@@ -42,6 +42,8 @@ class WholeFile(pytest.Item):
             self.running = test
             hook.pytest_runtest_protocol(item=test, nextitem=following)
         self.running = None
+        # A file without selected tests was the next one of the last test, whose folders are still set up.
+        session._setupstate.teardown_exact(nextitem)
 
 
 def collect_files(session: pytest.Session) -> bool:

@@ -54,6 +54,21 @@ def test_a_file_is_imported_by_one_worker_and_its_selected_tests_run_there(tmp_p
     assert sorted((tmp_path / "imported").read_text().split()) == ["test_one", "test_two"]
 
 
+def test_a_file_without_selected_tests_ends_the_folder_before_it(tmp_path: Path) -> None:
+    files = {
+        "conftest.py": HOOKS,
+        "a/test_first.py": "def test_chosen(): pass\n",
+        "a/test_none.py": "def test_other(): assert False\n",
+        "b/test_last.py": "def test_also_chosen(): pass\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    output = run(tmp_path, "-n", "1", "-k", "chosen")
+    assert "2 passed" in output, output
+    assert output.endswith("exit status 0"), output
+
+
 def test_a_test_is_named_on_the_command_line(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
