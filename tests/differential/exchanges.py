@@ -31,7 +31,7 @@ CLIENT_ID: Final = "t"
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 """What the recorded cluster was given besides its defaults."""
 
-RESPONSE_SECONDS: Final = 10.0
+RESPONSE_SECONDS: Final = 30.0
 SILENCE_SECONDS: Final = 0.3
 OUTCOMES: Final = {"connection closed": CLOSED, "no response": SILENT}
 LOADING: Final = 14
