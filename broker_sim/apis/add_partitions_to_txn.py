@@ -61,11 +61,9 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
         named = Named(request.v3_and_below_transactional_id, producer)
         topics = request.v3_and_below_topics
         partitions = _partitions(topics)
-        refused = _refused(partitions, context)
-        if refused:
-            return single_response(_by_topic(refused))
-        if not named.transactional_id:
-            return single_response(_alike(topics, ErrorCode.INVALID_REQUEST))
+        refusal = _refusal(named, partitions, topics, context)
+        if refusal is not None:
+            return single_response(refusal)
         added: Response | NoResponse | Deferred[Response | NoResponse] = responded(
             context.broker.coordinators.transactions.add_partitions(
                 named.transactional_id, named.producer, partitions, client_version=0
@@ -81,8 +79,6 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
     if len(request.transactions) == 1:
         [only] = request.transactions
         found = [_results_of(only, only.topics, only.topics, context)]
-        if isinstance(found[0], list):
-            return _batched(found, request)  # type: ignore[arg-type]  # as most verifications
     else:
         # A repeated id has the partitions of its last entry, while its uniform results have those of its first.
         first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
@@ -109,11 +105,9 @@ def _add(
 ) -> Results | Deferred[Results]:
     """Add partitions for a broker; a result that all have alike is that of `shown`."""
     partitions = _partitions(topics)
-    refused = _refused(partitions, context)
-    if refused:
-        return _by_topic(refused)
-    if not named.transactional_id:
-        return _alike(shown, ErrorCode.INVALID_REQUEST)
+    refusal = _refusal(named, partitions, shown, context)
+    if refusal is not None:
+        return refusal
     client_version = TRANSACTIONS_V2 if context.behaviour.transactions_have_client_versions else 0
     return responded(
         context.broker.coordinators.transactions.add_partitions(
@@ -150,6 +144,16 @@ def _verify(named: Named, topics: Sequence[Any], context: RequestContext) -> Res
 def _partitions(topics: Sequence[Any]) -> list[TopicPartition]:
     named = [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
     return list(dict.fromkeys(named)) if len(named) > 1 else named
+
+
+def _refusal(
+    named: Named, partitions: Sequence[TopicPartition], shown: Sequence[Any], context: RequestContext
+) -> Results | None:
+    """Return the results of a request that is not for the coordinator; one that all have alike is that of `shown`."""
+    refused = _refused(partitions, context)
+    if refused:
+        return _by_topic(refused)
+    return None if named.transactional_id else _alike(shown, ErrorCode.INVALID_REQUEST)
 
 
 def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> dict[TopicPartition, ErrorCode]:

@@ -35,7 +35,7 @@ def event_encoder(kind: type[Event]) -> EventEncoder:
 
     A list counts as its length and its elements. Fields with bytes of logs and the draws of rules are left out.
     """
-    count = str(1)
+    count = "1"
     template = encode_text(kind.__name__).decode()
     values = []
     for field in fields(kind):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Link"]
 
-_OPEN: Final = LinkState.OPEN
 ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
 
@@ -202,7 +201,7 @@ class Link:
         if self._is_direct and not self._queue:
             deliver(call, payload)
             return
-        if self._state is not _OPEN and self.cut_off:
+        if self.cut_off:
             call.lose()
             return
         network = self._network_link
@@ -218,8 +217,7 @@ class Link:
         if queue and queue[-1][0] > due_s:
             due_s = queue[-1][0]
         queue.append((due_s, call, deliver, payload))
-        if self._timer is None:
-            self._schedule()
+        self._schedule()
 
     def _paced(self, due_s: float, call: LinkCall, payload: Any) -> float:
         paces = [pace for each in self._paces.values() for pace in each]
@@ -243,9 +241,8 @@ class Link:
         self._timer = None
         due_s = self._reactor.seconds() + ROUNDING_S
         try:
-            while self._queue and (self._state is _OPEN or not self.held) and self._queue[0][0] <= due_s:
+            while self._queue and not self.held and self._queue[0][0] <= due_s:
                 _, call, deliver, payload = self._queue.popleft()
                 deliver(call, payload)
         finally:
-            if self._queue:
-                self._schedule()
+            self._schedule()

@@ -240,7 +240,7 @@ class MetadataImage:
     def is_active(self, broker_id: int) -> bool:
         """Return True if the broker is registered, not fenced and not shutting down."""
         broker = self.brokers.get(broker_id)
-        return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
+        return broker is not None and broker.active
 
     def with_version(self, version: int) -> MetadataImage:
         """The same content at another version."""

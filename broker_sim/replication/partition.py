@@ -267,7 +267,7 @@ class Partition:
         Raises:
             RecordsRefused: This broker does not lead the partition, or the epoch is old.
         """
-        if self.leader_id != self._host.broker_id:
+        if not self.is_leader:
             raise self._not_leader()
         return self.log.producers.start_verification(
             producer_id, producer_epoch, sequence, supports_epoch_bump=supports_epoch_bump, now_ms=self._host.now_ms()

@@ -85,9 +85,7 @@ class OpenBatch:
             size_max += len(key) + RECORD_OVERHEAD_MAX + (0 if value is None else len(value))
         if size_max > limit_bytes and not self._fits(records, limit_bytes):
             return False
-        for key, value in records:
-            self._records.append((now_ms, key, value))
-        self.records_count += len(records)
+        self.append(records, now_ms)
         self._size_max = size_max
         return True
 

@@ -311,8 +311,7 @@ class ShardRunner(Generic[S]):
         guard: object | None,
     ) -> None:
         try:
-            shard = self.shard
-            result = operation(shard if self.state is _ACTIVE and shard is not None else self.check_active())
+            result = operation(self.check_active())
         except CoordinatorError as error:
             write.complete(error)
             return
@@ -524,9 +523,7 @@ class ShardRunner(Generic[S]):
         Raises:
             CoordinatorError: The shard is loading or not here, or the operation is refused.
         """
-        shard = self.shard
-        active = shard if self.state is _ACTIVE and shard is not None else self.check_active()
-        return operation(active, self.last_committed_offset)
+        return operation(self.check_active(), self.last_committed_offset)
 
     def _timer_fired(self, key: str, operation: Callable[[], CoordinatorResult[Any]], *, retry: bool) -> None:
         write = self.write(f"timer {key}", lambda _: operation())

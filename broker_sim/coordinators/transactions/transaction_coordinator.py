@@ -92,11 +92,7 @@ class TransactionCoordinator:
         from broker_sim.coordinators.transactions.transaction_shard import TransactionShard
 
         shard_type = self._host.config.part_types.of(TransactionShard)
-        return shard_type(context, self.markers, record_version=self._record_version)
-
-    def _record_version(self) -> int:
-        """Return the version of the values of records: 1 with any level of `transaction.version`."""
-        return 1 if self._host.metadata_cache.image.finalized_features.get(TRANSACTION_VERSION) else 0
+        return shard_type(context, self.markers, record_version=lambda: min(self.version, 1))
 
     def _has_all_partitions(self) -> bool:
         """Return True if the topic has as many partitions as this run of the broker spreads ids over.

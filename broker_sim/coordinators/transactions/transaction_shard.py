@@ -185,11 +185,11 @@ class TransactionShard:
             CoordinatorError: the producer is unknown or fenced, or a change is pending.
         """
         metadata = self._known(transactional_id)
-        is_pending = metadata.pending_state is not None
-        if is_pending and not self._behaviour.pending_transaction_counts_last:
-            raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if not self._behaviour.pending_transaction_counts_last:
+            _refuse_if_pending(metadata)
         self._check_producer(metadata, producer)
-        if is_pending or metadata.state in PREPARE:
+        _refuse_if_pending(metadata)
+        if metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
         if metadata.state is TransactionState.ONGOING and all(each in metadata.partitions for each in partitions):
             return CoordinatorResult((), None)
@@ -334,8 +334,7 @@ class TransactionShard:
                 metadata.pending_state = None
                 if error is None:
                     del self.transactions[metadata.transactional_id]
-                    if self.context.host.journal.full:
-                        self._journal(metadata, TransactionState.DEAD, EXPIRED)
+                    self._journal(metadata, TransactionState.DEAD, EXPIRED)
 
         tombstones = [
             CoordinatorRecord(TransactionLogKey(transactional_id=metadata.transactional_id), None)
@@ -391,8 +390,7 @@ class TransactionShard:
             if error is None:
                 previous = metadata.state
                 metadata.complete(target, keeps_start=not self._behaviour.transactions_are_in_java_sets)
-                if self.context.host.journal.full:
-                    self._journal(metadata, previous, reason, client_id)
+                self._journal(metadata, previous, reason, client_id)
                 if metadata.state in PREPARE:
                     self._markers.send_markers(self, metadata)
             elif keeps_pending is None or log_error(error.error_code) is not keeps_pending:
@@ -422,6 +420,8 @@ class TransactionShard:
         self, metadata: TransactionMetadata, previous: TransactionState, reason: str, client_id: str = ""
     ) -> None:
         journal = self.context.host.journal
+        if not journal.full:
+            return
         journal.append(
             TransactionStateChanged(
                 time_us=journal.now_us(),

@@ -55,8 +55,8 @@ def run_on_bootstrap(
     temporary = Path(mkdtemp(prefix="broker-sim-"))
     # The working folder of a task is not that of this process.
     folder = (history_folder or temporary).resolve() / run_id_of(scenario, seed)
-    topics = BootstrapTopics(scenario, client)
     try:
+        topics = BootstrapTopics(scenario, client)
         try:
             group = scenario.only_load
             spark = start_session(task_slots=max(2, 1 if group.load is None else group.load.producers))
