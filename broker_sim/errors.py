@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 
 class BrokerSimError(Exception):
@@ -25,3 +25,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` with the known name nearest to a wrong one, or an empty text."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def unknown_key(key: str, known: Collection[str]) -> str:
+    """Return the problem of a key of a file that is not known: the nearest one, and all that are."""
+    return f"unknown key{nearest(key, known)}; expected one of {', '.join(known)}"

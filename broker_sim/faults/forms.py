@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from broker_sim.errors import nearest
+from broker_sim.errors import nearest, unknown_key
 from broker_sim.faults.rule import (
     ActiveController,
     AnyBroker,
@@ -557,9 +557,7 @@ def mapping(value: object, path: Path, known: Sequence[str]) -> Mapping[str, Any
         raise RuleError(path, f"expected a mapping with {', '.join(known)}, not {shown(value)}")
     for key in value:
         if key not in known:
-            raise RuleError(
-                (*path, str(key)), f"unknown key{nearest(str(key), known)}; expected one of {', '.join(known)}"
-            )
+            raise RuleError((*path, str(key)), unknown_key(str(key), known))
     return value
 
 

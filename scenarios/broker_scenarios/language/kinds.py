@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from broker_scenarios.language.draws import check_draw, is_draw
-from broker_sim.errors import nearest
+from broker_sim.errors import nearest, unknown_key
 
 if TYPE_CHECKING:
     from broker_sim.yaml_source import KeyPath
@@ -347,8 +347,7 @@ class Keys:
             return
         for name, item in value.items():
             if name not in self.keys:
-                known = ", ".join(self.keys)
-                complain((*path, name), f"unknown key{nearest(name, self.keys)}; expected one of {known}")
+                complain((*path, name), unknown_key(name, self.keys))
             else:
                 self.keys[name].kind.check(item, (*path, name), complain)
         for name in self.required:

@@ -34,7 +34,7 @@ from broker_sim.cluster_input import config_texts
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.errors import BrokerSimError, nearest, unknown_key
 from broker_sim.faults.action import Need
 from broker_sim.faults.client_action import ClientAction
 from broker_sim.faults.grammar import named_rules, parse_rules
@@ -196,9 +196,7 @@ def load_scenario(path: Path, *, defect: str | None = None) -> Scenario:
         if key not in flip_given
     ]
     mistakes += [
-        source.mistake(("flip", key), f"unknown key{nearest(key, FLIP.keys)}; expected one of {', '.join(FLIP.keys)}")
-        for key in flip_given
-        if key not in FLIP.keys
+        source.mistake(("flip", key), unknown_key(key, FLIP.keys)) for key in flip_given if key not in FLIP.keys
     ]
     if mistakes:
         raise ScenarioFileError(sorted(mistakes, key=_place))
