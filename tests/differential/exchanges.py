@@ -21,7 +21,7 @@ from protocol_specs.registry import request_type, response_type
 from protocol_specs.uuids import from_text
 from tests.differential.cases.describe_quorum import steady
 from tests.differential.normalise import Normaliser
-from tests.differential.probe import CLOSED, SILENT, Connection, attempts
+from tests.differential.probe import CLOSED, RESPONSE_SECONDS, SILENT, Connection, attempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,6 @@ CLIENT_ID: Final = "t"
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 """What the recorded cluster was given besides its defaults."""
 
-RESPONSE_SECONDS: Final = 30.0
 SILENCE_SECONDS: Final = 0.3
 OUTCOMES: Final = {"connection closed": CLOSED, "no response": SILENT}
 LOADING: Final = 14

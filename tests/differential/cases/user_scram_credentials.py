@@ -71,7 +71,10 @@ def await_shown(probe: Probe, wanted: dict[str, dict[int, int]]) -> None:
 
 
 def clear(probe: Probe, *users: str) -> None:
-    """Remove all credentials of users, one mechanism per request."""
+    """Remove the credentials of users that the broker shows, one mechanism per request.
+
+    A case waits until what it has set is shown: a credential of which the broker learns later would stay.
+    """
     for mechanism in (SHA_256, SHA_512):
         gone = [remove(user, mechanism) for user in users if mechanism in shown(probe, user)]
         response: Any = probe.quiet(alter(*gone), NEWEST)
@@ -123,6 +126,7 @@ def invalid_alterations(probe: Probe) -> None:
     probe.exchange(alter(remove(user)), NEWEST, note="unknown user")
     probe.exchange(alter(put(user, salted=b"")), NEWEST, note="empty salted password")
     probe.exchange(alter(put(user, salted=b""), put(f"{user}2")), NEWEST, note="one empty salted password")
+    await_shown(probe, {f"{user}2": {SHA_256: 4096}})
     clear(probe, f"{user}2")
     probe.exchange(describe(user), NEWEST)
 
