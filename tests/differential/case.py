@@ -14,7 +14,7 @@ from broker_sim.config.simulator_configs import AUTHORIZER_DEFINITIONS
 from tests.differential.probe import Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from tests.differential.nodes import Nodes
 
@@ -104,9 +104,16 @@ def all_cases() -> dict[str, Case]:
     return _CASES
 
 
-def run_case(each: Case, bootstrap: str, release: str, nodes: Nodes | None = None) -> list[dict[str, Any]]:
-    """Run one case against one cluster and return its transcript."""
-    probe = Probe(bootstrap, release=release, name=each.name, nodes=nodes)
+def run_case(
+    each: Case,
+    bootstrap: str,
+    release: str,
+    nodes: Nodes | None = None,
+    *,
+    expected: Sequence[Mapping[str, Any]] = (),
+) -> list[dict[str, Any]]:
+    """Run one case against one cluster and return its transcript; `expected` is the recorded one."""
+    probe = Probe(bootstrap, release=release, name=each.name, nodes=nodes, expected=expected)
     try:
         each.run(probe)
     finally:

@@ -84,7 +84,8 @@ def _report(case: Case, release: str, probe: Probe, failure: str, *, everything:
 
 def _run(case: Case, bootstrap: str, release: str, nodes: Nodes) -> tuple[Probe, str]:
     """Run a case as far as it goes; return its probe, and where and why it ended early."""
-    probe = Probe(bootstrap, release=release, name=case.name, nodes=nodes)
+    expected = recorded(release).get(case.name, ())
+    probe = Probe(bootstrap, release=release, name=case.name, nodes=nodes, expected=expected)
     failure = ""
     try:
         case.run(probe)

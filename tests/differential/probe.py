@@ -36,7 +36,7 @@ from protocol_specs.registry import request_type, response_type
 from tests.differential.normalise import Normaliser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from protocol_specs.message import Message
     from tests.differential.nodes import Nodes
@@ -46,7 +46,8 @@ RESPONSE_SECONDS = 30.0
 START_SECONDS = 60.0
 """A real broker starts in five seconds on an idle machine."""
 RETRY_PAUSE_SECONDS = 0.02
-SILENCE_SECONDS = 1.0
+SILENCE_SECONDS = 0.3
+"""How long a request without a response is waited for, after the broker has taken it up."""
 NETWORK_THREADS = 3
 """The default of num.network.threads: a broker gives new connections to its threads in turn."""
 CLOSED = "connection closed"
@@ -119,9 +120,21 @@ class Parked:
 
 
 class Probe:
-    """One case's view of one broker. `name` makes topic names that no other case uses."""
+    """One case's view of one broker. `name` makes topic names that no other case uses.
 
-    def __init__(self, bootstrap: str, *, release: str, name: str, nodes: Nodes | None = None) -> None:
+    `expected` is the recorded transcript, if there is one: of a response that it has, no limit is shorter than
+    RESPONSE_SECONDS, so that a slow machine does not look like a broker without a response.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        release: str,
+        name: str,
+        nodes: Nodes | None = None,
+        expected: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         servers, *further = bootstrap.split(";")
         pairs = [server.rsplit(":", 1) for server in servers.split(",")]
         self.addresses = {number: (host, int(port)) for number, (host, port) in enumerate(pairs, 1)}
@@ -131,6 +144,7 @@ class Probe:
         self.release = release
         self.name = name
         self._nodes = nodes
+        self._expected = expected
         self.transcript: list[dict[str, Any]] = []
         self.sent: list[Any] = []
         """The request of each entry of the transcript, for reports: recordings do not hold it."""
@@ -183,21 +197,25 @@ class Probe:
             if value is not None
         ]
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
-        created = self.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
+        created = self.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
         assert isinstance(created, CreateTopicsResponse), created
         assert created.topics[0].error_code == 0, created
-        self.await_topic(name, partitions)
+        self.await_topic(name, partitions, topic_id=created.topics[0].topic_id)
         return name
 
-    def await_topic(self, name: str, partitions: int = 1) -> MetadataResponse:
-        """Wait until every partition of a topic has a leader; learn the topic's id."""
+    def await_topic(self, name: str, partitions: int = 1, *, topic_id: bytes | None = None) -> MetadataResponse:
+        """Wait until every partition of a topic has a leader; learn the topic's id.
+
+        With `topic_id`, wait for the topic of this id: the broker may still show a deleted topic of the same name.
+        """
         deadline = time.monotonic() + RESPONSE_SECONDS
         while True:
             request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
             metadata = self.quiet(request, 12)
             assert isinstance(metadata, MetadataResponse), metadata
             found = metadata.topics[0]
-            if len(found.partitions) == partitions and all(p.leader_id >= 0 for p in found.partitions):
+            is_wanted = topic_id is None or found.topic_id == topic_id
+            if is_wanted and len(found.partitions) == partitions and all(p.leader_id >= 0 for p in found.partitions):
                 self.normaliser.know_topic(name, found.topic_id)
                 if self._leads(name, [each.partition_index for each in found.partitions if each.leader_id == 1]):
                     return metadata
@@ -280,7 +298,7 @@ class Probe:
         self, parked: Parked, *, seconds: float = RESPONSE_SECONDS, only: Callable[[Any], Any] | None = None
     ) -> Any:
         """Receive and record the response to a request that was sent earlier, as `exchange` does."""
-        response = self._receive(parked, seconds)
+        response = self._receive(parked, self._limit(seconds))
         shown = response if isinstance(response, str) else self._shown(to_json(response, parked.version), only)
         entry: dict[str, Any] = {"api": parked.request.NAME, "version": parked.version, "response": shown}
         self._record(entry | ({"note": parked.note} if parked.note else {}), parked.request)
@@ -291,6 +309,12 @@ class Probe:
         entry = {"api": request.NAME, "version": version, "response": self._shown(response), "note": note}
         self._record(entry, request)
 
+    def _limit(self, seconds: float) -> float:
+        """Return how long the next response of the transcript may take, given how long the case waits for it."""
+        place = len(self.transcript)
+        is_expected = place < len(self._expected) and self._expected[place].get("response") != SILENT
+        return max(seconds, RESPONSE_SECONDS) if is_expected else seconds
+
     def _record(self, entry: dict[str, Any], sent: Any) -> None:
         self.transcript.append(entry)
         self.sent.append(sent)
@@ -299,14 +323,14 @@ class Probe:
         return self.normaliser.normalise(response if only is None else only(response))
 
     def expect_silence(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> None:
-        """Send a request that may get no response, and record what comes within a second."""
-        self.exchange(request, version, on=on, seconds=SILENCE_SECONDS, note=note)
+        """Send a request that may get no response; record what comes, or that nothing came in SILENCE_SECONDS."""
+        self.finish(self.park(request, version, on=on or self._main(), note=note), seconds=SILENCE_SECONDS)
 
     def raw(self, frame: bytes, *, note: str, sized: bool = True, seconds: float = RESPONSE_SECONDS) -> bytes | str:
         """Send bytes as a frame (with `sized=False`: as they are) on a new connection; record the response's hex."""
         connection = self.connect()
         connection.send(struct.pack(">i", len(frame)) + frame if sized else frame)
-        response = connection.receive(seconds)
+        response = connection.receive(self._limit(seconds))
         shown = response if isinstance(response, str) else response.hex()
         self._record({"raw": note, "response": shown}, frame.hex())
         return response
@@ -334,7 +358,7 @@ class Probe:
         frame = struct.pack(">hhi", api_key, version, 1) + header + body
         connection = self.connect(listener=listener)
         connection.send(struct.pack(">i", len(frame)) + frame)
-        response = connection.receive(seconds)
+        response = connection.receive(self._limit(seconds))
         shown: Any = response
         if isinstance(response, bytes):
             response_class = response_type(api_key)

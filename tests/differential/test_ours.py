@@ -60,8 +60,9 @@ def test_our_broker_responds_as_the_real_one_did(
 ) -> None:
     bootstrap, nodes = served(release, each.brokers, each.settings_for(release))
     name = each.name
-    returned = cut_to_served(run_case(each, bootstrap, release, nodes))
-    real = cut_to_served(recorded(release)[name])
+    expected = recorded(release)[name]
+    returned = cut_to_served(run_case(each, bootstrap, release, nodes, expected=expected))
+    real = cut_to_served(expected)
     reason = each.accepted.get(release) or each.pending.get(release)
     if reason:
         assert returned != real, f"listed as different ({reason}), but it is the same now"

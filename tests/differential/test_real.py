@@ -65,8 +65,8 @@ def real() -> Iterator[OneAtATime]:
 @pytest.mark.parametrize(("release", "each"), RUNS, ids=[f"{release}-{each.name}" for release, each in RUNS])
 def test_the_real_broker_responds_as_recorded(real: OneAtATime, release: str, each: Case) -> None:
     kafka = real(release, each)
-    responded = run_case(each, kafka.probe_servers, release, kafka)
     expected = recorded(release)[each.name]
+    responded = run_case(each, kafka.probe_servers, release, kafka, expected=expected)
     if each.races:
         expected = [
             known | {"response": SILENT} if seen.get("response") == SILENT else known

@@ -79,6 +79,8 @@ def every_type(probe: Probe) -> None:
     removed: list[Change] = [("interval.ms", DELETE, None)]
     probe.quiet(incremental((CLIENT_METRICS, f"{probe.name}-m", removed)), 1)
     probe.quiet(incremental((GROUP, f"{probe.name}-g", [("consumer.session.timeout.ms", DELETE, None)])), 1)
+    # Other cases list all subscriptions.
+    await_value(probe, GROUP, f"{probe.name}-g", "consumer.session.timeout.ms", "45000")
 
 
 @case(releases=("4.3.1",))

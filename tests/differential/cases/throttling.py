@@ -14,13 +14,14 @@ from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTop
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.registry import response_type
 from tests.differential.case import case
-from tests.differential.cases.client_quotas import Entity, settle
+from tests.differential.cases.client_quotas import settle as set_quotas
 from tests.differential.cases.create_topics import new
 from tests.differential.probe import RESPONSE_SECONDS, SILENT
 from tests.differential.requests import batch, fetch, fill, list_offsets, metadata, produce, wanted
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message
+    from tests.differential.cases.client_quotas import Entity
     from tests.differential.probe import Connection, Probe
 
 ANONYMOUS = "ANONYMOUS"
@@ -71,6 +72,12 @@ class Client:
         at_once = self.receive(request, 3, within_s)
         later = self.receive(request, 3) if at_once == SILENT else at_once
         self.probe.write(mute=at_once == SILENT, then="served" if isinstance(later, dict) else later, note=note)
+
+
+def settle(probe: Probe, wanted: dict[Entity, dict[str, float]]) -> None:
+    """Alter to exactly these quotas, and wait until the broker throttles by them: it shows them before."""
+    set_quotas(probe, wanted)
+    probe.await_applied()
 
 
 def client_entity(name: str) -> Entity:
