@@ -20,21 +20,21 @@ class BrokerConfigs:
     """`common` has what all brokers share; controllers have it too."""
 
     def __init__(
-        self, given: Mapping[str, str], *, brokers: int, release: str, defects: Sequence[str | Defect] = ()
+        self, given: Mapping[str, str], *, broker_ids: Sequence[int], release: str, defects: Sequence[str | Defect] = ()
     ) -> None:
         """Parse what was given for all brokers, and (`2:broker.rack`) for single ones.
 
         Raises:
             BrokerSimError: A configuration or a defect cannot be used.
         """
-        common, own = split_by_broker(given, brokers)
+        common, own = split_by_broker(given, broker_ids)
         self.common = BrokerConfig.parse(common, release=release)
         self._own = {broker_id: BrokerConfig.parse(texts, release=release) for broker_id, texts in own.items()}
         if defects:
             # Imported with the first defect, because it imports all that can be broken.
             from broker_sim.defects.selection import select
 
-            types, own_types = select(defects, brokers=brokers, config=self.common)
+            types, own_types = select(defects, broker_ids=broker_ids, config=self.common)
             self._own = {
                 broker_id: replace(self.of(broker_id), part_types=own_types[broker_id]) for broker_id in own_types
             }

@@ -15,7 +15,7 @@ from broker_sim.apis.auto_topic_creation import offsets_topic
 from broker_sim.broker import Broker
 from broker_sim.broker_configs import BrokerConfigs
 from broker_sim.clock import microseconds_of
-from broker_sim.cluster_input import check_options, check_shape, config_texts, topic_spec, topic_specs
+from broker_sim.cluster_input import broker_ids_of, check_options, check_shape, config_texts, topic_spec, topic_specs
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
@@ -61,8 +61,8 @@ UUID_BYTES: Final = 16
 
 
 class Cluster:
-    """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` applies
-    to all brokers, except for names that begin with a broker's id (`2:broker.rack`).
+    """Brokers with the ids from `first_broker_id` on. `broker_reactor` gives each its own host (`host` then names it);
+    `config` applies to all brokers, except for names that begin with a broker's id (`2:broker.rack`).
 
     Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers. With `data_dir`
     logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
@@ -81,6 +81,7 @@ class Cluster:
         reactor: IReactor,
         streams: RandomStreams,
         brokers: int = 3,
+        first_broker_id: int = 1,
         controllers: int = 1,
         topics: TopicsInput = (),
         config: ConfigInput | None = None,
@@ -99,25 +100,26 @@ class Cluster:
         defects: Sequence[str | Defect] = (),
         features: Mapping[str, int] | None = None,
     ) -> None:
+        ids = broker_ids_of(brokers=brokers, first_broker_id=first_broker_id)
         check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
         check_options(controllers=controllers, data_dir=data_dir, journal_detail=journal_detail)
         specs = topic_specs(topics)
         given = config_texts({} if config is None else config)
         self.reactor, self.streams = reactor, streams
-        configs = BrokerConfigs(given, brokers=brokers, release=release, defects=defects)
+        configs = BrokerConfigs(given, broker_ids=ids, release=release, defects=defects)
         self.config = configs.common
         self.storage_format = StorageFormat(features or {}, self.config)
-        plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
+        plan = ListenerPlan(given, broker_ids=ids, host=host, ports=ports, one_machine=broker_reactor is None)
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(microseconds_of(reactor), detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self.data: ClusterData | None = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
         self.faults = FaultEngine(cluster=self, reactor=reactor, streams=self.streams)
         self.links = NodeLinks(reactor=reactor, journal=self.journal, delay_ms=link_delay_ms)
-        make_broker = self._set_up_controller(brokers, controllers, link_delay_ms)
+        make_broker = self._set_up_controller(ids, controllers, link_delay_ms)
         self.brokers: dict[int, Broker] = {}
         self._controller_servers: dict[int, ControllerServer] = {}
-        for broker_id in range(1, brokers + 1):
+        for broker_id in ids:
             broker_config = plan.file_of(broker_id, configs.of(broker_id))
             if self.data is not None:
                 broker_config = self.data.broker_config(broker_config, broker_id)
@@ -139,9 +141,7 @@ class Cluster:
             # The first broker is the active controller too, for good.
             self.links.attach(CONTROLLER_ID, self.controller_server(min(self.brokers)).link_transport)
         self._topics = [self._topic_image(spec) for spec in specs]
-        self._controller_listeners = self._listeners_of_controllers(
-            controller_ports, host, broker_reactor, listen=listen
-        )
+        self._controller_listeners = self._set_up_listeners(controller_ports, host, broker_reactor, listen=listen)
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
         self.started_us = self.journal.now_us()
@@ -151,7 +151,7 @@ class Cluster:
 
         return set_up_data(self, data_dir, disk, controllers=controllers)
 
-    def _set_up_controller(self, brokers: int, controllers: int, link_delay_ms: float) -> Callable[..., Broker]:
+    def _set_up_controller(self, ids: Sequence[int], controllers: int, link_delay_ms: float) -> Callable[..., Broker]:
         """Make the controller, of KRaft or ZooKeeper. Returns the factory of the brokers that belong to it."""
         self.controller: Controller
         self._quorum: ControllerGroup | None = None
@@ -187,13 +187,13 @@ class Cluster:
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
         random = self.streams.stream("log directories")
-        quorum = QuorumDescription(self.controller, voters=range(1, brokers + 1), random=random)
+        quorum = QuorumDescription(self.controller, voters=ids, random=random)
         self.controller.controls = ControllerControls.of(
             self.controller, config=self.config, streams=self.streams, quorum=quorum
         )
         return Broker
 
-    def _listeners_of_controllers(
+    def _set_up_listeners(
         self,
         ports: Sequence[int] | None,
         host: str | Callable[[int], str],
@@ -317,7 +317,7 @@ class Cluster:
     def bootstrap_servers_of(self, listener: str) -> str:
         """Return `host:port` of every broker that advertises a listener. Raises ConfigError for an unknown listener."""
         found = [each for broker in self.brokers.values() if (each := broker.listeners.find(listener)) is not None]
-        endpoints = [each.endpoint for each in found or [self.brokers[1].listeners.named(listener)]]
+        endpoints = [each.endpoint for each in found or [next(iter(self.brokers.values())).listeners.named(listener)]]
         return ",".join(f"{each[0]}:{each[1]}" for each in endpoints if each is not None)
 
     def broker(self, broker_id: int) -> Broker:
@@ -513,10 +513,9 @@ class Cluster:
         Raises:
             BrokerSimError: the cluster has one controller, no active one, or none with this id.
         """
+        node_id = self.active_controller if node_id is None else node_id
         if node_id is None:
-            node_id = self.active_controller
-            if node_id is None:
-                raise NotThere("there is no active controller to kill")
+            raise NotThere("there is no active controller to kill")
         if self._zookeeper is not None:
             self.kill(node_id)
             return node_id
@@ -566,15 +565,14 @@ class Cluster:
         return change.addCallback(lambda image: self.when_applied(image.version))
 
     def _topic_image(self, spec: TopicSpec) -> TopicImage:
-        ids = list(self.brokers)
-        if spec.replication_factor > len(ids):
-            msg = f"topic {spec.name!r}: replication factor {spec.replication_factor} with {len(ids)} brokers"
+        if spec.replication_factor > len(self.brokers):
+            msg = f"topic {spec.name!r}: replication factor {spec.replication_factor} with {len(self.brokers)} brokers"
             raise BrokerSimError(msg)
         configs = config_texts(spec.configs, f"configs of topic {spec.name!r}")
         TopicConfig.resolve(configs, self.config)
         partitions = (
             PartitionRegistration(replicas=each, isr=each, leader=each[0], leader_epoch=0, partition_epoch=0)
-            for each in spec.placed_on(ids)
+            for each in spec.placed_on(list(self.brokers))
         )
         return TopicImage(
             name=spec.name,

@@ -17,6 +17,7 @@ from broker_sim.topic_spec import TopicSpec
 __all__ = [
     "ConfigInput",
     "TopicsInput",
+    "broker_ids_of",
     "check_options",
     "check_seed",
     "check_shape",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 BROKERS_MAX: Final = 1000
+FIRST_BROKER_ID_MAX: Final = 1000
+"""Controllers have ids from 3000 on."""
 PORT_MAX: Final = 65_535
 META_ADDRESS: Final = "0.0.0.0"
 
@@ -36,10 +39,19 @@ TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSp
 """Topics as texts (`orders:6:3`) or specs, or numbers of partitions by name."""
 
 
-def check_shape(*, brokers: object, ports: object, controller_ports: object, release: object, host: object) -> None:
-    """Check what is no configuration. Raises BrokerSimError or ConfigError."""
-    if not 1 <= _whole_number("brokers", brokers) <= BROKERS_MAX:
+def broker_ids_of(*, brokers: object, first_broker_id: object) -> range:
+    """Return the ids of the brokers. Raises BrokerSimError for a number or a first id that is not allowed."""
+    count = _whole_number("brokers", brokers)
+    if not 1 <= count <= BROKERS_MAX:
         raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
+    first = _whole_number("first_broker_id", first_broker_id)
+    if not 0 <= first <= FIRST_BROKER_ID_MAX:
+        raise BrokerSimError(f"first_broker_id: {first} is not between 0 and {FIRST_BROKER_ID_MAX}")
+    return range(first, first + count)
+
+
+def check_shape(*, brokers: int, ports: object, controller_ports: object, release: object, host: object) -> None:
+    """Check what is no configuration. Raises BrokerSimError or ConfigError."""
     if not isinstance(host, str) and not callable(host):
         raise ConfigError(f"host: {host!r} is no text; expected an address such as '127.0.0.1'")
     if not isinstance(release, str):

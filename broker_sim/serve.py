@@ -47,22 +47,13 @@ YOUNG_OBJECTS: Final = 20_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `broker-sim serve`."""
-    parser.add_argument(
-        "--brokers", type=_brokers, default=3, metavar="N", help="how many brokers, ids 1 to N (default 3)"
-    )
-    parser.add_argument(
-        "--controllers",
-        type=_controllers,
-        default=1,
-        metavar="N",
-        help="how many controllers, ids 3000, 3001, ..., of which a majority decides; one never fails (default 1)",
-    )
+    _add_node_arguments(parser)
     parser.add_argument("--host", default="127.0.0.1", help="the address to bind and to advertise (default 127.0.0.1)")
     parser.add_argument(
         "--port",
         type=_port,
         default=0,
-        help="broker 1 listens on it, broker 2 on the next one, ...; 0 lets the system choose (default); "
+        help="the first broker listens on it, the second on the next one, ...; 0 lets the system choose (default); "
         "more listeners: -o listeners=...",
     )
     parser.add_argument(
@@ -111,6 +102,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_scram_argument(parser)
     _add_control_arguments(parser)
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
+
+
+def _add_node_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--brokers", type=_brokers, default=3, metavar="N", help="how many brokers, ids from 1 on (default 3)"
+    )
+    parser.add_argument(
+        "--first-broker-id",
+        type=int,
+        default=1,
+        metavar="ID",
+        help="the id of the first broker (default 1); the second one has the next id, ...",
+    )
+    parser.add_argument(
+        "--controllers",
+        type=_controllers,
+        default=1,
+        metavar="N",
+        help="how many controllers, ids 3000, 3001, ..., of which a majority decides; one never fails (default 1)",
+    )
 
 
 def _add_scram_argument(parser: argparse.ArgumentParser) -> None:
@@ -240,6 +251,7 @@ def _cluster(
     cluster = Cluster(
         reactor=reactor,
         brokers=args.brokers,
+        first_broker_id=args.first_broker_id,
         controllers=args.controllers,
         topics=[TopicSpec.parse(text) for text in args.topic],
         config={**quick, **_configs(args.config)},
@@ -306,7 +318,7 @@ def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:
 def _bootstrap_lines(cluster: Cluster) -> str:
     """Return BOOTSTRAP_SERVERS of the inter-broker listener, one line per further listener and one of controllers."""
     lines = [f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}"]
-    first = cluster.brokers[1].listeners
+    first = next(iter(cluster.brokers.values())).listeners
     others = [name for name in first.endpoints if name not in {first.inter_broker, first.control_plane}]
     lines += [f"BOOTSTRAP_SERVERS_{name}={cluster.bootstrap_servers_of(name)}" for name in others]
     if cluster.controller_bootstrap_servers:

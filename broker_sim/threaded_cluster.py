@@ -67,6 +67,7 @@ class ClusterShape(TypedDict, total=False):
     """The arguments of a ThreadedCluster, for callers that pass them on."""
 
     brokers: int
+    first_broker_id: int
     controllers: int
     topics: TopicsInput
     config: ConfigInput | None
@@ -94,6 +95,7 @@ class ThreadedCluster(ClusterVerbs):
         self,
         *,
         brokers: int = 3,
+        first_broker_id: int = 1,
         controllers: int = 1,
         topics: TopicsInput = (),
         config: ConfigInput | None = None,
@@ -121,6 +123,7 @@ class ThreadedCluster(ClusterVerbs):
             cluster = Cluster(
                 reactor=self._thread.reactor,
                 brokers=brokers,
+                first_broker_id=first_broker_id,
                 controllers=controllers,
                 topics=topics,
                 config=config,

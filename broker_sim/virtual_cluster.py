@@ -49,6 +49,7 @@ class VirtualCluster(ThreadedCluster):
         *,
         seed: int = 0,
         brokers: int = 3,
+        first_broker_id: int = 1,
         controllers: int = 1,
         topics: TopicsInput = (),
         config: ConfigInput | None = None,
@@ -71,6 +72,7 @@ class VirtualCluster(ThreadedCluster):
         self.cluster: Cluster = Cluster(
             reactor=self.world.reactor,
             brokers=brokers,
+            first_broker_id=first_broker_id,
             controllers=controllers,
             topics=topics,
             config=config,

@@ -19,7 +19,7 @@ __all__ = ["select"]
 
 
 def select(
-    defects: Sequence[str | Defect], *, brokers: int, config: BrokerConfig
+    defects: Sequence[str | Defect], *, broker_ids: Sequence[int], config: BrokerConfig
 ) -> tuple[PartTypes, dict[int, PartTypes]]:
     """Return the classes of the parts of controllers, and those of the parts of each broker.
 
@@ -32,9 +32,9 @@ def select(
     if isinstance(defects, str):
         raise BrokerSimError(f"defects: {defects!r} is a text; expected a list of names, such as [{defects!r}]")
     common: list[Defect] = []
-    own: dict[int, list[Defect]] = {broker_id: [] for broker_id in range(1, brokers + 1)}
+    own: dict[int, list[Defect]] = {broker_id: [] for broker_id in broker_ids}
     for given in defects:
-        broker_id, defect = _parsed(given, brokers)
+        broker_id, defect = _parsed(given, broker_ids)
         _check_needs(defect, config)
         places = list(own.values()) if broker_id is None else [own[broker_id]]
         if broker_id is None:
@@ -46,7 +46,7 @@ def select(
     return _types(common), {broker_id: _types(chosen) for broker_id, chosen in own.items()}
 
 
-def _parsed(given: str | Defect, brokers: int) -> tuple[int | None, Defect]:
+def _parsed(given: str | Defect, broker_ids: Sequence[int]) -> tuple[int | None, Defect]:
     if isinstance(given, Defect):
         return None, given
     place, colon, name = given.rpartition(":")
@@ -55,8 +55,10 @@ def _parsed(given: str | Defect, brokers: int) -> tuple[int | None, Defect]:
         raise BrokerSimError(f"defects: there is no defect {name!r}{nearest(name, DEFECTS)}")
     if not colon:
         return None, defect
-    if not place.isdecimal() or not 1 <= int(place) <= brokers:
-        raise BrokerSimError(f"defects: {given!r}: {place!r} is not a broker: they are 1 to {brokers}")
+    if not place.isdecimal() or int(place) not in broker_ids:
+        raise BrokerSimError(
+            f"defects: {given!r}: {place!r} is not a broker: they are {broker_ids[0]} to {broker_ids[-1]}"
+        )
     return int(place), defect
 
 

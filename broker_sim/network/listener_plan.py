@@ -49,25 +49,27 @@ class ListenerPlan:
         self,
         given: Mapping[str, str],
         *,
+        broker_ids: Sequence[int],
         host: str | Callable[[int], str],
         ports: Sequence[int] | None,
         one_machine: bool,
     ) -> None:
         self._given = given
+        self._broker_ids = broker_ids
         self._host = host
         self._ports = ports
         self._one_machine = one_machine
         self._bound: dict[tuple[str, int], int] = {}
 
     def file_of(self, broker_id: int, config: BrokerConfig) -> BrokerConfig:
-        """Return a broker's configuration with its own ports where it shares the text with broker 1.
+        """Return a broker's configuration with its own ports where it shares the text with the first one.
 
         Raises:
             ConfigError: A port would exceed the last port.
         """
-        offset = broker_id - 1 if self._one_machine else 0
+        offset = self._broker_ids.index(broker_id) if self._one_machine else 0
         texts = {
-            name: _with_ports_shifted(config.static[name], offset)
+            name: _with_ports_shifted(config.static[name], offset, broker_id)
             for name in _WITH_PORTS
             if offset and name in config.static and f"{broker_id}:{name}" not in self._given
         }
@@ -88,7 +90,7 @@ class ListenerPlan:
             ConfigError: The listeners are invalid, contradict `--port`, or bind an address twice.
         """
         host = self._host if isinstance(self._host, str) else self._host(broker_id)
-        port = 0 if self._ports is None else self._ports[broker_id - 1]
+        port = 0 if self._ports is None else self._ports[self._broker_ids.index(broker_id)]
         if config.static.keys().isdisjoint(_OF_LISTENERS):
             return BrokerListeners.single(host, port)
         if port:
@@ -111,7 +113,7 @@ class ListenerPlan:
                     )
 
 
-def _with_ports_shifted(text: str, offset: int) -> str:
+def _with_ports_shifted(text: str, offset: int, broker_id: int) -> str:
     """Return the endpoints with each port that is not 0 higher by `offset`.
 
     Raises:
@@ -121,7 +123,7 @@ def _with_ports_shifted(text: str, offset: int) -> str:
     def shifted(port: re.Match[str]) -> str:
         number = int(port[1]) + offset
         if number > PORT_MAX and int(port[1]):
-            raise ConfigError(f"{text!r}: broker {offset + 1} would have port {number}; the last port is {PORT_MAX}")
+            raise ConfigError(f"{text!r}: broker {broker_id} would have port {number}; the last port is {PORT_MAX}")
         return f":{number}" if int(port[1]) else port[0]
 
     return _PORT.sub(shifted, text)

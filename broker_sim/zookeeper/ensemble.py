@@ -32,7 +32,7 @@ from broker_sim.zookeeper.messages import (
     ZooKeeperRequest,
     ZooKeeperResponse,
 )
-from broker_sim.zookeeper.sessions import Session, Sessions
+from broker_sim.zookeeper.sessions import NO_SESSION, Session, Sessions
 from broker_sim.zookeeper.znodes import Znode
 from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour, id_of_name
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsResponse
@@ -216,7 +216,8 @@ class ZooKeeper(Controller):
         if not isinstance(request, ZooKeeperRequest):
             msg = f"ZooKeeper does not serve {type(request).__name__} from broker {source}"
             raise BrokerSimError(msg)
-        session = self.sessions.renew(request.session_id) if request.session_id else self.sessions.open(source)
+        known = request.session_id
+        session = self.sessions.open(source) if known == NO_SESSION else self.sessions.renew(known)
         if session is None:
             return ZooKeeperResponse(code=Code.SESSION_EXPIRED)
         try:

@@ -80,6 +80,7 @@ class ZooKeeperRequest:
     RULE_API_KEY: ClassVar[None] = None
     NAME: str
     session_id: int
+    """NO_SESSION to open one."""
     operation: Operation
 
     @property

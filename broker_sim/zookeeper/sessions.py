@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from broker_sim.links.node_links import NodeLinks
     from sim_runtime.interfaces import IReactor
 
+NO_SESSION: Final = -1
 FIRST_ID: Final = 1 << 32
 """The first id that is given out; sessions of a cluster that starts as a whole have their brokers' ids."""
 

@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.links.node_links import LinkFailure
 from broker_sim.zookeeper.messages import ZOOKEEPER_ID, Code, ZooKeeperError, ZooKeeperRequest, ZooKeeperResponse
+from broker_sim.zookeeper.sessions import NO_SESSION
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from broker_sim.zookeeper.messages import Operation, Path, WatchFired
     from sim_runtime.interfaces import IReactor
 
-NO_SESSION: Final = 0
 RETRY_BACKOFF_MS: Final = 100
 
 

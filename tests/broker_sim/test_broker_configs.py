@@ -9,7 +9,10 @@ from broker_sim.part_types import AS_BUILT
 
 def test_a_broker_has_its_own_configuration_and_its_own_defects() -> None:
     configs = BrokerConfigs(
-        {"num.partitions": "2", "2:num.partitions": "3"}, brokers=3, release="4.3.1", defects=["3:dedup-returns-45"]
+        {"num.partitions": "2", "2:num.partitions": "3"},
+        broker_ids=(1, 2, 3),
+        release="4.3.1",
+        defects=["3:dedup-returns-45"],
     )
     assert [configs.common.num_partitions, *(configs.of(each).num_partitions for each in (1, 2, 3))] == [2, 2, 3, 2]
     replaced = [configs.of(each).part_types.of(ProducerStateManager) is not ProducerStateManager for each in (1, 2, 3)]
@@ -18,6 +21,6 @@ def test_a_broker_has_its_own_configuration_and_its_own_defects() -> None:
 
 
 def test_without_defects_all_brokers_are_as_built() -> None:
-    configs = BrokerConfigs({}, brokers=2, release="4.3.1")
+    configs = BrokerConfigs({}, broker_ids=(1, 2), release="4.3.1")
     assert configs.of(1) is configs.common
     assert configs.common.part_types is AS_BUILT

@@ -45,6 +45,24 @@ def test_a_verb_lets_virtual_time_pass(cluster: VirtualCluster) -> None:
     assert [broker.running for broker in cluster.brokers()] == [True] * 3
 
 
+@pytest.mark.parametrize("release", ["2.4", "4.3.1"])
+def test_the_first_broker_may_have_the_id_0(release: str) -> None:
+    cluster = VirtualCluster(
+        first_broker_id=0, config={"1:broker.rack": "b"}, release=release, quick_failover=True, quick_groups=True
+    )
+
+    async def fail_over() -> tuple[Any, ...]:
+        await cluster.aio.create_topic("orders:1:3")
+        await cluster.aio.kill(0)
+        await cluster.aio.wait_for_isr("orders", brokers=[1, 2])
+        await cluster.aio.restart(0)
+        return await cluster.aio.wait_for_isr("orders", brokers=[0, 1, 2])
+
+    assert sorted(run(cluster, fail_over())) == [0, 1, 2]
+    assert [(broker.id, broker.rack) for broker in cluster.brokers()] == [(0, None), (1, "b"), (2, None)]
+    cluster.close()
+
+
 def test_verbs_wait_beside_each_other(cluster: VirtualCluster) -> None:
     async def both() -> list[Any]:
         waiting = asyncio.create_task(cluster.aio.wait_for_leader("orders", other_than=1))

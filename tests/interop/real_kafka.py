@@ -72,7 +72,7 @@ class RealKafka:
             port=lambda broker_id, name: self._extra_ports[broker_id, name],
             also=lambda broker_id: f"CONTROLLER://127.0.0.1:{self._controller_ports[broker_id]}",
         )
-        self._settings, self._own_settings = split_by_broker(given, brokers)
+        self._settings, self._own_settings = split_by_broker(given, self._ids)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property

@@ -494,7 +494,7 @@ class _Reader:
         except BrokerSimError as error:
             self.complain(("release",), str(error))
             return
-        brokers = self.value["cluster"]["brokers"]
+        broker_ids = range(1, self.value["cluster"]["brokers"] + 1)
         if defaults.behaviour.zookeeper and self.value["cluster"].get("controllers", 1) > 1:
             problem = f"release {release} has ZooKeeper, and one of its brokers is the controller: expected none"
             self.complain(("cluster", "controllers"), problem)
@@ -505,13 +505,15 @@ class _Reader:
                 self.complain(("cluster", "features", name), str(error))
         reported = len(self.mistakes)
         self.attempt(
-            ("cluster", "config"), broker_config, lambda config: BrokerConfigs(config, brokers=brokers, release=release)
+            ("cluster", "config"),
+            broker_config,
+            lambda config: BrokerConfigs(config, broker_ids=broker_ids, release=release),
         )
         if len(self.mistakes) > reported:
             return  # a defect may need a configuration: it is checked with those of the file
         for place, defect in enumerate(self.value["cluster"].get("defects", ())):
             try:
-                BrokerConfigs(broker_config, brokers=brokers, release=release, defects=[defect])
+                BrokerConfigs(broker_config, broker_ids=broker_ids, release=release, defects=[defect])
             except BrokerSimError as error:
                 self.complain(("cluster", "defects", place), str(error))
         for topic in topics:

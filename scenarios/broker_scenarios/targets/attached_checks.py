@@ -161,7 +161,7 @@ def config_problem(scenario: Scenario, found: Mapping[int, Mapping[str, ConfigEn
 
     `found` has those of its brokers, in order.
     """
-    common, own = split_by_broker(scenario.broker_config, scenario.brokers)
+    common, own = split_by_broker(scenario.broker_config, range(1, scenario.brokers + 1))
     for place, broker_id in enumerate(list(found)[: scenario.brokers], 1):
         has = found[broker_id]
         for name, value in own.get(place, common).items():

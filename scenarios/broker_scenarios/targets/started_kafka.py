@@ -123,7 +123,7 @@ class StartedKafka:
         self.controller_ids: Sequence[int] = tuple(self._voters) if controllers > 1 else ()
         has_sasl = has_sasl_listener(config)
         config = {name: value for name, value in config.items() if name != LISTENERS}
-        self._common, self._own = split_by_broker(config, brokers)
+        self._common, self._own = split_by_broker(config, self._broker_ids)
         ports = iter(_free_ports(2 * brokers + len(self._voters)))
         self._ports = {each: next(ports) for each in self._broker_ids}
         self._client_ports = {each: next(ports) for each in self._broker_ids} if has_sasl else {}

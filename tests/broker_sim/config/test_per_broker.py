@@ -11,7 +11,7 @@ from sim_runtime.world import World
 
 
 def test_a_brokers_own_configuration_goes_before_everybodys() -> None:
-    common, own = split_by_broker({"a": "1", "b": "1", "2:b": "2", "2:c": "3", "3:a": "4"}, 3)
+    common, own = split_by_broker({"a": "1", "b": "1", "2:b": "2", "2:c": "3", "3:a": "4"}, [1, 2, 3])
     assert common == {"a": "1", "b": "1"}
     assert own == {2: {"a": "1", "b": "2", "c": "3"}, 3: {"a": "4", "b": "1"}}
 
@@ -19,7 +19,7 @@ def test_a_brokers_own_configuration_goes_before_everybodys() -> None:
 @pytest.mark.parametrize("name", ["4:broker.rack", "0:broker.rack", "x:broker.rack", ":broker.rack"])
 def test_a_broker_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(ConfigError, match=r"is not a broker: they are 1 to 3"):
-        split_by_broker({name: "a"}, 3)
+        split_by_broker({name: "a"}, [1, 2, 3])
 
 
 def test_an_unknown_name_of_one_broker_is_refused() -> None:
