@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.coordinators.internal_partitions import partition_for
 from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -14,6 +14,7 @@ from protocol_specs.messages.describe_topic_partitions import DescribeTopicParti
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from tests.differential.case import case
 from tests.differential.cases.describe_configs import describe
+from tests.differential.cases.group_coordinator import txn_commit
 from tests.differential.cases.groups_admin import offset_delete
 from tests.differential.config_requests import TOPIC
 from tests.differential.group_records import await_tombstone, find_records, write_batches, write_records
@@ -35,9 +36,17 @@ from tests.differential.group_requests import (
 )
 from tests.differential.probe import attempts
 from tests.differential.requests import batch, fetch, list_offsets, metadata, produce, wanted
+from tests.differential.transaction_requests import Transactions
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
+
+CHECKED_OFTEN: Final = (
+    *NO_DELAY,
+    ("offsets.retention.check.interval.ms", "200"),
+    ("offsets.retention.minutes", "1"),
+)
+"""Offsets that expire soon."""
 
 
 @case(settings=NO_DELAY)
@@ -269,13 +278,7 @@ def records_of_a_topic_that_is_deleted(probe: Probe) -> None:
     write_records(probe, OFFSETS_TOPIC, group)
 
 
-@case(
-    settings=(
-        *NO_DELAY,
-        ("offsets.retention.check.interval.ms", "200"),
-        ("offsets.retention.minutes", "1"),
-    )
-)
+@case(settings=CHECKED_OFTEN)
 def offsets_that_expire(probe: Probe) -> None:
     topic = probe.topic()
     group, members = group_of(probe), group_of(probe, "members")
@@ -293,6 +296,31 @@ def offsets_that_expire(probe: Probe) -> None:
     await_tombstone(probe, OFFSETS_TOPIC, group)
     write_records(probe, OFFSETS_TOPIC, group, skipped=prepared)
     probe.exchange(fetch_offsets(members, (topic, [0])), 5, note="of a member, without a retention")
+
+
+@case(settings=CHECKED_OFTEN)
+def offsets_that_expire_while_others_are_pending(probe: Probe) -> None:
+    """An open transaction has an offset of partition 0: up to 3.9 the committed offset expires all the same."""
+    topic, group = probe.topic(partitions=2), group_of(probe)
+    _create_lasting_group(probe, group, topic)
+    transactions = Transactions(probe)
+    transactions.begin()
+    probe.exchange(transactions.add_offsets(group), 3)
+    named = {"producer_id": transactions.producer_id, "producer_epoch": transactions.epoch}
+    probe.exchange(txn_commit(group, topic, transactional_id=transactions.id, **named), 3, note="pending")
+    probe.exchange(commit(group, (topic, {0: 8, 1: 8}), retention_ms=1), 4)
+    for _ in attempts("an offset to expire"):
+        found: Any = probe.quiet(fetch_offsets(group, (topic, [1])), 5)
+        if found.topics[0].partitions[0].committed_offset < 0:
+            break
+    probe.exchange(fetch_offsets(group, everything=True), 7, note="expired")
+    probe.exchange(describe_groups(group), 5)
+    transactions.ended(commit=True)
+    for _ in attempts("the offset to be stable"):
+        found = probe.quiet(fetch_offsets(group, (topic, [0]), require_stable=True), 7)
+        if found.topics[0].partitions[0].error_code == 0:
+            break
+    probe.exchange(fetch_offsets(group, everything=True), 7, note="committed")
 
 
 def _create_lasting_group(probe: Probe, group: str, topic: str) -> int:

@@ -453,7 +453,10 @@ class OffsetMetadataManager:
                 expire_ms = base_ms + self._retention_ms
         elif expire_ms == NO_EXPIRATION:
             expire_ms = committed.commit_timestamp_ms + self._retention_ms
-        return now_ms >= expire_ms and not self._pending.has_offset(group.group_id, partition)
+        if now_ms < expire_ms:
+            return False
+        # The old coordinator considers offsets that it is writing, but not those of open transactions.
+        return self._old_coordinator or not self._pending.has_offset(group.group_id, partition)
 
     def _end_if_empty(self, group: Group) -> list[CoordinatorRecord]:
         if not group.is_empty():
@@ -502,7 +505,8 @@ class OffsetMetadataManager:
         partition = TopicPartition(key.topic, key.partition)
         if replayed.value is None:
             self._offsets.remove(key.group, partition)
-            self._pending.remove(key.group, partition)
+            if not self._old_coordinator:  # which drops those that it has to in _to_remove
+                self._pending.remove(key.group, partition)
             return
         self._existing_or_created(key.group)
         committed = CommittedOffset.of_record(replayed.value, replayed.offset)
