@@ -22,14 +22,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from twisted.internet.address import IPv4Address
 
 from benchmarks.protocol_fast_paths import compared
-from broker_sim.apis import add_partitions_to_txn, end_txn, offset_commit, produce
+from broker_sim.apis import add_partitions_to_txn, end_txn, offset_commit, produce, write_txn_markers
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import Detail
 from broker_sim.coordinators.groups.offsets import committed_offset
 from broker_sim.coordinators.runtime.open_batch import OpenBatch
+from broker_sim.coordinators.runtime.shard_runner import ShardRunner
 from broker_sim.coordinators.transactions import transaction_metadata
-from broker_sim.log import producer_state, replica_log
-from broker_sim.log.lone_record import lone_record_as_it_is
+from broker_sim.log import batch_validation, producer_state, replica_log
 from broker_sim.network import channel
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.codec.code_generator import decoder_for
@@ -52,7 +52,7 @@ from protocol_specs.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol_specs.records.control_records import end_transaction_marker
+from protocol_specs.records.control_records import end_transaction_marker, end_transaction_marker_batch
 from protocol_specs.records.record_batch import RecordBatchBuilder, read_records
 from sim_runtime.world import World
 
@@ -255,7 +255,7 @@ def run(rounds: int) -> None:
         "lone record": [patch.object(replica_log, "lone_record_as_it_is", none)],
         "batch stored as it is": [
             patch.object(replica_log, "lone_record_as_it_is", none),
-            patch.object(replica_log, "stored_as_it_is", none),
+            patch.object(batch_validation, "stored_as_it_is", none),
         ],
     }
     gc.disable()
@@ -264,8 +264,9 @@ def run(rounds: int) -> None:
     commits = Commits()
     commits.commit()
     built_slowly = [
+        patch.object(ShardRunner, "_append_alone", none),
         patch.object(OpenBatch, "build", lambda batch: batch._filled_builder().build()),  # noqa: SLF001
-        patch.object(replica_log, "built_record_as_it_is", lone_record_as_it_is),
+        patch.object(write_txn_markers, "lone_marker_batch", end_transaction_marker_batch),
     ]
     slow_paths = {
         "decoder of repeated heads": [by_codec(commits, OffsetCommitRequest)],

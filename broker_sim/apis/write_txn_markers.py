@@ -40,7 +40,7 @@ from protocol_specs.messages.write_txn_markers import (
 from protocol_specs.records.batch_peek import MAGIC_V2, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol_specs.records.control_records import (
     ControlRecordType,
-    end_transaction_marker_batch,
+    lone_marker_batch,
     marker_of,
 )
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
+    from protocol_specs.records.lone_batch import LoneBatch, RecordSet
 
 _NOT_READY: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -197,7 +198,7 @@ def _write(
 ) -> Errors | Deferred[Errors]:
     broker = context.broker
     errors: Errors = {}
-    data: dict[TopicPartition, bytes] = {}
+    data: dict[TopicPartition, RecordSet] = {}
     waiting: list[Deferred[None] | None] = []
     batch = _marker_batch(marker, context)
     for partition in partitions:
@@ -223,9 +224,9 @@ def _write(
     return when_all(waiting, lambda _: _journaled(marker, errors, context))
 
 
-def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> bytes:
+def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> LoneBatch:
     kind = ControlRecordType.COMMIT if marker.transaction_result else ControlRecordType.ABORT
-    return end_transaction_marker_batch(
+    return lone_marker_batch(
         marker_of(kind, marker.coordinator_epoch),
         producer_id=marker.producer_id,
         producer_epoch=marker.producer_epoch,

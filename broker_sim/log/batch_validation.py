@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin
 from broker_sim.log.received_batch import ReceivedBatch, place_in_request
-from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, target_codec
+from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, assign_offset, target_codec
 from broker_sim.log.stored_batch import LOG_FIELDS, NO_TIMESTAMP, StoredBatch
 from protocol_specs.errors import RecordBatchError
 from protocol_specs.records.batch_peek import (
@@ -29,13 +29,16 @@ from protocol_specs.records.batch_peek import (
 from protocol_specs.records.batch_walk import RecordReading, walk_records
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.lone_batch import LoneBatch
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.topic_partition import TopicPartition
     from protocol_specs.records.batch_walk import RecordsWalk
+    from protocol_specs.records.lone_batch import RecordSet
 
 _FIELDS: Final = struct.Struct(">qi4xxIhiqqqhii")
 """The header of a batch without leader epoch and magic."""
@@ -47,6 +50,33 @@ _LAST_CODEC: Final = int(CompressionCodec.ZSTD)
 _INT64_MAX: Final = (1 << 63) - 1
 _EARLIEST_SANE_TIMESTAMP: Final = -(1 << 62)
 """Below it, Java's subtraction from the broker's time overflows."""
+
+
+def validated(
+    records: RecordSet,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    origin: AppendOrigin,
+) -> StoredBatch | None:
+    """Return a record set as the log stores it at `offset`; None for one without a complete batch.
+
+    Raises:
+        RecordsRefused: The records are invalid for this log.
+    """
+    if isinstance(records, LoneBatch):
+        records = bytes(records)
+    return stored_as_it_is(records, config, offset, leader_epoch, now_ms, origin) or assign_offset(
+        memoryview(records),
+        topic_partition=topic_partition,
+        config=config,
+        offset=offset,
+        leader_epoch=leader_epoch,
+        now_ms=now_ms,
+        origin=origin,
+    )
 
 
 def stored_as_it_is(

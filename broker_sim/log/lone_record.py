@@ -20,10 +20,10 @@ from protocol_specs.records.batch_peek import (
 )
 from protocol_specs.records.batch_walk import walk_lone
 from protocol_specs.records.checksums import crc32c
-from protocol_specs.records.lone_batch import LoneBatch
 
 if TYPE_CHECKING:
     from broker_sim.config.topic_config import TopicConfig
+    from protocol_specs.records.lone_batch import LoneBatch
 
 __all__ = ["built_record_as_it_is", "lone_record_as_it_is"]
 
@@ -80,13 +80,11 @@ def lone_record_as_it_is(
 
 
 def built_record_as_it_is(
-    records: bytes | memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int
+    records: LoneBatch, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int
 ) -> StoredBatch | None:
-    """Return a LoneBatch as the log stores it at `offset`; None for other bytes, and for one that the topic changes."""
-    if type(records) is not LoneBatch:
-        return None
+    """Return a batch of this process as the log stores it at `offset`; None for one that the topic changes."""
     timestamp = records.timestamp_ms
-    length = len(records)
+    length = records.size
     if (
         length > config.plain_batch_bytes_max
         or timestamp < 0
@@ -95,7 +93,7 @@ def built_record_as_it_is(
     ):
         return None
     batch = _new(StoredBatch)
-    batch.data = LOG_FIELDS.pack(offset, length - LOG_OVERHEAD, leader_epoch) + records[MAGIC_OFFSET:]
+    batch.data = records.placed(offset, leader_epoch)
     batch.base_offset = batch.last_offset = offset
     batch.leader_epoch = leader_epoch
     batch.max_timestamp = timestamp

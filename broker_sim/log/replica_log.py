@@ -18,7 +18,7 @@ from broker_sim.log.append_results import (
     RecordsRefused,
     UnexpectedAppendOffset,
 )
-from broker_sim.log.batch_validation import stored_as_it_is
+from broker_sim.log.batch_validation import validated
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from broker_sim.log.log_segment import LogSegment
 from broker_sim.log.lone_record import built_record_as_it_is, lone_record_as_it_is
@@ -29,13 +29,13 @@ from broker_sim.log.offset_lookup import (
     last_of_batch_with_max_timestamp,
 )
 from broker_sim.log.producer_state import ProducerStateManager
-from broker_sim.log.record_assignment import assign_offset
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from broker_sim.log.transaction_index import collect_aborted
 from broker_sim.log.verification_states import verifies_transactions
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import MAGIC_V2, TRANSACTIONAL_FLAG_MASK
+from protocol_specs.records.lone_batch import LoneBatch, RecordSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -205,7 +205,7 @@ class ReplicaLog:
 
     def append_as_leader(
         self,
-        records: bytes | memoryview,
+        records: RecordSet,
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = _CLIENT,
@@ -227,18 +227,13 @@ class ReplicaLog:
         config = self.config
         if config.magic != MAGIC_V2:
             return self._append_messages(records, now_ms=now_ms, origin=origin)
-        as_it_is = lone_record_as_it_is if origin is _CLIENT else built_record_as_it_is
-        batch = as_it_is(records, config, offset, leader_epoch, now_ms)
+        batch: StoredBatch | None = None
+        if isinstance(records, LoneBatch):
+            batch = built_record_as_it_is(records, config, offset, leader_epoch, now_ms)
+        elif origin is _CLIENT:
+            batch = lone_record_as_it_is(records, config, offset, leader_epoch, now_ms)
         if batch is None:
-            batch = stored_as_it_is(records, config, offset, leader_epoch, now_ms, origin) or assign_offset(
-                memoryview(records),
-                topic_partition=self.topic_partition,
-                config=config,
-                offset=offset,
-                leader_epoch=leader_epoch,
-                now_ms=now_ms,
-                origin=origin,
-            )
+            batch = validated(records, self.topic_partition, config, offset, leader_epoch, now_ms, origin)
             if batch is None:
                 return PartitionAppend(self.topic_partition, log_start_offset=self.log_start_offset)
         # As in Kafka the epoch is assigned before the producer's state is checked: even if the batch is refused.
@@ -272,13 +267,13 @@ class ReplicaLog:
         result.batches = (batch,)
         return result
 
-    def _append_messages(self, records: bytes | memoryview, *, now_ms: int, origin: AppendOrigin) -> PartitionAppend:
+    def _append_messages(self, records: RecordSet, *, now_ms: int, origin: AppendOrigin) -> PartitionAppend:
         """Append to a log of magic 0 or 1: the messages of one record set stay together, without a leader epoch."""
         from broker_sim.log.message_set_assignment import assign_message_set
 
         config = self.config
         appended = assign_message_set(
-            records,
+            bytes(records) if isinstance(records, LoneBatch) else records,
             topic_partition=self.topic_partition,
             config=config,
             behaviour=self._behaviour,

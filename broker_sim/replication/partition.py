@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.replica_fetch_session import SessionPartition
     from broker_sim.replication.requests import PartitionFetch
     from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.records.lone_batch import RecordSet
 
 _NOT_RETRIED: Final = frozenset(
     {
@@ -217,7 +218,7 @@ class Partition:
 
     def append_records_to_leader(
         self,
-        records: bytes | memoryview,
+        records: RecordSet,
         required_acks: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         *,
@@ -284,16 +285,14 @@ class Partition:
 
     def await_high_watermark(self, required_offset: int, operation: DelayedProduce, index: int) -> None:
         """Notify `operation` when the high watermark has reached `required_offset`."""
-        waiting = self._delayed_produces
+        waiting, later = self._delayed_produces, []
         if waiting and waiting[-1][0] > required_offset:
             # A duplicate waits for its original's offset, which lies before those of later batches.
             later = [entry for entry in waiting if entry[0] > required_offset]
             for _ in later:
                 waiting.pop()
-            waiting.append((required_offset, operation, index))
-            waiting.extend(later)
-            return
         waiting.append((required_offset, operation, index))
+        waiting.extend(later)
 
     def enough_replicas_reached(self, required_offset: int) -> ErrorCode | None:
         """Return the result of a Produce with acks=all, None while it waits. Mirrors checkEnoughReplicasReachOffset."""

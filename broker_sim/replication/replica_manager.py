@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.purgatory import DelayedOperation
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.records.lone_batch import RecordSet
     from sim_runtime.interfaces import IReactor
 
 _NONE: Final = ErrorCode.NONE
@@ -164,7 +165,7 @@ class ReplicaManager:
         request_id: int,
         timeout_ms: int,
         required_acks: int,
-        entries: Sequence[tuple[TopicPartition, bytes | memoryview | None]],
+        entries: Sequence[tuple[TopicPartition, RecordSet | None]],
         on_local_append: Callable[[list[PartitionAppend]], None] | None = None,
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
@@ -222,7 +223,7 @@ class ReplicaManager:
         return result
 
     def append_markers(
-        self, timeout_ms: int, markers: Mapping[TopicPartition, bytes], transaction_version: int
+        self, timeout_ms: int, markers: Mapping[TopicPartition, RecordSet], transaction_version: int
     ) -> dict[TopicPartition, ErrorCode] | Deferred[dict[TopicPartition, ErrorCode]]:
         """Append control batches as the transaction coordinator, with acks=all; internal topics are allowed.
 
@@ -242,7 +243,7 @@ class ReplicaManager:
     def append_as_coordinator(
         self,
         topic_partition: TopicPartition,
-        records: bytes,
+        records: RecordSet,
         *,
         required_acks: int,
         transaction_version: int = 0,
@@ -268,7 +269,7 @@ class ReplicaManager:
     def _append(
         self,
         partition: Partition,
-        records: bytes | memoryview,
+        records: RecordSet,
         required_acks: int,
         request_id: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,

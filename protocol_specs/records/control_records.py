@@ -23,7 +23,7 @@ from protocol_specs.records.batch_peek import (
     NO_PARTITION_LEADER_EPOCH,
     TRANSACTIONAL_FLAG_MASK,
 )
-from protocol_specs.records.lone_batch import lone_batch
+from protocol_specs.records.lone_batch import LoneBatch, lone_batch
 from protocol_specs.records.record_reader import read_records
 
 if TYPE_CHECKING:
@@ -94,13 +94,20 @@ def end_transaction_marker_batch(
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytes:
     """Write the batch that ends a transaction in one partition. Mirrors MemoryRecords.withEndTransactionMarker."""
+    return lone_marker_batch(
+        marker, producer_id=producer_id, producer_epoch=producer_epoch, timestamp_ms=timestamp_ms
+    ).placed(base_offset, partition_leader_epoch)
+
+
+def lone_marker_batch(
+    marker: EndTransactionMarker, *, producer_id: int, producer_epoch: int, timestamp_ms: int
+) -> LoneBatch:
+    """Return the batch that ends a transaction, for any log."""
     return lone_batch(
         timestamp_ms,
         _key.pack(CURRENT_CONTROL_RECORD_KEY_VERSION, marker.control_type),
         _marker.pack(CURRENT_END_TXN_MARKER_VERSION, marker.coordinator_epoch),
         attributes=TRANSACTIONAL_FLAG_MASK | CONTROL_FLAG_MASK,
-        base_offset=base_offset,
-        partition_leader_epoch=partition_leader_epoch,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
     )

@@ -1,10 +1,12 @@
 """A batch of one uncompressed record that this process builds and appends. Mirrors MemoryRecords.withRecords.
 
-Coordinators write such batches for most operations, and for every transaction marker. One that its builder keeps beside
-its fields is not parsed again by the log. RecordBatchBuilder builds the same bytes.
+Coordinators write such batches for most operations, and for every transaction marker. A LoneBatch has its fields beside
+its bytes, so that the log does not parse it again. RecordBatchBuilder builds the same bytes.
 """
 
 from __future__ import annotations
+
+from typing import Final, TypeAlias
 
 from protocol_specs.records.batch_peek import (
     COVERED_BY_CRC,
@@ -14,36 +16,70 @@ from protocol_specs.records.batch_peek import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
-    RECORD_BATCH_OVERHEAD,
     UP_TO_CRC,
 )
 from protocol_specs.records.checksums import crc32c
-from protocol_specs.records.varints import SMALL_VARINTS, SMALL_VARINTS_END, encode_varint
+from protocol_specs.records.varints import SMALL_VARINTS, encode_varint
 
-__all__ = ["LoneBatch", "lone_batch"]
+__all__ = ["LoneBatch", "RecordSet", "lone_batch"]
 
 _ATTRIBUTES_AND_DELTAS = bytes(3)
 _NO_HEADERS = b"\0"
+_BESIDE_STRINGS: Final = len(_ATTRIBUTES_AND_DELTAS) + len(_NO_HEADERS)
+"""Bytes of a record beside its key and value with their lengths."""
 
 
-class LoneBatch(bytes):
-    """The bytes of a valid batch of one record with a key, and the fields of its header."""
+class LoneBatch:
+    """A valid batch of one record with a key, without its place in a log; `size` is in bytes.
 
-    timestamp_ms: int
+    `covered` has the bytes that the checksum covers: all from the attributes on.
+    """
+
+    __slots__ = (
+        "attributes",
+        "base_sequence",
+        "checksum",
+        "covered",
+        "producer_epoch",
+        "producer_id",
+        "size",
+        "timestamp_ms",
+    )
+
     attributes: int
-    producer_id: int
-    producer_epoch: int
     base_sequence: int
+    checksum: int
+    covered: bytes
+    producer_epoch: int
+    producer_id: int
+    size: int
+    timestamp_ms: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __bytes__(self) -> bytes:
+        return self.placed(0, NO_PARTITION_LEADER_EPOCH)
+
+    def placed(self, base_offset: int, partition_leader_epoch: int) -> bytes:
+        """Return the bytes of the batch at an offset of a log."""
+        return (
+            UP_TO_CRC.pack(base_offset, self.size - LOG_OVERHEAD, partition_leader_epoch, MAGIC_V2, self.checksum)
+            + self.covered
+        )
+
+
+RecordSet: TypeAlias = bytes | memoryview | LoneBatch
+"""What is appended to a log."""
+
+_new: Final = object.__new__
 
 
 def lone_batch(
     timestamp_ms: int,
     key: bytes,
     value: bytes,
-    *,
     attributes: int = 0,
-    base_offset: int = 0,
-    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_PRODUCER_EPOCH,
     base_sequence: int = NO_SEQUENCE,
@@ -52,19 +88,24 @@ def lone_batch(
 
     Raises struct.error for a field that does not fit, and ValueError for a record that is too long.
     """
+    key_bytes, value_bytes = len(key), len(value)
     try:
-        sizes = SMALL_VARINTS[len(key)], SMALL_VARINTS[len(value)]
+        key_size, value_size = SMALL_VARINTS[key_bytes], SMALL_VARINTS[value_bytes]
+        record_bytes = _BESIDE_STRINGS + len(key_size) + key_bytes + len(value_size) + value_bytes
+        record_size = SMALL_VARINTS[record_bytes]
     except IndexError:
-        sizes = encode_varint(len(key)), encode_varint(len(value))
-    body = b"".join((_ATTRIBUTES_AND_DELTAS, sizes[0], key, sizes[1], value, _NO_HEADERS))
-    size = len(body)
-    record = (SMALL_VARINTS[size] if size < SMALL_VARINTS_END else encode_varint(size)) + body
-    covered = COVERED_BY_CRC.pack(
+        key_size, value_size = encode_varint(key_bytes), encode_varint(value_bytes)
+        record_bytes = _BESIDE_STRINGS + len(key_size) + key_bytes + len(value_size) + value_bytes
+        record_size = encode_varint(record_bytes)
+    header = COVERED_BY_CRC.pack(
         attributes, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, base_sequence, 1
     )
-    covered += record
-    length = RECORD_BATCH_OVERHEAD - LOG_OVERHEAD + len(record)
-    batch = LoneBatch(UP_TO_CRC.pack(base_offset, length, partition_leader_epoch, MAGIC_V2, crc32c(covered)) + covered)
+    batch = _new(LoneBatch)
+    batch.covered = covered = b"".join(
+        (header, record_size, _ATTRIBUTES_AND_DELTAS, key_size, key, value_size, value, _NO_HEADERS)
+    )
+    batch.checksum = crc32c(covered)
+    batch.size = UP_TO_CRC.size + len(covered)
     batch.timestamp_ms = timestamp_ms
     batch.attributes = attributes
     batch.producer_id = producer_id

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.shard_runner import ShardRunner
     from broker_sim.metadata.metadata_image import MetadataImage
     from protocol_specs.message import Message
+    from protocol_specs.records.lone_batch import RecordSet
 
 __all__ = ["CoordinatorRuntime"]
 
@@ -110,7 +111,7 @@ class CoordinatorRuntime(Generic[S]):
         return [self._runners[partition].write(name, operation).deferred for partition in self.active_partitions]
 
     def end_transaction(
-        self, partition: int, producer: Producer, data: bytes, *, committed: bool, transaction_version: int = 0
+        self, partition: int, producer: Producer, data: RecordSet, *, committed: bool, transaction_version: int = 0
     ) -> Deferred[Any]:
         """Replay the end of a transaction and append `data`, its control batch."""
         runner = self._runners.get(partition)

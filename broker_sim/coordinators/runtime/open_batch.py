@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker_sim.coordinators.runtime.pending_writes import PendingWrite
+    from protocol_specs.records.lone_batch import RecordSet
 
 __all__ = ["Encoded", "OpenBatch"]
 
@@ -103,8 +104,8 @@ class OpenBatch:
             size += sum(message_size(self._magic, *record) for record in records)
         return size <= limit_bytes
 
-    def build(self) -> bytes:
-        """Return the bytes of the batch."""
+    def build(self) -> RecordSet:
+        """Return the batch."""
         if self._builder is None and self.records_count == 1 and self._codec is _NO_CODEC:
             [(now_ms, key, value)] = self._records
             if value is not None:

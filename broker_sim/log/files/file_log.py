@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from broker_sim.log.log_segment import LogSegment
     from broker_sim.log.producer_state import ProducerStateEntry
     from broker_sim.log.stored_batch import StoredBatch
+    from protocol_specs.records.lone_batch import RecordSet
 
 OFFSET_DIGITS: Final = 20
 
@@ -208,7 +209,7 @@ class FileReplicaLog(ReplicaLog):
 
     def append_as_leader(
         self,
-        records: bytes | memoryview,
+        records: RecordSet,
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,

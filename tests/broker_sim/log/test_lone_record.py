@@ -153,4 +153,3 @@ def test_a_batch_of_this_process_is_stored_as_the_slow_path_stores_it(
         assert astuple(fast) == astuple(slow)
     else:
         assert timestamp_ms != NOW_MS or topic in (2, 4, 5)
-    assert built_record_as_it_is(bytes(records), config, 100, 7, NOW_MS) is None

@@ -29,13 +29,20 @@ def test_it_has_the_bytes_of_the_builder(
     timestamp_ms: int, key: bytes, value: bytes, flags: tuple[bool, bool], numbers: tuple[int, int, int, int, int]
 ) -> None:
     transactional, control = flags
-    names = ("base_offset", "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
-    fields = dict(zip(names, numbers, strict=True))
-    builder = RecordBatchBuilder(is_transactional=transactional, is_control=control, **fields)
+    base_offset, leader_epoch, *producer = numbers
+    fields = dict(zip(("producer_id", "producer_epoch", "base_sequence"), producer, strict=True))
+    builder = RecordBatchBuilder(
+        is_transactional=transactional,
+        is_control=control,
+        base_offset=base_offset,
+        partition_leader_epoch=leader_epoch,
+        **fields,
+    )
     builder.append(timestamp_ms, key, value)
     batch = lone_batch(timestamp_ms, key, value, attributes=16 * transactional + 32 * control, **fields)
-    assert batch == builder.build()
-    header = peek_header(batch)
+    assert batch.placed(base_offset, leader_epoch) == builder.build()
+    header = peek_header(bytes(batch))
+    assert (header.base_offset, header.partition_leader_epoch, len(batch)) == (0, -1, len(bytes(batch)))
     assert (batch.timestamp_ms, batch.attributes) == (header.max_timestamp, header.attributes)
     assert (batch.producer_id, batch.producer_epoch) == (header.producer_id, header.producer_epoch)
     assert batch.base_sequence == header.base_sequence
