@@ -66,6 +66,8 @@ def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoor
     if context.api_version < BATCHES_SINCE:
         error_code, node = _find(request.key, key_type, context)
         return _single(error_code, node, context)
+    if key_type is CoordinatorType.SHARE and context.api_version >= SHARE_SINCE and not _is_of_the_cluster(context):
+        return error_response(request, context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     coordinators = []
     for key in request.coordinator_keys:
         error_code, (node_id, host, port) = _find(key, key_type, context)
@@ -105,9 +107,7 @@ def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple
         resource_type, denied = _RIGHTS[key_type]
         if not context.may(AclOperation.DESCRIBE, resource_type, key):
             return denied, NO_NODE
-    elif not context.may(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME):
-        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED, NO_NODE
-    if key_type is CoordinatorType.SHARE and (context.api_version < SHARE_SINCE or not is_share_partition_key(key)):
+    elif context.api_version < SHARE_SINCE or not is_share_partition_key(key):
         return ErrorCode.INVALID_REQUEST, NO_NODE
     broker = context.broker
     image = broker.metadata_cache.image
@@ -123,6 +123,10 @@ def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple
     if leader is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
     return ErrorCode.NONE, (leader.id, leader.host, leader.port)
+
+
+def _is_of_the_cluster(context: RequestContext) -> bool:
+    return context.may(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 _RIGHTS: Final = {

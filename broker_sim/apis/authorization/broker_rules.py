@@ -98,5 +98,5 @@ BROKER_RULES: Final[Mapping[ApiKey, Rule]] = {
     # Metrics of clients.
     ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: OPEN,
     ApiKey.PUSH_TELEMETRY: OPEN,
-    ApiKey.WRITE_TXN_MARKERS: cluster(_O.ALTER, _O.CLUSTER_ACTION),
+    ApiKey.WRITE_TXN_MARKERS: group_rules.write_txn_markers,
 }

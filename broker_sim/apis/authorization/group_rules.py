@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.list_transactions import ListTransactionsRequest
     from protocol_specs.messages.produce import ProduceRequest
     from protocol_specs.messages.sync_group import SyncGroupRequest
+    from protocol_specs.messages.write_txn_markers import WriteTxnMarkersRequest
 
 NOT_REQUESTED: Final = -(2**31)
 _READ_GROUP: Final = group(AclOperation.READ)
@@ -89,6 +90,16 @@ def add_partitions_to_txn(
             return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     elif not access.transactional_id(AclOperation.WRITE, request.v3_and_below_transactional_id):
         return _refused(context, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return handle(request, context)
+
+
+def write_txn_markers(
+    request: WriteTxnMarkersRequest, context: RequestContext, access: Access, handle: Handle
+) -> HandlerResult:
+    """WriteTxnMarkers: CLUSTER_ACTION on the cluster; from 3.8 on ALTER is enough (KAFKA-16513)."""
+    may_alter = context.behaviour.markers_need_alter_alone and access.cluster(AclOperation.ALTER)
+    if not may_alter and not access.cluster(AclOperation.CLUSTER_ACTION):
+        return _refused(context, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return handle(request, context)
 
 

@@ -32,6 +32,7 @@ from protocol_specs.messages.describe_log_dirs import DescribeLogDirsRequest
 from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
 from protocol_specs.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from protocol_specs.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
 from protocol_specs.messages.list_groups import ListGroupsRequest
 from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
@@ -55,6 +56,7 @@ from tests.differential.acl_requests import (
 )
 from tests.differential.case import case
 from tests.differential.cases.describe_quorum import METADATA_TOPIC, of
+from tests.differential.cases.find_coordinator import SHARE
 from tests.differential.config_requests import (
     BROKER,
     BROKER_LOGGER,
@@ -67,6 +69,7 @@ from tests.differential.config_requests import (
 )
 from tests.differential.group_requests import commit, group_of
 from tests.differential.requests import all_versions
+from tests.differential.transaction_requests import markers
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message
@@ -254,6 +257,13 @@ def without_cluster_action(probe: Probe) -> None:
             connection = probe.connect(listener="CONTROLLER")
             newest = controllers[api_key].highest
             probe.exchange(request, newest, on=connection, note="at the controller", only=without_details)
+    for request, versions in (
+        (FindCoordinatorRequest(coordinator_keys=["g:AAAAAAAAAAAAAAAAAAAAAQ:0", "g"], key_type=SHARE), (4, 5, 6)),
+        (markers((7, 0, True, {f"{probe.name}-none": [0]}, 0)), (0, 1, 2)),
+    ):
+        for version in versions:
+            if version in served.api_versions[request.API_KEY]:
+                probe.exchange(request, version, note="with ALTER", only=without_details)
 
 
 @case(settings=own(7))
