@@ -45,7 +45,7 @@ from broker_sim.metadata.protocol_release import protocol_release
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
-from broker_sim.quotas.quota_managers import QuotaManagers
+from broker_sim.quotas.quota_managers import QuotaManagers, Throttles
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.follower_versions import follower_versions
 from broker_sim.replication.replica_manager import ReplicaManager
@@ -133,6 +133,8 @@ class Broker:
         self._pause: SocketPause | None = None
         self.socket_server: SocketServer | None = None
         self._last_request_id = 0
+        self.throttles: dict[str, Throttles] = {}
+        """The requests that exceeded a quota, by client.id, since the broker's first start."""
         self._boot_parts()
 
     def random(self, part: str) -> Random:
@@ -193,7 +195,7 @@ class Broker:
         )
         self._loader.held = self.metadata_held
         self.started_us = self.journal.now_us()
-        self.quotas = QuotaManagers(self.config, self.journal.now_us)
+        self.quotas = QuotaManagers(self.config, self.journal.now_us, self.throttles)
         self.request_metrics = RequestMetrics(self.journal.now_us)
         settings = AuthorizerSettings.of(self.config)
         self.authorizer = None if settings is None else self._make_authorizer(settings)

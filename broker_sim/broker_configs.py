@@ -40,6 +40,12 @@ class BrokerConfigs:
             }
             self.common = replace(self.common, part_types=types)
 
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of all brokers, each once."""
+        configs = [self.common, *self._own.values()]
+        return list(dict.fromkeys(warning for config in configs for warning in config.warnings))
+
     def of(self, broker_id: int) -> BrokerConfig:
         """Return the configuration of one broker."""
         return self._own.get(broker_id, self.common)

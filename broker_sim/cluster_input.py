@@ -6,6 +6,7 @@ Every refusal names the argument, the value and what was expected, in one line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
@@ -161,8 +162,11 @@ def _spec_of(name: Any, value: object) -> TopicSpec:
     return _checked(TopicSpec(name=name, partitions=value))
 
 
-def topic_spec(topic: object) -> TopicSpec:
-    """Return the spec of one topic. Raises ConfigError."""
+def topic_spec(topic: object, configs: object = None) -> TopicSpec:
+    """Return the spec of one topic, with further configurations. Raises ConfigError."""
+    if configs is not None:
+        spec = topic_spec(topic)
+        return replace(spec, configs={**spec.configs, **config_texts(configs, f"configs of topic {spec.name!r}")})
     if isinstance(topic, TopicSpec):
         return _checked(topic)
     if not isinstance(topic, str):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
+from sim_runtime.spelling import nearest
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Sequence
+
+
+__all__ = ["BrokerSimError", "ConfigError", "NotThere", "nearest", "raise_together", "unknown_key"]
 
 
 class BrokerSimError(Exception):
@@ -21,10 +25,12 @@ class ConfigError(BrokerSimError):
     """A configuration that cannot be used; the message names the option, the value and what was expected."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` with the known name nearest to a wrong one, or an empty text."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
+def raise_together(errors: Sequence[ConfigError]) -> None:
+    """Raise the errors of one mapping: none, the only one as it is, or one with a line per error."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ConfigError("\n".join(map(str, errors)))
 
 
 def unknown_key(key: str, known: Collection[str]) -> str:

@@ -17,6 +17,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
+from broker_sim.cluster_input import config_texts
 from broker_sim.cluster_state import (
     BrokerStatus,
     ConnectionStatus,
@@ -259,11 +260,11 @@ class ControlledCluster(AttachedCluster):
         """Delay each message from one node to another."""
         self._call("POST", f"/links/{source}/{target}/delay", {"delay_ms": delay_ms})
 
-    def create_topic(self, topic: str) -> None:
-        """Create a topic, `name:partitions:replication`."""
+    def create_topic(self, topic: str, configs: Mapping[str, str | int | float | bool] | None = None) -> None:
+        """Create a topic, `name:partitions:replication`, with configurations by Kafka's names."""
         name, *counts = topic.split(":")
         numbers = zip(("partitions", "replication_factor"), map(int, counts), strict=False)
-        self._call("POST", "/topics", {"name": name, **dict(numbers)})
+        self._call("POST", "/topics", {"name": name, **dict(numbers), "configs": config_texts(configs or {})})
 
     def leader_of(self, topic: str, partition: int = 0) -> int | None:
         """Return the leader's broker id, None while there is none."""

@@ -192,9 +192,8 @@ def run(args: argparse.Namespace) -> int:
     reactor.callLater(0, _load_apis)
     close = cluster.close if clusters is None else clusters.close_all
     reports: list[RuleReport] = []
-    if rules is not None:
-        # Before the cluster closes, which ends every rule.
-        reactor.addSystemEventTrigger("before", "shutdown", lambda: reports.extend(cluster.faults.reports()))
+    # Before the clusters close, which ends every rule; HTTP may have added some, and replaced the cluster.
+    reactor.addSystemEventTrigger("before", "shutdown", lambda: reports.extend(_rule_reports(cluster, clusters)))
     reactor.addSystemEventTrigger("before", "shutdown", _close, close, reactor)
     reactor.run()
     for report in reports:
@@ -313,6 +312,11 @@ def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:
 
     writer = JournalWriter(path, cluster.journal)
     reactor.addSystemEventTrigger("after", "shutdown", writer.close)
+
+
+def _rule_reports(cluster: Cluster, clusters: Clusters | None) -> list[RuleReport]:
+    served = [cluster] if clusters is None else [hosted.cluster for hosted in clusters]
+    return [report for each in served for report in each.faults.reports()]
 
 
 def _bootstrap_lines(cluster: Cluster) -> str:

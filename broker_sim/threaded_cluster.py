@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
 from broker_sim.cluster import Cluster
-from broker_sim.cluster_input import check_seed, check_timeout
+from broker_sim.cluster_input import check_seed, check_timeout, topic_spec
 from broker_sim.cluster_renewal import renew
 from broker_sim.cluster_verbs import ClusterVerbs
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
@@ -311,14 +311,16 @@ class ThreadedCluster(ClusterVerbs):
 
     # Topics and records.
 
-    def create_topic(self, topic: str | TopicSpec) -> None:
+    def create_topic(self, topic: str | TopicSpec, configs: ConfigInput | None = None) -> None:
         """Create a topic, `name:partitions:replication`, and wait until every broker has applied it.
+
+        `configs` are its configurations by Kafka's names, such as `{"min.insync.replicas": 2}`.
 
         Raises:
             ConfigError: the name or a configuration is invalid.
             BrokerSimError: the topic exists, or there are fewer brokers than replicas.
         """
-        self.call(self.cluster.create_topic, topic)
+        self.call(self.cluster.create_topic, topic_spec(topic, configs))
 
     def leader_of(self, topic: str, partition: int = 0) -> int | None:
         """Return the leader's broker id, None while there is none. Raises BrokerSimError for an unknown partition."""

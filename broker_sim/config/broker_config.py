@@ -15,7 +15,7 @@ from broker_sim.config.metadata_mode import in_mode, table_of
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.simulator_configs import AUTHORIZER_DEFINITIONS, SIMULATOR_DEFINITIONS
 from broker_sim.config.values import parse_value
-from broker_sim.errors import ConfigError, nearest
+from broker_sim.errors import ConfigError, nearest, raise_together
 from broker_sim.part_types import AS_BUILT, PartTypes
 
 if TYPE_CHECKING:
@@ -95,17 +95,24 @@ class BrokerConfig:
         """Parse and validate every override, and all together.
 
         Raises:
-            ConfigError: An option is unknown (the text has the nearest one), or values are invalid.
+            ConfigError: Options are unknown (the text has the nearest one) or invalid, with a line for each; or valid
+                ones contradict each other.
         """
         behaviour = in_mode(behaviour_of(release), overrides)
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
+        mistakes: list[ConfigError] = []
         for name, text in overrides.items():
             definition = definitions.get(_without_listener(name)) or _UNDEFINED_BY_KAFKA.get(name)
             if definition is None:
                 msg = f"unknown broker configuration {name!r} for release {behaviour.release}"
-                raise ConfigError(msg + nearest(name, [*definitions, *_UNDEFINED_BY_KAFKA]))
-            values[name] = parse_value(definition, text)
+                mistakes.append(ConfigError(msg + nearest(name, [*definitions, *_UNDEFINED_BY_KAFKA])))
+                continue
+            try:
+                values[name] = parse_value(definition, text)
+            except ConfigError as error:
+                mistakes.append(error)
+        raise_together(mistakes)
         named = _named(values)
         given = dict(overrides)
         config = cls(
@@ -118,10 +125,8 @@ class BrokerConfig:
             **named,  # type: ignore[arg-type]
         )
         check_at_start(config)
-        if config.without_effect:
-            _log.warn(
-                "These configurations have no effect in the simulator: {names}", names=", ".join(config.without_effect)
-            )
+        for warning in config.warnings:
+            _log.warn("{warning}", warning=warning)
         return config
 
     def with_dynamic(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> Self:
@@ -173,6 +178,20 @@ class BrokerConfig:
     def without_effect(self) -> list[str]:
         """The names that were given, are known and shown, but that nothing in this simulator acts on."""
         return [name for name in self.overrides if not acts_on(_without_listener(name), self.behaviour)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why brokers with these configurations may not behave as expected, although Kafka accepts them."""
+        found = []
+        if self.without_effect:
+            found.append(f"These configurations have no effect in the simulator: {', '.join(self.without_effect)}")
+        heartbeat_ms, session_ms = self.values.get("broker.heartbeat.interval.ms"), self.broker_session_timeout_ms
+        if isinstance(heartbeat_ms, int) and heartbeat_ms >= session_ms:
+            found.append(
+                f"broker.heartbeat.interval.ms={heartbeat_ms} is not below broker.session.timeout.ms={session_ms}: the "
+                "controller fences brokers that run, between one heartbeat and the next"
+            )
+        return found
 
     @property
     def release(self) -> str:

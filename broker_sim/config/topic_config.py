@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from broker_sim.config.definitions import ConfigDefinition, ConfigValue, oldest_definition, topic_definitions
 from broker_sim.config.values import parse_value
-from broker_sim.errors import ConfigError, nearest
+from broker_sim.errors import ConfigError, nearest, raise_together
 from protocol_specs.records.batch_peek import TimestampType
 
 if TYPE_CHECKING:
@@ -85,16 +85,22 @@ class TopicConfig:
         """Validate the topic's overrides, and take the rest from a broker.
 
         Raises:
-            ConfigError: A name or a value is invalid.
+            ConfigError: Names or values are invalid, with a line for each.
         """
         definitions = topic_definitions(broker.release)
         values = {name: _inherited(definition, broker) for name, definition in definitions.items()}
+        mistakes: list[ConfigError] = []
         for name, text in overrides.items():
             definition = definitions.get(name)
             if definition is None:
                 msg = f"unknown topic configuration {name!r} for release {broker.release}"
-                raise ConfigError(msg + nearest(name, definitions))
-            values[name] = parse_value(definition, text)
+                mistakes.append(ConfigError(msg + nearest(name, definitions)))
+                continue
+            try:
+                values[name] = parse_value(definition, text)
+            except ConfigError as error:
+                mistakes.append(error)
+        raise_together(mistakes)
         named: dict[str, ConfigValue] = {}
         for attribute in _ATTRIBUTES:
             name = attribute.replace("_", ".")

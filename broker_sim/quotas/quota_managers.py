@@ -7,6 +7,7 @@ While no user and no client has a quota, `active` is False and nothing here is c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from broker_sim.quotas.client_quota_manager import BandwidthQuotaManager
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
 
-__all__ = ["QuotaManagers"]
+__all__ = ["QuotaManagers", "Throttles"]
 
 PERCENT_OF_A_SECOND_US: Final = 1e-4
 """One microsecond as percent of a second."""
@@ -46,12 +47,24 @@ class MeteredRequest(Protocol):
         """The size of the request."""
 
 
+@dataclass(slots=True)
+class Throttles:
+    """The requests of a client that exceeded a quota."""
+
+    requests: int = 0
+    total_ms: int = 0
+
+
 class QuotaManagers:
     """The three quotas that a broker keeps; `apply` takes those of its metadata."""
 
-    __slots__ = ("_now_us", "_watchers", "active", "delays_responses", "fetch", "produce", "request")
+    __slots__ = ("_now_us", "_throttles", "_watchers", "active", "delays_responses", "fetch", "produce", "request")
 
-    def __init__(self, config: BrokerConfig, now_us: Callable[[], int]) -> None:
+    def __init__(
+        self, config: BrokerConfig, now_us: Callable[[], int], throttles: dict[str, Throttles] | None = None
+    ) -> None:
+        """`throttles` counts by client.id, over all starts of a broker."""
+        self._throttles = {} if throttles is None else throttles
         samples, window_s = config["quota.window.num"], config["quota.window.size.seconds"]
         assert isinstance(samples, int)
         assert isinstance(window_s, int)
@@ -111,6 +124,12 @@ class QuotaManagers:
         if throttle_ms > 0:
             context.throttle_ms = throttle_ms
         return throttle_ms
+
+    def note(self, context: MeteredRequest, throttle_ms: int) -> None:
+        """Count a request whose client has to wait."""
+        throttles = self._throttles.setdefault(context.client_id or "", Throttles())
+        throttles.requests += 1
+        throttles.total_ms += throttle_ms
 
     def _throttle_ms(self, context: MeteredRequest, response: object) -> int:
         if context.api_key.facts.exempt_from_quotas or _is_from_follower(context):

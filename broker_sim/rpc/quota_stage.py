@@ -52,6 +52,7 @@ class QuotaStage(Stage):
             throttle_ms = self._quotas.throttle_ms(context, result)
         if throttle_ms <= 0:
             return result
+        self._quotas.note(context, throttle_ms)
         if not isinstance(result, NoResponse):
             result = _with_throttle_time(context, result, throttle_ms)
         return self._throttled(context, result, throttle_ms)

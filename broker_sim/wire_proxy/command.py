@@ -1,8 +1,8 @@
 """Run a proxy in front of a Kafka cluster, with fault rules on its requests, responses and connections.
 
-BOOTSTRAP=host:port,... is printed on standard output when the proxy listens; clients connect there instead of to the
-cluster. The report of each rule goes to standard error at the end. Exit status 0 after a signal, 2 for an option that
-cannot be used.
+BOOTSTRAP_SERVERS=host:port,... is printed on standard output when the proxy listens; clients connect there instead of
+to the cluster. The report of each rule goes to standard error at the end. Exit status 0 after a signal, 2 for an option
+that cannot be used.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _began(_: None, proxy: WireProxy, rules: RuleFile | None) -> None:
     if rules is not None:
         rules.add_to(proxy.add)
-    sys.stdout.write(f"BOOTSTRAP={proxy.bootstrap_servers}\n")
+    sys.stdout.write(f"BOOTSTRAP_SERVERS={proxy.bootstrap_servers}\n")
     sys.stdout.flush()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
 from broker_client.config.consumer_keys import ADMIN_KEYS
-from broker_client.config.given_values import by_dotted_name, parsed_values, refuse_given
+from broker_client.config.given_values import parsed_values, refuse_given
 from broker_client.core.network.client_core import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, ClientOptions
 from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.security_config import channel_builder
@@ -25,8 +25,7 @@ def parsed_options(keys: Mapping[str, ConfigKey], options: Mapping[str, object])
     Raises:
         ConfigError: an option is unknown, has a wrong value or is not served, or bootstrap.servers is missing.
     """
-    given = by_dotted_name(keys, options.items(), replaced={})
-    values = parsed_values(keys, given)
+    given, values = parsed_values(keys, options.items(), replaced={})
     refuse_given(keys, given, values)
     return {name: values[name] for name in given}
 

@@ -9,10 +9,10 @@ A snapshot never changes. A metric without a measurement is not a number (NaN), 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_client.errors import ProducerError
+from sim_runtime.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,8 +114,7 @@ class MetricsSnapshot:
             return found[0]
         requested = f"{name!r}" + (f" of {group}" if group is not None else "") + (f" with {tags}" if tags else "")
         if not found:
-            near = get_close_matches(name, [metric.name for metric in self._metrics], 1)
-            hint = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
+            hint = nearest(name, [metric.name for metric in self._metrics if metric.name != name])
             raise ProducerError(f"there is no metric {requested}{hint}")
         shown = ", ".join(str(metric.metric_name) for metric in found[:3])
         raise ProducerError(f"there are {len(found)} metrics {requested}: {shown} ...: name the group or a tag")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
 from broker_client.config.class_values import partitioner_of
 from broker_client.config.cross_checks import INT_MAX, delivery_timeout_ms, post_process
 from broker_client.config.docs_table import as_markdown, as_text
-from broker_client.config.given_values import by_dotted_name, parsed_values, refuse_given, unknown_key
+from broker_client.config.given_values import parsed_values, refuse_given, unknown_key
 from broker_client.config.older_keys import SCALA_KEYS
 from broker_client.config.serializers import Serializer, serializer_of
 from broker_client.config_keys import KEYS
@@ -43,9 +43,10 @@ class ProducerConfig(Mapping[str, object]):
     """
 
     def __init__(self, config: Mapping[str, object] | None = None, **options: object) -> None:
-        given = by_dotted_name(KEYS, [*(config or {}).items(), *options.items()], replaced=SCALA_KEYS)
+        pairs = [*(config or {}).items(), *options.items()]
+        given, values = parsed_values(KEYS, pairs, replaced=SCALA_KEYS)
         self._given = frozenset(given)
-        self._values: dict[str, Any] = {**parsed_values(KEYS, given)}
+        self._values = values
         post_process(self._values, self._given)
         refuse_given(KEYS, given, self._values)
         self._check_codec()

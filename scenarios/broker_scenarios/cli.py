@@ -12,7 +12,7 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from broker_scenarios.commands import defect_option, real_cluster, result_options, spark_options
 from broker_sim.argument_types import address, positive, seed
@@ -76,6 +76,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     """Reports a wrong argument in one line with the name of its command. Subcommands are of this class too."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse what is left over with the name of this command, to which it was given, and the nearest option."""
+        options, left = super().parse_known_args(args, namespace)
+        if left:
+            from broker_sim.errors import nearest
+
+            word, *_ = left[0].split("=")
+            known = [text for action in self._actions for text in action.option_strings]
+            self.error(f"unrecognized arguments: {' '.join(left)}{nearest(word, known)}")
+        return options, left
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a word that is no choice with the nearest one, or with all."""
+        if action.choices is not None and value not in action.choices:
+            from broker_sim.errors import nearest
+
+            hint = nearest(str(value), map(str, action.choices))
+            if hint:
+                raise argparse.ArgumentError(action, f"invalid choice: {value!r}{hint}")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)

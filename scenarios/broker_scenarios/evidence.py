@@ -101,7 +101,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "
     if evidence.watch is not None:
         verdict.add([(finding, None) for finding in evidence.watch.findings], evidence.watch.crashes)
     verdict.add([*_not_live_as_claimed(evidence)], ())
-    measurements = measure(verdict.records, view, end_us=verdict.end_us)
+    measurements = measure(verdict.records, view, end_us=verdict.end_us, throttles=evidence.truth.throttles)
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(
         name=scenario.name,

@@ -8,13 +8,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Outcome
+from broker_scenarios.text_forms import clock, plural
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from broker_scenarios.findings import RecordResult
     from broker_scenarios.journal_view import JournalView
+    from broker_sim.quotas.quota_managers import Throttles
 
 __all__ = ["ErrorGroup", "Latency", "Measurements", "Pause", "Refusal", "measure"]
 
@@ -84,19 +86,36 @@ class Measurements:
     """By the number of batches, the most frequent error first."""
     pauses: Sequence[Pause] = field(default=())
     """The longest pause of each partition, if it is at least PAUSE_MIN_US; the longest first."""
+    throttles: Mapping[str, Throttles] = field(default_factory=dict)
+    """The requests that exceeded a quota, by client.id."""
 
     def refused(self, name: str) -> int:
         """Return the number of batches that brokers refused with this error."""
         return sum(each.batches for each in self.refusals if each.name == name)
 
+    def throttled(self) -> list[str]:
+        """Return one line per client that quotas made wait."""
+        return [
+            f"client {client!r} was throttled: {plural(each.requests, 'request')} over a quota, "
+            f"{clock(each.total_ms * 1000)} of throttle time"
+            for client, each in self.throttles.items()
+        ]
 
-def measure(records: Sequence[RecordResult], journal: JournalView, *, end_us: int) -> Measurements:
+
+def measure(
+    records: Sequence[RecordResult],
+    journal: JournalView,
+    *,
+    end_us: int,
+    throttles: Mapping[str, Throttles] | None = None,
+) -> Measurements:
     """Return the figures of a judged run that ended at `end_us`."""
     return Measurements(
         latency=_latency(records),
         errors=_errors(records),
         refusals=_refusals(journal),
         pauses=_pauses(records, end_us),
+        throttles=throttles or {},
     )
 
 

@@ -230,6 +230,7 @@ def _figures(run: RunRecord) -> str:
         f"{escape(f'{each.topic}-{each.partition}')} with {escape(each.name)}.</p>"
         for each in measured.refusals[:_ERRORS_MAX]
     ]
+    parts += [f"<p>{escape(each)}.</p>" for each in measured.throttled()[:_ERRORS_MAX]]
     return "\n".join(["<h3>Latency and errors</h3>", *parts]) if parts else ""
 
 

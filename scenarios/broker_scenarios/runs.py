@@ -16,6 +16,7 @@ from broker_scenarios.evidence import Evidence, judged
 from broker_scenarios.reproduce import reproduce_command
 from broker_scenarios.result_files import ResultFiles, read_decisions, run_result
 from broker_scenarios.table import load_progress, print_table
+from broker_sim.broker_configs import BrokerConfigs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,6 +128,11 @@ def _run(scenario: Scenario, options: RunOptions, clusters: KafkaClusters | None
     scenario = scenario.drawn(seed, None if options.decisions is None else read_decisions(options.decisions))
     if options.where is Where.SPARK:
         return _run_with_spark(scenario, seed, reproduce, options)
+    if options.where in {Where.VIRTUAL, Where.LOCAL}:
+        for warning in BrokerConfigs(
+            scenario.broker_config, broker_ids=range(1, scenario.brokers + 1), release=scenario.release
+        ).warnings:
+            print(f"{scenario.name}: {warning}", file=sys.stderr)
     with (
         _trace(options.trace_folder, f"{scenario.name}-{seed}") as trace,
         load_progress(scenario.name, None if scenario.has_scripts else scenario.records) as progress,

@@ -148,6 +148,7 @@ def _figures(run: RunRecord) -> Iterator[str]:
     for refusal in measured.refusals[:_ERRORS_MAX]:
         batches = plural(refusal.batches, "batch", "batches")
         yield f"brokers refused {batches} for {refusal.topic}-{refusal.partition} with {refusal.name}"
+    yield from measured.throttled()[:_ERRORS_MAX]
     for pause in measured.pauses[:1]:
         yield (
             f"{partition_name(pause.topic, pause.partition)} acknowledged nothing for {clock(pause.duration_us)}, "

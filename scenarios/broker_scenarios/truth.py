@@ -14,6 +14,7 @@ from broker_scenarios.checks.per_partition.diverging_replicas import diverging_r
 from broker_scenarios.history import LogRecord, TruncatedRecord, join_logs
 from broker_scenarios.workloads.record_ids import record_id_of
 from broker_sim.control.events import LogTruncated, TailLost
+from broker_sim.quotas.quota_managers import Throttles
 from protocol_specs.errors import InvalidRecord, RecordBatchError
 from protocol_specs.records.control_records import ControlRecordType, control_record_type
 from protocol_specs.records.record_set import check_any, read_any
@@ -49,6 +50,8 @@ class Truth:
     """The first offset that retention has left, of each partition whose log was read."""
     divergences: list[Finding] = field(default_factory=list)
     """The replicas whose records are not those of their leader."""
+    throttles: Mapping[str, Throttles] = field(default_factory=dict)
+    """The requests that exceeded a quota, by client.id."""
     logs: Path | None = None
     """A folder of Parquet files with the stored and the truncated records; `stored` is empty then."""
 
@@ -127,8 +130,20 @@ def read_truth(
         truncated=truncated,
         journal=cluster.journal.events,
         caveats=tuple(caveats),
+        throttles=_throttles(cluster),
         logs=None if files is None else files.folder,
     )
+
+
+def _throttles(cluster: Cluster) -> dict[str, Throttles]:
+    """The requests that exceeded a quota, of all brokers together."""
+    found: dict[str, Throttles] = {}
+    for broker in cluster.brokers.values():
+        for client, throttles in broker.throttles.items():
+            together = found.setdefault(client, Throttles())
+            together.requests += throttles.requests
+            together.total_ms += throttles.total_ms
+    return found
 
 
 def _read(

@@ -43,7 +43,7 @@ def test_the_verbs_of_a_controlled_cluster(served: dict[str, str], tmp_path: Pat
     control = HttpControl(served["CONTROL_URL"], TOKEN)
     cluster = ControlledCluster(control, brokers=2, topics={"orders": 1}, quick_failover=True)
     assert cluster.bootstrap_servers != served["BOOTSTRAP_SERVERS"]
-    cluster.create_topic("payments:2:2")
+    cluster.create_topic("payments:2:2", {"retention.ms": 60000})
     leader = cluster.wait_for_leader("payments")
     assert cluster.leader_of("payments") == leader
     assert cluster.add_rule({"select": {"api": "Produce"}, "act": "hold"}) == "rule-1"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -72,21 +73,25 @@ def test_rules_of_a_file_apply_and_are_reported_at_the_end(tmp_path: Path) -> No
         "slow: {select: {api: ApiVersions}, phase: before_response, act: {delay_ms: 1}}\n"
         "idle: {act: {kill: 1}, when: {appended_records: 9}}\n"
     )
-    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--rules", str(rules)]
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--rules", str(rules), "--control", "127.0.0.1:0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        host, port = process.stdout.readline().strip().partition("=")[2].rsplit(":", 1)
+        lines = dict(process.stdout.readline().strip().split("=") for _ in range(3))
+        added = b'{"name": "added", "select": {"api": "Fetch"}, "act": "disconnect"}'
+        urlopen(Request(f"{lines['CONTROL_URL']}/clusters/default/rules", added), timeout=SECONDS_MAX).close()
+        host, port = lines["BOOTSTRAP_SERVERS"].rsplit(":", 1)
         with socket.create_connection((host, int(port)), SECONDS_MAX) as client:
             client.sendall(encode_request(ApiVersionsRequest(), 0, correlation_id=7, client_id="curious"))
             assert client.recv(4)
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS_MAX) == 0
-        slow, idle = process.stderr.read().splitlines()
+        slow, idle, over_http = process.stderr.read().splitlines()
     assert slow == "rule slow (delay_ms) has fired 1 times"
     assert idle.startswith("rule idle (kill) has fired 0 times: ")
+    assert over_http.startswith("rule added (disconnect) has fired 0 times: ")
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ def test_a_cluster_runs_until_it_is_closed() -> None:
         cluster.restart(1)
         cluster.create_topic("more:1:2")
         assert cluster.log_of(1, "more", 0).log_end_offset == 0
+        cluster.create_topic("compact", {"cleanup.policy": "compact"})
+        assert cluster.log_of(1, "compact", 0).config.compact
+        with pytest.raises(ConfigError, match=r"'cleanup\.polcy'.*did you mean 'cleanup\.policy'"):
+            cluster.create_topic("others", {"cleanup.polcy": "compact"})
     cluster.close()
 
 

@@ -65,10 +65,14 @@ def test_a_consumer_without_a_group_neither_subscribes_nor_commits() -> None:
         (
             Admin,
             {"request_timeout": 3},
-            r"unknown configuration 'request_timeout'; did you mean request\.timeout\.ms\?",
+            r"unknown configuration 'request_timeout'; did you mean 'request\.timeout\.ms'\?",
         ),
-        (Consumer, {"auto.offset.rest": "latest"}, r"'auto\.offset\.rest'; did you mean auto\.offset\.reset\?"),
-        (Consumer, {"fetch_min_byte": 1}, r"unknown configuration 'fetch_min_byte'; did you mean fetch\.min\.bytes\?"),
+        (Consumer, {"auto.offset.rest": "latest"}, r"'auto\.offset\.rest'; did you mean 'auto\.offset\.reset'\?"),
+        (
+            Consumer,
+            {"fetch_min_byte": 1},
+            r"unknown configuration 'fetch_min_byte'; did you mean 'fetch\.min\.bytes'\?",
+        ),
         (Admin, {"fetch_min_bytes": 1}, r"unknown configuration 'fetch_min_bytes'"),
         (Consumer, {"auto_offset_reset": "newest"}, r"auto\.offset\.reset='newest': expected earliest, latest, none"),
         (Consumer, {"fetch_max_wait_ms": 0.5}, r"fetch\.max\.wait\.ms=0\.5: expected a whole number of 32 bits"),

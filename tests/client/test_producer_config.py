@@ -44,7 +44,10 @@ def test_dots_and_underscores_name_the_same_key() -> None:
 
 
 def test_an_unknown_key_names_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"unknown configuration 'ligner_ms'; did you mean linger\.ms\?"):
+    with pytest.raises(ConfigError) as several:
+        ProducerConfig({"bootstrap.servers": "a:1", "akcs": "all", "linger.ms": "x", "retries": -1})
+    assert [line.partition("=")[0] for line in str(several.value).splitlines()][1:] == ["retries", "linger.ms"]
+    with pytest.raises(ConfigError, match=r"unknown configuration 'ligner_ms'; did you mean 'linger\.ms'\?"):
         config(ligner_ms=1)
 
 

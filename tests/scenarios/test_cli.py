@@ -63,7 +63,9 @@ def test_a_missing_package_is_reported_with_the_option_that_needs_it(
     ("arguments", "named"),
     [
         ([], "broker-sim: the following arguments are required: COMMAND"),
-        (["server"], "invalid choice: 'server'"),
+        (["server"], "invalid choice: 'server'; did you mean 'serve'? (see"),
+        (["shrink", "x.yaml", "--finding", "lost-writ"], "broker-sim shrink: argument --finding: invalid choice"),
+        (["serve", "--brokrs", "2"], "broker-sim serve: unrecognized arguments: --brokrs; did you mean '--brokers'?"),
         (["protocol"], "broker-sim protocol: the following arguments are required: SUBCOMMAND"),
         (["protocol", "show", "Produce", "--kind", "reply"], "broker-sim protocol show: argument --kind"),
         (["sweep", "x.yaml", "--seeds", "none"], "broker-sim sweep: argument --seeds"),

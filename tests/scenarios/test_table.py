@@ -11,6 +11,7 @@ from broker_scenarios.run_record import RunRecord
 from broker_scenarios.table import load_progress, print_table
 from broker_scenarios.verdict import check_run
 from broker_sim.control.events import ProduceCompleted
+from broker_sim.quotas.quota_managers import Throttles
 
 
 def printed(runs):
@@ -92,8 +93,14 @@ def test_errors_latency_and_pauses_are_listed_below_the_table(story):
         time_us=1, broker_id=1, topic="orders", partition=0, error_code=19, base_offset=0, required_offset=0,
         high_watermark=0, leader_epoch=0, isr=(), acks=-1,
     )]  # fmt: skip
-    run.measurements = measure(run.verdict.records, JournalView.of(story_events), end_us=run.verdict.end_us)
+    run.measurements = measure(
+        run.verdict.records,
+        JournalView.of(story_events),
+        end_us=run.verdict.end_us,
+        throttles={"app": Throttles(2, 2500)},
+    )
     text = printed([run])
+    assert "leader-crash: client 'app' was throttled: 2 requests over a quota, 2.500 s of throttle time" in text
     assert "leader-crash: acknowledgement latency: p50 2.0 ms, p99 2.0 ms, max 2.0 ms" in text
     assert "leader-crash: 1 failed in orders-0 with NOT_ENOUGH_REPLICAS, 3.003 s to 3.003 s" in text
     assert "leader-crash: brokers refused 1 batch for orders-0 with NOT_ENOUGH_REPLICAS" in text

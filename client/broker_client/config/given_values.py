@@ -5,56 +5,52 @@ A key that the client does not have raises an error with the nearest name, where
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker_client.config.class_values import loaded_class
 from broker_client.config.config_key import ConfigKey, KeyStatus, ValueType
 from broker_client.config.value_parsing import checked_value, parsed_value
 from broker_client.errors import ConfigError
+from sim_runtime.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["by_dotted_name", "parsed_values", "refuse_given", "unknown_key"]
+__all__ = ["parsed_values", "refuse_given", "unknown_key"]
 
 
-def by_dotted_name(
+def parsed_values(
     keys: Mapping[str, ConfigKey], pairs: Iterable[tuple[str, object]], *, replaced: Mapping[str, str]
-) -> dict[str, object]:
-    """Return the given values by the names of their keys; names may have underscores for dots.
+) -> tuple[dict[str, object], dict[str, Any]]:
+    """Return the given values by the names of their keys, and the parsed values of all keys with the defaults.
 
-    `replaced` maps the names of older releases to their replacements.
+    Given names may have underscores for dots. `replaced` maps the names of older releases to their replacements.
 
     Raises:
-        ConfigError: a name is unknown, or is given twice.
+        ConfigError: names are unknown or given twice, values have the wrong type or are out of range, or required ones
+            are missing; with a line for each.
     """
+    mistakes: list[ConfigError] = []
     given: dict[str, object] = {}
     for name, value in pairs:
         dotted = name.replace("_", ".")
         if dotted not in keys:
-            raise unknown_key(keys, name, replaced=replaced)
-        if dotted in given:
-            raise ConfigError(f"{dotted} is given twice")
-        given[dotted] = value
-    return given
-
-
-def parsed_values(keys: Mapping[str, ConfigKey], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the values of all keys, in the order of the keys: those that are given, parsed, and the defaults.
-
-    Raises:
-        ConfigError: a value has the wrong type or is out of range, or a required one is missing.
-    """
-    values: dict[str, object] = {}
-    for key in keys.values():
-        if key.name in given:
-            values[key.name] = _value_of(key, given[key.name])
-        elif key.required:
-            raise ConfigError(f"missing required configuration {key.name}, which has no default value")
+            mistakes.append(unknown_key(keys, name, replaced=replaced))
+        elif dotted in given:
+            mistakes.append(ConfigError(f"{dotted} is given twice"))
         else:
-            values[key.name] = key.default
-    return values
+            given[dotted] = value
+    values: dict[str, Any] = {}
+    for key in keys.values():
+        try:
+            values[key.name] = _value_of(key, given[key.name]) if key.name in given else _default_of(key)
+        except ConfigError as error:
+            mistakes.append(error)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise ConfigError("\n".join(map(str, mistakes)))
+    return given, values
 
 
 def refuse_given(keys: Mapping[str, ConfigKey], given: Mapping[str, object], values: Mapping[str, object]) -> None:
@@ -78,9 +74,13 @@ def unknown_key(keys: Mapping[str, ConfigKey], name: str, *, replaced: Mapping[s
         return ConfigError(
             f"unknown configuration {name!r}: only the Scala producer had it; use instead: {replaced[dotted]}"
         )
-    nearest = get_close_matches(dotted, keys, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return ConfigError(f"unknown configuration {name!r}{hint}")
+    return ConfigError(f"unknown configuration {name!r}{nearest(dotted, keys)}")
+
+
+def _default_of(key: ConfigKey) -> object:
+    if key.required:
+        raise ConfigError(f"missing required configuration {key.name}, which has no default value")
+    return key.default
 
 
 def _value_of(key: ConfigKey, value: object) -> object:

@@ -8,12 +8,12 @@ Producer, Consumer and Admin have no option for them.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from broker_client.errors import ConfigError
+from sim_runtime.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -123,8 +123,7 @@ def applied(parts: P, names: Iterable[str]) -> P:
 def _named(name: str) -> Defect:
     defect = DEFECTS.get(name)
     if defect is None:
-        near = difflib.get_close_matches(name, DEFECTS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; the defects are {', '.join(sorted(DEFECTS))}"
+        hint = nearest(name, DEFECTS) or f"; the defects are {', '.join(sorted(DEFECTS))}"
         raise ConfigError(f"unknown client defect {name!r}{hint}")
     return defect
 

@@ -1,4 +1,4 @@
-"""`broker-sim encode --jsonl`: lines of JSON values -> the same lines with the bytes that Kafka would send."""
+"""`broker-sim encode`: lines of JSON values -> the same lines with the bytes that Kafka would send."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--jsonl",
         action="store_true",
-        required=True,
-        help='lines of {"api", "kind", "version", "json"}; "hex" is added to each',
+        help="as `decode` has it; may be left out, because there is no other form",
     )
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="where the lines are (stdin)")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help='lines of {"api", "kind", "version", "json"}; "hex" is added to each (stdin)',
+    )
     parser.set_defaults(run=_run)
 
 

@@ -38,8 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     defect_option.add(parser)
     parser.add_argument(
         "--finding",
-        type=FindingKind,
-        choices=[*FindingKind],
+        choices=[kind.value for kind in FindingKind],
         metavar="KIND",
         help="shrink to this anomaly, permitted or not, such as lost-write",
     )
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         shrunk = shrink(
             scenario,
             scenario.seed if options.seed is None else options.seed,
-            finding=options.finding,
+            finding=None if options.finding is None else FindingKind(options.finding),
             runs_max=runs,
             progress=lambda done: progress.update(done, ""),
         )

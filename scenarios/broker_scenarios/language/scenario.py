@@ -543,10 +543,10 @@ class _Reader:
         try:
             check(filled_in(config, self.certificates))
         except (BrokerSimError, ProducerError) as error:
-            text = str(error)
-            named = [name for name in config if name in text]
-            first = min(named, key=lambda name: (text.index(name), -len(name)), default=None)
-            self.complain(path if first is None else (*path, first), text)
+            for text in str(error).splitlines():
+                named = [name for name in config if name in text]
+                first = min(named, key=lambda name: (text.index(name), -len(name)), default=None)
+                self.complain(path if first is None else (*path, first), text)
 
 
 def _with_acts(topics: Iterable[TopicSpec], value: Mapping[str, Any]) -> Iterator[TopicSpec]:

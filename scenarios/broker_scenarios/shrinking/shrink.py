@@ -14,6 +14,7 @@ from broker_scenarios.language.planting import unplanted
 from broker_scenarios.language.scenario import read_document
 from broker_scenarios.shrinking.concrete import concrete_document
 from broker_scenarios.shrinking.delta import Reducer
+from broker_scenarios.shrinking.shortfall import faultless, idle
 from broker_scenarios.shrinking.trial import Trial, run_trial
 from broker_scenarios.text_forms import plural
 
@@ -44,6 +45,8 @@ _COUNTS: Final = (
 """Keys of numbers that are lowered: of things and of what happens. A shorter time-out makes no smaller scenario."""
 _ABOUT_THE_FILE: Final = ("claim", "only_simulated", "only_virtual")
 """Keys that speak of the file that was shrunk."""
+_NO_ANOMALY: Final = "verdict valid, "
+"""How the reason begins with which an expected anomaly is missed: a load without a fault misses it too."""
 _KINDS: Final = frozenset(kind.value for kind in FindingKind)
 
 
@@ -90,9 +93,12 @@ def shrink(
     nothing permits, or with `finding`. A scenario with a planted defect stays one that ends as it expects without the
     defect. Each run has `limit_s` seconds of real time. `progress` receives the number of runs.
 
+    A smaller scenario that misses something which must happen meets it without its rules and defects: else the smallest
+    one would be empty.
+
     Raises:
-        ScenarioError: the seed does not fail, it fails without the planted defect too, or its run takes longer than the
-            limit.
+        ScenarioError: the seed does not fail, it fails without the planted defect too, it misses something which does
+            not happen without its rules either, or its run takes longer than the limit.
     """
     side, first = _failing_side(scenario, seed, finding, limit_s)
     start = concrete_document(side.drawn(seed), seed, first.decisions)
@@ -103,6 +109,7 @@ def shrink(
     search = _Search(
         side=side, seed=seed, finding=finding, first=first, start=start, limit_s=limit_s, progress=progress
     )
+    search.choose_reason()
     if not search.fails(start):
         raise ScenarioError(
             f"{side.path}: seed {seed} fails ({first.wording(search.reason)}), but not with its draws written down"
@@ -137,17 +144,52 @@ class _Search:
     ) -> None:
         self.runs = 0
         self.reason = first.reasons[0]
+        self._first = first
         self._side = side
         self._start = start
         # A scenario that takes longer is no smaller one, however few records it sends.
         self._deadline_s = min(side.deadline_s, 1 + first.end_s)
         self._fired = first.fired
-        # What came too late, or never, comes never in a smaller scenario whose faults never end: another failure.
-        self._is_late = self.reason not in _KINDS or self.reason == FindingKind.LIVENESS.value
+        self._is_shortfall = False
         self._run_trial = partial(
             run_trial, seed=seed, finding=finding, is_stopped_early=first.record is None, limit_s=limit_s
         )
         self._progress = progress
+
+    @property
+    def _is_late(self) -> bool:
+        """True if it came too late or never: where a fault never ends it never comes, which is another failure."""
+        return self.reason not in _KINDS or self.reason == FindingKind.LIVENESS.value
+
+    def choose_reason(self) -> None:
+        """Choose the first reason that an idle scenario lacks, else the first that the faults of the file cause.
+
+        An expectation of at least so many is missed by an idle scenario too. With a planted defect the first reason is
+        kept: the scenario without the defect must end as it expects.
+
+        Raises:
+            ScenarioError: the faults of the file cause none of the reasons, or those are rules that never fired.
+        """
+        if self._side.planted is not None or self.reason in _KINDS or self._first.record is None:
+            return
+        missed_idle = self._reasons(idle(self._start))
+        lasting = [
+            reason for reason in self._first.reasons if reason not in missed_idle and not reason.startswith(_NO_ANOMALY)
+        ]
+        if lasting:
+            self.reason = lasting[0]
+            return
+        unfired = tuple(f"rule {name!r} never fired" for name in self._start.get("rules", {}))
+        missed_anyway = self._reasons(faultless(self._start))
+        caused = [
+            reason for reason in self._first.reasons if reason not in missed_anyway and not reason.startswith(unfired)
+        ]
+        if not caused:
+            raise ScenarioError(
+                f"{self._side.path}: seed {self._start['seed']} fails ({self._first.wording(self.reason)}), but no rule"
+                " and no defect of the file causes it: it fails without its load too, so its smallest scenario is empty"
+            )
+        self.reason, self._is_shortfall = caused[0], True
 
     def fails(self, document: dict[str, Any]) -> bool:
         """Return True if it fails for the reason; with a planted defect, because of the defect."""
@@ -161,8 +203,15 @@ class _Search:
             clean = self._run(unplanted(document, self._side.planted))
             if clean is None or clean.reasons:
                 return False
+        if self._is_shortfall and self.reason in self._reasons(faultless(document), otherwise=(self.reason,)):
+            return False
         self._fired = run.fired
         return True
+
+    def _reasons(self, document: dict[str, Any], otherwise: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return the reasons of a document; `otherwise` if it is no scenario, or takes too long."""
+        run = self._run(document)
+        return otherwise if run is None else run.reasons
 
     def _run(self, document: dict[str, Any]) -> Trial | None:
         """Run a document; None if it is no scenario, or takes too long."""

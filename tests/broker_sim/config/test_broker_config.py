@@ -48,6 +48,20 @@ def test_bad_value_is_refused_in_kafkas_words(name: str, text: str, reason: str)
         BrokerConfig.parse({name: text})
 
 
+def test_each_mistake_has_a_line_of_its_own() -> None:
+    with pytest.raises(ConfigError) as refused:
+        BrokerConfig.parse({"num.partitons": "2", "min.insync.replicas": "x", "log.dirs": "a"})
+    unknown, invalid = str(refused.value).splitlines()
+    assert "did you mean 'num.partitions'" in unknown
+    assert "min.insync.replicas" in invalid
+
+
+def test_sessions_without_time_for_a_heartbeat_are_a_warning() -> None:
+    assert BrokerConfig.parse({}).warnings == []
+    [warning] = BrokerConfig.parse({"broker.session.timeout.ms": "1000"}).warnings
+    assert warning.startswith("broker.heartbeat.interval.ms=2000 is not below broker.session.timeout.ms=1000")
+
+
 def test_option_of_another_release_is_unknown() -> None:
     assert BrokerConfig.parse({"log.message.downconversion.enable": "true"}, release="3.7").release == "3.7.2"
     with pytest.raises(ConfigError, match="unknown broker configuration"):

@@ -23,6 +23,9 @@ class Exceeded:
     def throttle_ms(self, *_: object) -> int:
         return 250
 
+    def note(self, *_: object) -> None:
+        pass
+
 
 @pytest.mark.parametrize(
     ("api_key", "response", "version"),

@@ -29,7 +29,7 @@ def test_a_client_stays_on_the_proxy_and_meets_its_rules(tmp_path: Path) -> None
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as proxy:
             assert proxy.stdout is not None
             name, _, servers = proxy.stdout.readline().strip().partition("=")
-            assert name == "BOOTSTRAP"
+            assert name == "BOOTSTRAP_SERVERS"
             producer = Producer({"bootstrap.servers": servers})
             for number in range(100):
                 producer.produce("orders", key=str(number), value=b"x")

@@ -57,7 +57,7 @@ def test_the_vectors_pass_through_both_commands(run: Callable[..., Run], tmp_pat
             )
             bare.write("\n")
             plain.write("\n")
-    decoded, encoded = run("decode", "--jsonl", coded), run("encode", "--jsonl", valued)
+    decoded, encoded = run("decode", "--jsonl", coded), run("encode", valued)
     assert (decoded.code, decoded.err, encoded.code, encoded.err) == (0, "", 0, "")
     for line, with_json, with_hex in zip(lines, decoded.out.splitlines(), encoded.out.splitlines(), strict=True):
         made = json.loads(with_json)

@@ -65,6 +65,32 @@ def test_a_failing_seed_becomes_a_file_of_one_record_that_fails_for_the_same_rea
     assert shrink(smallest, 5).document == shrunk.document
 
 
+def test_what_must_happen_is_met_by_the_smallest_scenario_without_its_fault(tmp_path: Path) -> None:
+    path = tmp_path / "refused.yaml"
+    refused = SMALL.replace("disconnect, phase: before_response", "{error: INVALID_RECORD}")
+    path.write_text(refused.replace("send: 2", "send: {count: 2, wait: true}"))
+    shrunk = shrink(load_scenario(path), 0, runs_max=15)
+    assert (shrunk.reason, shrunk.records) == ("acked 1, expected at least 2", (2, 2))
+    assert "lost" in shrunk.document["rules"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "missed"),
+    [
+        ("acked", "failed", "failed 0, expected at least 2"),
+        ('acked: ">= 2"', "verdict: broken", "verdict valid, expected broken"),
+        ("times: 1", "when: {acked_records: 9}", "rule 'lost' never fired"),
+    ],
+)
+def test_what_no_fault_causes_is_not_shrunk_to_an_empty_scenario(
+    tmp_path: Path, old: str, new: str, missed: str
+) -> None:
+    path = tmp_path / "missed.yaml"
+    path.write_text(SMALL.replace("verdict: valid, ", "").replace(old, new))
+    with pytest.raises(ScenarioError, match=f"{missed}.*no rule and no defect of the file causes it"):
+        shrink(load_scenario(path), 0)
+
+
 def test_an_anomaly_that_the_file_permits_is_shrunk_by_its_name() -> None:
     scenario = load_scenario(CATALOG / "acks1-leader-crash-loss.yaml")
     with pytest.raises(ScenarioError, match="seed 0 ends as the file expects and breaks nothing: there is nothing to"):

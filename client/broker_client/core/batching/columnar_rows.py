@@ -6,7 +6,6 @@ and numpy (the extra `arrow`).
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.errors import ProducerError, SerializationError
@@ -21,6 +20,7 @@ try:
     import pyarrow as pa
 except ImportError:
     raise ColumnarUnavailable("pyarrow") from None
+from sim_runtime.spelling import nearest
 
 if TYPE_CHECKING:
     from protocol_specs.records.columnar.arrays import Ints
@@ -99,10 +99,10 @@ def take_rows(columns: RecordColumns, rows: Ints) -> RecordColumns:
 def _check_names(names: list[str]) -> None:
     for name in names:
         if name not in _COLUMNS:
-            near = get_close_matches(name, _COLUMNS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             columns = ", ".join(_COLUMNS)
-            raise SerializationError(f"column {name!r} is no part of a record; the columns are {columns}{hint}")
+            raise SerializationError(
+                f"column {name!r} is no part of a record; the columns are {columns}{nearest(name, _COLUMNS)}"
+            )
         if names.count(name) > 1:
             raise SerializationError(f"column {name!r} is there {names.count(name)} times")
     if "value" not in names:
