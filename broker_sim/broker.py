@@ -53,6 +53,7 @@ from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.rpc.quota_stage import DelayingQuotaStage
 from broker_sim.rpc.rpc_server import RpcServer
 from broker_sim.security.authorizer import Authorizer
+from broker_sim.security.delegation_token import TokenCredentials, secret_of
 from protocol_specs import releases
 from protocol_specs.api_key import ApiKey
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from broker_sim.links.link import Link
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.power_loss import UnflushedTails
+    from broker_sim.security.delegation_token import TokenLogin
     from broker_sim.share_partitions.share_partition_manager import SharePartitionManager
     from broker_sim.socket_pause import SocketPause
     from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
@@ -135,6 +137,7 @@ class Broker:
         self._last_request_id = 0
         self.throttles: dict[str, Throttles] = {}
         """The requests that exceeded a quota, by client.id, since the broker's first start."""
+        self._token_credentials: TokenCredentials | None = None
         self._boot_parts()
 
     def random(self, part: str) -> Random:
@@ -314,6 +317,15 @@ class Broker:
     def scram_credential(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
         """Return the SCRAM credential of a user that the metadata has; None without one."""
         return self.metadata_cache.image.scram.credential(user, mechanism)
+
+    def token_login(self, token_id: str, mechanism: ScramMechanism) -> TokenLogin | None:
+        """Return the facts of a delegation token that the metadata has; None without one, or without a secret."""
+        token, secret = self.metadata_cache.image.tokens.get(token_id), secret_of(self.config)
+        if token is None or not secret:
+            return None
+        if self._token_credentials is None:
+            self._token_credentials = TokenCredentials(self.random("token salts"))
+        return self._token_credentials.login(token, secret, mechanism)
 
     def forward_to_controller(
         self, request: Any, *, timeout_ms: int, context: RequestContext | None = None

@@ -238,8 +238,8 @@ def start_on_disk(
 ) -> None:
     """Start a cluster with what its data directory holds, and the topics of `new` that are not there yet.
 
-    Configurations, quotas, features, credentials, access control entries and the ids that producers have had come after
-    the brokers are there.
+    Configurations, quotas, features, credentials, delegation tokens, access control entries and the ids that producers
+    have had come after the brokers are there.
     """
     controller = cluster.controller
     try:
@@ -253,6 +253,7 @@ def start_on_disk(
                 finalized_features=known.finalized_features,
                 producer_ids=known.producer_ids,
                 scram=known.scram,
+                tokens=known.tokens,
                 acls=known.acls,
             )
             controller.change("what was there before the start", lambda _: image)

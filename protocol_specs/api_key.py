@@ -122,10 +122,13 @@ class ApiKey(enum.IntEnum):
         37,
         ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=3, client_throttles_since=1),
     )
-    CREATE_DELEGATION_TOKEN = 38, ApiFacts(forwardable=True, keeps_bytes=True, client_throttles_since=1)
-    RENEW_DELEGATION_TOKEN = 39, ApiFacts(forwardable=True, keeps_bytes=True, client_throttles_since=1)
-    EXPIRE_DELEGATION_TOKEN = 40, ApiFacts(forwardable=True, keeps_bytes=True, client_throttles_since=1)
-    DESCRIBE_DELEGATION_TOKEN = 41, ApiFacts(client_throttles_since=1)
+    CREATE_DELEGATION_TOKEN = (
+        38,
+        ApiFacts(served=BOTH, forwardable=True, keeps_bytes=True, client_throttles_since=1),
+    )
+    RENEW_DELEGATION_TOKEN = 39, ApiFacts(served=BOTH, forwardable=True, keeps_bytes=True, client_throttles_since=1)
+    EXPIRE_DELEGATION_TOKEN = 40, ApiFacts(served=BOTH, forwardable=True, keeps_bytes=True, client_throttles_since=1)
+    DESCRIBE_DELEGATION_TOKEN = 41, ApiFacts(served=BOTH, client_throttles_since=1)
     DELETE_GROUPS = 42, ApiFacts(served=BROKER, client_throttles_since=1)
     ELECT_LEADERS = (
         43,

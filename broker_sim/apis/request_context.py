@@ -41,6 +41,12 @@ class ConnectionInfo:
     listener_name: str = DEFAULT_LISTENER
     principal: str | None = ANONYMOUS
     """Type and name of the client's principal; None for a node of the cluster, and for the cluster's own Python API."""
+    security_protocol: str = DEFAULT_LISTENER
+    """That of the listener, such as `SASL_PLAINTEXT`."""
+    token_authenticated: bool = False
+    """The client has logged in with a delegation token (KIP-48)."""
+    is_forwarded: bool = False
+    """The request is another connection's, which a broker forwards (KIP-590)."""
     client_software_name: str = "unknown"
     client_software_version: str = "unknown"
     closed: bool = False

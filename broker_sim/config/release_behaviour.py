@@ -348,6 +348,8 @@ class ReleaseBehaviour:
     """WriteTxnMarkers needs ALTER or CLUSTER_ACTION on the cluster (KAFKA-16513; else CLUSTER_ACTION)."""
     acl_principals_have_types: bool = _since("4.0")
     """CreateAcls refuses a principal without a type (else it is stored, and fails every check that reads it)."""
+    token_times_have_an_end: bool = _since("4.0")
+    """The time of a delegation token is at most the largest number; before, a longer period makes it negative."""
     scram_refusals_name_the_feature: bool = _since("3.8")
     """AlterUserScramCredentials is refused below a level of "metadata.version", before of "metadata version"."""
     zookeeper_authorizers: tuple[str, ...] = _steps(

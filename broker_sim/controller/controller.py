@@ -25,6 +25,7 @@ from broker_sim.controller.broker_registration import refuse_registration, regis
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
+from broker_sim.controller.periodic_tasks import PeriodicTasks
 from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
 from broker_sim.links.node_links import CONTROLLER_ID
@@ -43,7 +44,6 @@ from protocol_specs.messages.alter_partition import AlterPartitionRequest, Alter
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
-from sim_runtime.repeating_call import RepeatingCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -98,23 +98,13 @@ class Controller:
         self._publish_call: IDelayedCall | None = None
         self._lingering: dict[IDelayedCall, None] = {}
         self._topic_configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
-        interval_s = config["leader.imbalance.check.interval.seconds"]
-        assert isinstance(interval_s, int)
-        self._rebalance = RepeatingCall(reactor, interval_s * 1000, self.elect_preferred_leaders)
-        if config.auto_leader_rebalance_enable:
-            self._rebalance.start()
-        # Releases without this configuration have no unclean election by configuration either.
-        unclean_interval_ms = config.values.get("unclean.leader.election.interval.ms", 0)
-        assert isinstance(unclean_interval_ms, int)
-        self._unclean_elections = RepeatingCall(reactor, max(unclean_interval_ms, 1), self.elect_unclean_leaders)
-        if unclean_interval_ms:
-            self._unclean_elections.start()
+        self._tasks = PeriodicTasks(reactor, self, config)
+        self._tasks.start(config)
 
     def stop(self) -> None:
         """End all timers."""
         self._sessions.stop()
-        self._rebalance.stop()
-        self._unclean_elections.stop()
+        self._tasks.stop()
         self._fetches.take_waiting()
         for call in self._lingering:
             call.cancel()

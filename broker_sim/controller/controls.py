@@ -12,6 +12,7 @@ from broker_sim.controller.config_control import ConfigControl
 from broker_sim.controller.feature_control import FeatureControl
 from broker_sim.controller.partition_control import PartitionControl
 from broker_sim.controller.scram_control import ScramControl
+from broker_sim.controller.token_control import TokenControl
 from broker_sim.controller.topic_control import TopicControl
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class ControllerControls:
     partitions: PartitionControl
     client_quotas: ClientQuotaControl
     scram: ScramControl
+    tokens: TokenControl
     acls: AclControl
     features: FeatureControl
     quorum: QuorumDescription
@@ -48,6 +50,7 @@ class ControllerControls:
             partitions=PartitionControl(controller, config=config, random=streams.stream("partition control")),
             client_quotas=ClientQuotaControl(controller),
             scram=ScramControl(controller, names_the_feature=config.behaviour.scram_refusals_name_the_feature),
+            tokens=TokenControl(controller, config=config, random=streams.stream("delegation tokens")),
             acls=AclControl(
                 controller,
                 random=streams.stream("acl control"),

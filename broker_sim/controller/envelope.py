@@ -33,16 +33,17 @@ __all__ = ["ForwardedRequest", "ForwardedResponse", "encoded_principal"]
 NO_CLIENT_HOST: Final = "127.0.0.1"
 
 
-def encoded_principal(principal: str) -> bytes:
+def encoded_principal(principal: str, *, token_authenticated: bool = False) -> bytes:
     """Return a principal, such as `User:ANONYMOUS`, as DefaultKafkaPrincipalBuilder serializes it."""
     kind, _, name = principal.partition(":")
-    return encode_versioned(DefaultPrincipalData(type=kind, name=name, token_authenticated=False), 0)
+    return encode_versioned(DefaultPrincipalData(type=kind, name=name, token_authenticated=token_authenticated), 0)
 
 
 class ClientConnection(Protocol):
     """The part of a client's connection that an Envelope repeats."""
 
     principal: str | None
+    token_authenticated: bool
 
 
 class ClientRequest(Protocol):
@@ -63,7 +64,15 @@ class ClientRequest(Protocol):
 class ForwardedRequest:
     """A request by reference, with its client and version. `envelope` returns the message that carries it on a wire."""
 
-    __slots__ = ("api_version", "client_host", "client_id", "correlation_id", "principal", "request")
+    __slots__ = (
+        "api_version",
+        "client_host",
+        "client_id",
+        "correlation_id",
+        "principal",
+        "request",
+        "token_authenticated",
+    )
     NAME: ClassVar[str] = "Envelope"
     API_KEY: Final = ApiKey.ENVELOPE
 
@@ -75,6 +84,7 @@ class ForwardedRequest:
         self.correlation_id = 0 if context is None else context.correlation_id
         self.principal = None if context is None else context.connection.principal
         """None for a request of the broker's own."""
+        self.token_authenticated = context is not None and context.connection.token_authenticated
 
     @property
     def RULE_API_KEY(self) -> ApiKey:  # noqa: N802 - as every message has it
@@ -86,7 +96,9 @@ class ForwardedRequest:
         """The declared message."""
         return EnvelopeRequest(
             request_data=self.request_data,
-            request_principal=encoded_principal(self.principal or ANONYMOUS),
+            request_principal=encoded_principal(
+                self.principal or ANONYMOUS, token_authenticated=self.token_authenticated
+            ),
             client_host_address=ipaddress.ip_address(self.client_host).packed,
         )
 

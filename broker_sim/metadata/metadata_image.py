@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from broker_sim.config.config_resource import ConfigRecord
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.security.acl import Acl
+    from broker_sim.security.delegation_token import DelegationToken
     from broker_sim.security.scram_image import ScramImage
     from broker_sim.topic_partition import TopicPartition
 
@@ -173,6 +174,8 @@ class MetadataImage:
     client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
     producer_ids: ProducerIds = NO_PRODUCER_IDS
     scram: ScramImage = NO_SCRAM_CREDENTIALS
+    tokens: Mapping[str, DelegationToken] = field(default_factory=dict)
+    """The delegation tokens by their ids."""
     controllers: Mapping[int, ControllerRegistration] = field(default_factory=dict)
     acls: Mapping[bytes, Acl] = field(default_factory=dict)
     """The access control entries by their 16-byte ids."""

@@ -23,6 +23,8 @@ IBP_3_5_IV2: Final = 11
 """SCRAM credentials (KIP-900)."""
 IBP_3_6_IV1: Final = 13
 """Metadata transactions (KIP-868)."""
+IBP_3_6_IV2: Final = 14
+"""Delegation tokens (KIP-900)."""
 IBP_3_7_IV0: Final = 15
 """Controllers register (KIP-919)."""
 IBP_3_7_IV2: Final = 17
@@ -45,6 +47,7 @@ class RecordVersions:
     has_controlled_shutdown: bool
     has_scram: bool
     has_transactions: bool
+    has_tokens: bool
     has_controllers: bool
     has_directories: bool
     has_elr: bool
@@ -63,6 +66,7 @@ def record_versions(metadata_version: int) -> RecordVersions:
         has_controlled_shutdown=metadata_version >= IBP_3_3_IV3,
         has_scram=metadata_version >= IBP_3_5_IV2,
         has_transactions=metadata_version >= IBP_3_6_IV1,
+        has_tokens=metadata_version >= IBP_3_6_IV2,
         has_controllers=metadata_version >= IBP_3_7_IV0,
         has_directories=metadata_version >= IBP_3_7_IV2,
         has_elr=metadata_version >= IBP_4_0_IV1,

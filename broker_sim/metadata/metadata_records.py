@@ -1,9 +1,9 @@
 """The records of a commit: those that lead from one image to the next.
 
 Mirrors the records that ReplicationControlManager, ClusterControlManager, ConfigurationControlManager,
-FeatureControlManager, ClientQuotaControlManager, ProducerIdControlManager, ScramControlManager and AclControlManager
-generate, in their order: a broker that becomes inactive is recorded after the partitions that it leaves; one that
-becomes active or stops in order, before.
+FeatureControlManager, ClientQuotaControlManager, ProducerIdControlManager, ScramControlManager,
+DelegationTokenControlManager and AclControlManager generate, in their order: a broker that becomes inactive is recorded
+after the partitions that it leaves; one that becomes active or stops in order, before.
 `image_records` are those of a snapshot, in the order of MetadataImage.write. `metadata_replay` is the inverse.
 """
 
@@ -19,6 +19,7 @@ from protocol_specs.schemas.metadata.broker_registration_change_record import Br
 from protocol_specs.schemas.metadata.clear_elr_record import ClearElrRecord
 from protocol_specs.schemas.metadata.client_quota_record import ClientQuotaRecord, EntityData
 from protocol_specs.schemas.metadata.config_record import ConfigRecord
+from protocol_specs.schemas.metadata.delegation_token_record import DelegationTokenRecord
 from protocol_specs.schemas.metadata.feature_level_record import FeatureLevelRecord
 from protocol_specs.schemas.metadata.fence_broker_record import FenceBrokerRecord
 from protocol_specs.schemas.metadata.partition_change_record import PartitionChangeRecord
@@ -31,6 +32,7 @@ from protocol_specs.schemas.metadata.register_controller_record import (
     RegisterControllerRecord,
 )
 from protocol_specs.schemas.metadata.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from protocol_specs.schemas.metadata.remove_delegation_token_record import RemoveDelegationTokenRecord
 from protocol_specs.schemas.metadata.remove_topic_record import RemoveTopicRecord
 from protocol_specs.schemas.metadata.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from protocol_specs.schemas.metadata.topic_record import TopicRecord
@@ -50,10 +52,18 @@ if TYPE_CHECKING:
         TopicImage,
     )
     from broker_sim.security.acl import Acl
+    from broker_sim.security.delegation_token import DelegationToken
     from broker_sim.security.scram_image import ScramChange, ScramImage
     from protocol_specs.message import Message
 
-__all__ = ["METADATA_VERSION", "MetadataRecord", "credential_record", "image_records", "records_of_change"]
+__all__ = [
+    "METADATA_VERSION",
+    "MetadataRecord",
+    "credential_record",
+    "image_records",
+    "records_of_change",
+    "token_record",
+]
 
 METADATA_VERSION: Final = "metadata.version"
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
@@ -104,6 +114,8 @@ def records_of_change(old: MetadataImage, new: MetadataImage) -> list[MetadataRe
         records.append(_producer_ids(new))
     if new.scram is not old.scram:
         records += _credentials(old.scram, new.scram)
+    if new.tokens is not old.tokens:
+        records += _tokens(old.tokens, new.tokens)
     if new.acls is not old.acls:
         records += [_acl(each, acl) for each, acl in new.acls.items() if each not in old.acls]
         removed = [each for each in old.acls if each not in new.acls]
@@ -132,6 +144,8 @@ def image_records(image: MetadataImage) -> list[MetadataRecord]:
     records += [_acl(each, acl) for each, acl in image.acls.items()]
     if versions.has_scram:
         records += [credential_record(each) for each in image.scram.entries()]
+    if versions.has_tokens:
+        records += [token_record(token) for token in image.tokens.values()]
     assert versions is change.versions
     return records
 
@@ -438,6 +452,29 @@ def credential_record(entry: ScramChange) -> MetadataRecord:
         stored_key=credential.stored_key,
         server_key=credential.server_key,
         iterations=credential.iterations,
+    )
+    return MetadataRecord(record, 0)
+
+
+def _tokens(old: Mapping[str, DelegationToken], new: Mapping[str, DelegationToken]) -> Iterator[MetadataRecord]:
+    for token_id in old:
+        if token_id not in new:
+            yield MetadataRecord(RemoveDelegationTokenRecord(token_id=token_id), 0)
+    for token_id, token in new.items():
+        if old.get(token_id) is not token:
+            yield token_record(token)
+
+
+def token_record(token: DelegationToken) -> MetadataRecord:
+    """A delegation token."""
+    record = DelegationTokenRecord(
+        owner=token.owner,
+        requester=token.requester,
+        renewers=list(token.renewers),
+        issue_timestamp=token.issued_ms,
+        max_timestamp=token.max_ms,
+        expiration_timestamp=token.expires_ms,
+        token_id=token.token_id,
     )
     return MetadataRecord(record, 0)
 

@@ -26,6 +26,7 @@ from broker_sim.metadata.metadata_records import LOST_DIRECTORY
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
 from broker_sim.security.acl import Acl, AclOperation, AclPermissionType, PatternType
 from broker_sim.security.acl import ResourceType as AclResourceType
+from broker_sim.security.delegation_token import DelegationToken
 from broker_sim.security.scram_image import ScramChange
 from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
 
@@ -70,6 +71,7 @@ class _Delta:
         "producer_ids",
         "quotas",
         "scram",
+        "tokens",
         "topics",
     )
 
@@ -83,6 +85,7 @@ class _Delta:
         self.configs: list[ConfigChange] = []
         self.quotas: list[QuotaChange] = []
         self.scram: list[ScramChange] = []
+        self.tokens: dict[str, DelegationToken] | None = None
         self.topics: dict[str, _TopicDelta | None] = {}
         self.names: dict[bytes, str] = {}
 
@@ -110,6 +113,8 @@ class _Delta:
             changes["producer_ids"] = self.producer_ids
         if self.acls is not None:
             changes["acls"] = self.acls
+        if self.tokens is not None:
+            changes["tokens"] = self.tokens
         return replace(image, version=version, **changes)
 
     # Brokers and controllers.
@@ -298,6 +303,25 @@ class _Delta:
     def remove_credential(self, record: Any) -> None:
         self.scram.append(ScramChange(record.name, ScramMechanism(record.mechanism), None))
 
+    def set_token(self, record: Any) -> None:
+        self._tokens()[record.token_id] = DelegationToken(
+            token_id=record.token_id,
+            owner=record.owner,
+            requester=record.requester,
+            renewers=tuple(record.renewers),
+            issued_ms=record.issue_timestamp,
+            max_ms=record.max_timestamp,
+            expires_ms=record.expiration_timestamp,
+        )
+
+    def remove_token(self, record: Any) -> None:
+        self._tokens().pop(record.token_id, None)
+
+    def _tokens(self) -> dict[str, DelegationToken]:
+        if self.tokens is None:
+            self.tokens = dict(self.base.tokens)
+        return self.tokens
+
     def add_acl(self, record: Any) -> None:
         if self.acls is None:
             self.acls = dict(self.base.acls)
@@ -372,6 +396,8 @@ _REPLAYS: Final[dict[str, Callable[[_Delta, Any], None]]] = {
     "ProducerIdsRecord": _Delta.set_producer_ids,
     "UserScramCredentialRecord": _Delta.set_credential,
     "RemoveUserScramCredentialRecord": _Delta.remove_credential,
+    "DelegationTokenRecord": _Delta.set_token,
+    "RemoveDelegationTokenRecord": _Delta.remove_token,
     "AccessControlEntryRecord": _Delta.add_acl,
     "RemoveAccessControlEntryRecord": _Delta.remove_acl,
     "NoOpRecord": _Delta.ignore,

@@ -133,6 +133,7 @@ class Acceptor(ServerFactory):
             client_host=str(getattr(addr, "host", "unknown")),
             client_port=int(getattr(addr, "port", 0)),
             listener_name=self.listener,
+            security_protocol=self.endpoint.security_protocol,
         )
         channel = self.plane.channel_type(self, info, limit_bytes=self._limit_bytes)
         channel.factory = self
@@ -300,6 +301,7 @@ def _sasl_listener(acceptor: Acceptor) -> SaslListener:
         acceptor.listener,
         node.config,
         credential_of=node.scram_credential,
+        token_login=node.token_login,
         random=node.random(f"SASL nonces {acceptor.listener}"),
         now_ms=node.now_ms,
     )

@@ -9,6 +9,7 @@ from broker_sim.apis.broker_view import BrokerView
 if TYPE_CHECKING:
     from broker_sim.metrics.request_metrics import RequestMetrics
     from broker_sim.rpc.rpc_server import RpcServer
+    from broker_sim.security.delegation_token import TokenLogin
     from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
 
 __all__ = ["NetworkNode"]
@@ -22,3 +23,6 @@ class NetworkNode(BrokerView, Protocol):
 
     def scram_credential(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
         """Return the credential of a user that the node's metadata has, None without one."""
+
+    def token_login(self, token_id: str, mechanism: ScramMechanism) -> TokenLogin | None:
+        """Return the facts of a delegation token that the node's metadata has, None without one."""

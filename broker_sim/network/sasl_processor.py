@@ -207,6 +207,7 @@ class SaslProcessor(Processor):
             self._counts.successful_reauthentications += 1
         info = channel.info
         info.principal = authenticator.principal
+        info.token_authenticated = authenticator.token_authenticated
         now_us = self._journal.now_us()
         lifetime_ms, validity_us = authenticator.lifetime_ms, authenticator.validity_us
         session.expires_us = None if validity_us is None else now_us + validity_us

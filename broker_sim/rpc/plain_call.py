@@ -41,7 +41,10 @@ class PlainCalls:
         self, request: Any, version: int, *, client_id: str | None = None, client_host: str = "127.0.0.1"
     ) -> Deferred[Response | NoResponse]:
         """Serve a request; fires with its response, or with the reason why there is none."""
-        context = self.context(request, version, client_id=client_id, client_host=client_host)
+        return self.serve(self.context(request, version, client_id=client_id, client_host=client_host))
+
+    def serve(self, context: RequestContext) -> Deferred[Response | NoResponse]:
+        """Serve a request as `call` does."""
         self._rpc.receive(context)
         responded: Deferred[Response | NoResponse] = context.origin
         return responded

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
 
+from broker_sim.apis.token_requests import NO_TIME, serve_token_request
 from broker_sim.config.definitions import describe_order
 from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
@@ -202,6 +203,14 @@ class ZkAdminManager:
             return zookeeper.configs.alter_incrementally(request)
 
         return self._run(self._client.request("ZooKeeperSetConfigs", change))
+
+    def serve_token_request(self, request: Any, context: RequestContext) -> Deferred[Any]:
+        """Create, renew or expire a delegation token; watches notify other brokers."""
+
+        def serve(zookeeper: Any, session: Any) -> Any:  # noqa: ARG001 - as every operation
+            return serve_token_request(zookeeper.tokens, request, context, no_time_ms=NO_TIME)
+
+        return self._run(self._client.request("ZooKeeperSetConfigs", serve))
 
     def create_by_itself(self, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
         """Create topics automatically: any broker may; from 2.8 on it requests that from the controller."""

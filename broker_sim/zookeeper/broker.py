@@ -28,6 +28,7 @@ from broker_sim.zookeeper.kafka_controller import KafkaController
 from broker_sim.zookeeper.lifecycle import ZooKeeperLifecycle
 from broker_sim.zookeeper.messages import NO_CONTROLLER, ZOOKEEPER_ID, Path, WatchFired, ZooKeeperError
 from broker_sim.zookeeper.metadata_updates import updated
+from broker_sim.zookeeper.token_control import TOKEN_REQUESTS
 from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour
 from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
 from protocol_specs.error_codes import ErrorCode
@@ -310,6 +311,7 @@ class ZooKeeperBroker(Broker):
                 configs=image.configs,
                 client_quotas=image.client_quotas,
                 scram=image.scram,
+                tokens=image.tokens,
                 finalized_features=image.finalized_features,
             )
         )
@@ -361,6 +363,8 @@ class ZooKeeperBroker(Broker):
         context: RequestContext | None = None,
     ) -> Deferred[Any]:
         """Serve a client here: nothing is forwarded. A request for the controller gets NOT_CONTROLLER elsewhere."""
+        if context is not None and isinstance(request, TOKEN_REQUESTS):
+            return self.admin.serve_token_request(request, context)
         if self.admin.any_broker_serves(request):
             return self.admin.change_in_zookeeper(request)
         if context is None:
@@ -392,10 +396,10 @@ def _ignore_placement(topic_partition: TopicPartition, topic_id: bytes, director
 
 
 def _agree(truth: MetadataImage, known: MetadataImage) -> bool:
-    """Return True if `known` has all brokers, topics, leaders and SCRAM credentials of `truth`."""
+    """Return True if `known` has all brokers, topics, leaders, SCRAM credentials and tokens of `truth`."""
     if truth.brokers.keys() != known.brokers.keys() or truth.topics.keys() != known.topics.keys():
         return False
-    if truth.scram != known.scram:
+    if truth.scram != known.scram or truth.tokens != known.tokens:
         return False
     for name, topic in truth.topics.items():
         other = known.topics[name]

@@ -136,6 +136,10 @@ class ControllerStore:
         )
         return wanted
 
+    async def remove_expired_tokens(self) -> None:
+        """Remove the delegation tokens that have expired."""
+        await self._client.request("ZooKeeperDeleteTokens", lambda zookeeper, _: zookeeper.tokens.remove_expired())
+
     async def request(self, name: str, operation: Any) -> Any:
         """Send an operation that has a single caller."""
         return await self._client.request(name, operation)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.client_quota_control import ClientQuotaControl
     from broker_sim.controller.config_control import ConfigControl
     from broker_sim.controller.reassignment import Assignment
+    from broker_sim.controller.token_control import TokenControl
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.bootstrap_metadata import StorageFormat
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
@@ -82,6 +83,7 @@ class ZooKeeper(Controller):
     """Creates a broker that uses this ensemble."""
     configs: ConfigControl
     client_quotas: ClientQuotaControl
+    tokens: TokenControl
 
     def __init__(
         self, *, reactor: IReactor, links: NodeLinks, journal: Journal, config: BrokerConfig, cluster_id: str

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.reassignment import assignment_of
+from broker_sim.security.delegation_token import CHECK_INTERVAL, secret_of
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.controller_channels import ControllerChannelManager
 from broker_sim.zookeeper.controller_context import ControllerContext
@@ -98,6 +99,11 @@ class KafkaController:
         interval_s = config()["leader.imbalance.check.interval.seconds"]
         assert isinstance(interval_s, int)
         self._rebalance = RepeatingCall(reactor, interval_s * 1000, self._rebalance_due)
+        self._token_check: RepeatingCall | None = None
+        if secret_of(config()):
+            check_ms = config()[CHECK_INTERVAL]
+            assert isinstance(check_ms, int)
+            self._token_check = RepeatingCall(reactor, check_ms, self._tokens_due)
 
     @property
     def is_active(self) -> bool:
@@ -124,7 +130,7 @@ class KafkaController:
                 for each, assignment in context.assignments.items()
                 for replica in assignment.replicas
             }
-            self._start_rebalance()
+            self._start_tasks()
             if snapshot.deletions or snapshot.reassignments or snapshot.preferred_elections or context.reassigning:
                 self.events.enqueue("Startup", self._if_active(partial(self._take_up, snapshot)))
 
@@ -223,7 +229,7 @@ class KafkaController:
         await self.reassignments.resume(lambda _: True)
         await self.deletions.resume()
         await self._preferred_elections_wanted()
-        self._start_rebalance()
+        self._start_tasks()
 
     def _read(self, snapshot: Snapshot) -> None:
         context = self.context
@@ -248,6 +254,8 @@ class KafkaController:
 
     def _stop_work(self) -> None:
         self._rebalance.stop()
+        if self._token_check is not None:
+            self._token_check.stop()
         self.batch.clear()
         self.channels.stop()
 
@@ -376,9 +384,14 @@ class KafkaController:
             ElectionStrategy.PREFERRED,
         )
 
-    def _start_rebalance(self) -> None:
+    def _start_tasks(self) -> None:
         if self._config().auto_leader_rebalance_enable and not self._rebalance.running:
             self._rebalance.start(initial_delay_ms=FIRST_REBALANCE_MS)
+        if self._token_check is not None and not self._token_check.running:
+            self._token_check.start()
+
+    def _tokens_due(self) -> None:
+        self.events.enqueue("DelegationTokens", self._if_active(self.store.remove_expired_tokens))
 
     def _rebalance_due(self) -> None:
         self.events.enqueue("AutoPreferredReplicaLeaderElection", self._if_active(self._rebalance_leaders))

@@ -18,6 +18,7 @@ from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 from broker_sim.security.scram_image import NO_SCRAM_CREDENTIALS
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.acl_znodes import ACLS, EXTENDED_ACLS, acl_znodes, read_acls
+from broker_sim.zookeeper.token_znodes import TOKENS, read_tokens, token_znodes
 from broker_sim.zookeeper.znodes import (
     CLUSTER_ID,
     CONFIGS,
@@ -102,6 +103,7 @@ class ZnodeFiles:
                 configs=read_configs(self._tree),
                 client_quotas=NO_CLIENT_QUOTAS.with_changes(read_quotas(self._tree)),
                 scram=NO_SCRAM_CREDENTIALS.with_changes(read_credentials(self._tree)),
+                tokens=read_tokens(self._tree),
             ).with_version(self._zxid)
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
@@ -240,6 +242,8 @@ class ZnodeFiles:
             for folder in ("users", "clients", "ips"):
                 found = {path: znode for path, znode in entities.items() if path.startswith(f"{CONFIGS}/{folder}/")}
                 self._change_folder(changes, f"{CONFIGS}/{folder}/", found)
+        if before is None or image.tokens is not before.tokens:
+            self._change_folder(changes, TOKENS, token_znodes(image.tokens))
         if old is None or state.deletions != old.deletions:
             found = {f"{DELETE_TOPICS}/{name}": Znode("") for name in state.deletions}
             self._change_folder(changes, f"{DELETE_TOPICS}/", found)

@@ -6,7 +6,7 @@ import pkgutil
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.config.config_names import base_name
 from broker_sim.config.definitions import broker_definitions
@@ -40,11 +40,6 @@ class Case:
     races: str = ""
     """The race inside a real broker by which it sometimes sends no response to a request of this case."""
 
-    @property
-    def waits(self) -> bool:
-        """Return True if the case is recorded, but waits for a handler that does not exist yet."""
-        return self.module in WAITING
-
     def settings_for(self, release: str) -> tuple[tuple[str, str], ...]:
         """Those of its settings that the release knows, and those of the tests themselves (`+...`)."""
         known = {**broker_definitions(release), **AUTHORIZER_DEFINITIONS}
@@ -59,9 +54,6 @@ class Case:
         """The module that it is written in, after which its recording is named."""
         return self.run.__module__.rsplit(".", 1)[1]
 
-
-WAITING: Final = frozenset[str]()
-"""Modules of cases that are recorded before their handlers exist. The list only shrinks; `compare` runs them all."""
 
 _CASES: dict[str, Case] = {}
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.api_key import ApiKey, Served
+from protocol_specs.api_key import ApiKey
 from protocol_specs.registry import request_type
 from tests.differential.case import RELEASES, Case, all_cases
 from tests.differential.exchange_differences import Verdict, expected
@@ -36,7 +35,6 @@ requests to our nodes and compares the responses, after it has replaced volatile
 - **same**: every response is the real one, texts included.
 - **accepted**: a response differs and will differ, because a simulation cannot do otherwise.
 - **open**: a response differs and should not.
-- **not served**: the API is not implemented yet.
 - `-`: the release does not have the case.
 """
 
@@ -57,8 +55,6 @@ def verdict_of(case: Case, release: str) -> tuple[Verdict, str] | None:
     """Return the verdict of a case on a release and its reason; None if the release does not have the case."""
     if release not in case.releases:
         return None
-    if case.waits:
-        return Verdict.NOT_SERVED, ""
     if release in case.accepted:
         return Verdict.ACCEPTED, case.accepted[release]
     if release in case.pending:
@@ -78,20 +74,18 @@ def _counts() -> list[str]:
 
 
 def _by_api() -> list[str]:
-    """Return the table of served APIs, and the names of the others."""
+    """Return the table of the APIs."""
     counts = {release: Counter(_verdicts_by_api(release)) for release in RELEASES}
     rows = []
     for key in ApiKey:
-        if key.facts.served is not Served.NOWHERE:
-            cells = []
-            for release in RELEASES:
-                same = counts[release][key.api_name, Verdict.SAME]
-                differs = sum(counts[release][key.api_name, verdict] for verdict in (Verdict.ACCEPTED, Verdict.OPEN))
-                cells += [str(same), str(differs)]
-            rows.append([key.api_name, *cells])
+        cells = []
+        for release in RELEASES:
+            same = counts[release][key.api_name, Verdict.SAME]
+            differs = sum(counts[release][key.api_name, verdict] for verdict in (Verdict.ACCEPTED, Verdict.OPEN))
+            cells += [str(same), str(differs)]
+        rows.append([key.api_name, *cells])
     heads = [f"{release} {verdict}" for release in RELEASES for verdict in ("same", "differs")]
-    missing = ", ".join(key.api_name for key in ApiKey if key.facts.served is Served.NOWHERE)
-    return [BY_API, *_table(["API", *heads], rows), *wrap(f"Not served: {missing}.", WIDTH), ""]
+    return [BY_API, *_table(["API", *heads], rows)]
 
 
 def _verdicts_by_api(release: str) -> Iterator[tuple[str, Verdict]]:
@@ -101,7 +95,7 @@ def _verdicts_by_api(release: str) -> Iterator[tuple[str, Verdict]]:
         if found is not None:
             names = {entry["api"]: None for entry in transcripts[case.name] if "api" in entry}
             own = [name for name in names if case.module.startswith(_module_of(name))]
-            for name in names if found[0] in {Verdict.SAME, Verdict.NOT_SERVED} else own or names:
+            for name in names if found[0] is Verdict.SAME else own or names:
                 yield name, found[0]
     for exchange in exchanges(release):
         yield request_type(exchange.api_key).NAME, expected(exchange)[0]

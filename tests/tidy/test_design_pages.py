@@ -1,4 +1,7 @@
-"""The pages docs/design/add-*.md: each is applied to a copy of the tree, and the tests that it shows pass there."""
+"""The pages docs/design/add-*.md: each is applied to a copy of the tree, and the tests that it shows pass there.
+
+The steps that the tree has already are taken away in the copy first, so that a page cannot differ from the code.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,19 @@ def apply(block: Block, tree: Path) -> None:
     path.write_text(text.replace(old, new))
 
 
+def take_away(block: Block, tree: Path) -> None:
+    """Undo a step that the tree has already."""
+    path = tree / block.path
+    if block.language == "diff":
+        old, new = sides(block.text)
+        text = path.read_text()
+        if text.count(new) == 1:
+            path.write_text(text.replace(new, old))
+    elif path.exists():
+        assert path.read_text() == block.text, f"{block.path} differs from the page"
+        path.unlink()
+
+
 class Tree:
     """A copy of the packages and of the fixtures."""
 
@@ -89,6 +105,8 @@ def test_the_tests_of_a_page_need_its_code_and_pass_with_it(page: Path, tmp_path
     tree = Tree(tmp_path)
     blocks = blocks_of(page)
     tests = [block for block in blocks if block.path.startswith("tests/")]
+    for block in reversed(blocks):
+        take_away(block, tmp_path)
     for block in tests:
         apply(block, tmp_path)
     without = tree.run(tests)

@@ -67,8 +67,11 @@ def _serve_by_reference(request: ForwardedRequest, context: RequestContext) -> H
     return ForwardedResponse(request, result)  # type: ignore[return-value]
 
 
-def _principal(data: bytes | None) -> str:
-    """Mirrors DefaultKafkaPrincipalBuilder.deserialize, which refuses a version that it does not know."""
+def _principal(data: bytes | None) -> tuple[str, bool]:
+    """Return the principal, and whether it has logged in with a delegation token.
+
+    Mirrors DefaultKafkaPrincipalBuilder.deserialize, which refuses a version that it does not know.
+    """
     try:
         if data is None:
             raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
@@ -77,10 +80,10 @@ def _principal(data: bytes | None) -> str:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from None
     if int.from_bytes(bytes(data)[:VERSION_BYTES]) != version:
         raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
-    return f"{principal.type}:{principal.name}"
+    return f"{principal.type}:{principal.name}", principal.token_authenticated
 
 
-def _inner_context(request: EnvelopeRequest, context: RequestContext, principal: str) -> RequestContext:
+def _inner_context(request: EnvelopeRequest, context: RequestContext, principal: tuple[str, bool]) -> RequestContext:
     address = bytes(request.client_host_address)
     if len(address) not in ADDRESS_SIZES:
         raise _Refused(ErrorCode.INVALID_REQUEST)
@@ -106,7 +109,9 @@ def _inner_context(request: EnvelopeRequest, context: RequestContext, principal:
         connection_id=context.connection_id,
         client_host=_text(address),
         listener_name=context.listener_name,
-        principal=principal,
+        principal=principal[0],
+        token_authenticated=principal[1],
+        is_forwarded=True,
     )
     return RequestContext(
         context.broker,
@@ -146,6 +151,8 @@ def _forwarded_context(request: ForwardedRequest, context: RequestContext) -> Re
         client_host=request.client_host,
         listener_name=context.listener_name,
         principal=request.principal,
+        token_authenticated=request.token_authenticated,
+        is_forwarded=True,
     )
     return RequestContext(
         context.broker,

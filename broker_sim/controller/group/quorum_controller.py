@@ -56,7 +56,7 @@ class QuorumController(Controller):
         self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
         self._unclean: dict[int, frozenset[TopicPartition]] = {}
         self.log.snapshot_made = self._snapshot_made
-        self._stop_timers()
+        self._tasks.stop()
 
     @property
     def is_active(self) -> bool:
@@ -88,10 +88,7 @@ class QuorumController(Controller):
         self._take_image()
         for broker in self.image.brokers.values():
             self._sessions.register(broker.id, broker.epoch)
-        if self.config.auto_leader_rebalance_enable:
-            self._rebalance.start()
-        if self.config.values.get("unclean.leader.election.interval.ms", 0):
-            self._unclean_elections.start()
+        self._tasks.start(self.config)
 
     def deactivate(self) -> None:
         """Drop the uncommitted records, and fail the operations that wait for them."""
@@ -114,10 +111,6 @@ class QuorumController(Controller):
         verbs, self._verbs = self._verbs, {}
         for verb, reason in verbs.items():
             verb.errback(NotThere(f"{reason}: the active controller has ended before this was committed"))
-
-    def _stop_timers(self) -> None:
-        self._rebalance.stop()
-        self._unclean_elections.stop()
 
     def _take_image(self) -> None:
         self.image = self.log.image

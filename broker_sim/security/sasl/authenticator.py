@@ -71,6 +71,8 @@ class SaslServerAuthenticator:
         self.mechanism = ""
         self.principal = ""
         """The authenticated principal, such as `User:alice`; empty before."""
+        self.token_authenticated = False
+        """The client has proved a delegation token (KIP-48)."""
         self.lifetime_ms: int | None = None
         """The lifetime of the session, from its authentication on; None for no limit."""
         self._server: SaslServer | None = None
@@ -210,6 +212,7 @@ class SaslServerAuthenticator:
                 raise AuthenticationFailed(f"Cannot change principals during re-authentication from {before}: {now}")
             self.lifetime_ms = self._lifetime_ms(server)
             self.principal = principal
+            self.token_authenticated = server.is_token
             self.state = SASL_TABLE.next(self.state, SaslEvent.AUTHENTICATED)
             self._previous = None
         return response

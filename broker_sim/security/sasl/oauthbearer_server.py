@@ -35,6 +35,7 @@ class OAuthBearerServer:
         """The JSON of the last token's error; empty if the last message was none or valid."""
         self.name = ""
         self.complete = False
+        self.is_token = False
         self.expires_ms: int | None = None
 
     def evaluate(self, token: bytes) -> bytes:

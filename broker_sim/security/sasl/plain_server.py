@@ -32,6 +32,7 @@ class PlainServer:
         self._users = users
         self.name = ""
         self.complete = False
+        self.is_token = False
         self.expires_ms: int | None = None
 
     def evaluate(self, token: bytes) -> bytes:

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.security.delegation_token import TokenLogin
     from broker_sim.security.sasl.sasl_server import SaslServer
     from protocol_specs.sasl.scram import ScramCredential
 
     CredentialOf = Callable[[str, ScramMechanism], ScramCredential | None]
+    TokenLoginOf = Callable[[str, ScramMechanism], TokenLogin | None]
 
 __all__ = ["SaslListener"]
 
@@ -53,6 +55,7 @@ class SaslListener:
         config: BrokerConfig,
         *,
         credential_of: CredentialOf,
+        token_login: TokenLoginOf,
         random: Random,
         now_ms: Callable[[], int],
     ) -> None:
@@ -62,6 +65,7 @@ class SaslListener:
             ConfigError: A mechanism is not served, or its JAAS configuration is missing or invalid.
         """
         self._credential_of = credential_of
+        self._token_login = token_login
         self._random = random
         self.now_ms = now_ms
         """Returns the broker's wall clock, in milliseconds since the epoch."""
@@ -84,7 +88,7 @@ class SaslListener:
             return PlainServer(self._users)
         if mechanism == OAUTHBEARER:
             return OAuthBearerServer(self._token_rules, self.now_ms)
-        return ScramServer(ScramMechanism.of_name(mechanism), self._credential_of, self._random)
+        return ScramServer(ScramMechanism.of_name(mechanism), self._credential_of, self._token_login, self._random)
 
     def max_reauth_ms(self, mechanism: str) -> int:
         """Return the longest lifetime of a session of an enabled mechanism, in milliseconds; 0 for no limit."""

@@ -27,6 +27,8 @@ class SaslServer(Protocol):
     name: str
     """The authenticated user; empty before the exchange is complete."""
     complete: bool
+    is_token: bool
+    """The credential is a delegation token (KIP-48)."""
     expires_ms: int | None
     """The end of the credential's validity, in milliseconds since the epoch; None without one."""
 

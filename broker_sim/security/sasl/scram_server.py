@@ -1,7 +1,7 @@
 """SCRAM on the server's side. Mirrors ScramSaslServer.
 
-The client receives no reason of a failure: neither of an unknown user nor of a wrong password. Delegation tokens
-(`tokenauth=true`) are not served: every token is unknown.
+The client receives no reason of a failure: neither of an unknown user nor of a wrong password. With the extension
+`tokenauth=true` the name is the id of a delegation token, and the client becomes its owner (KIP-48).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
+    from broker_sim.security.delegation_token import TokenLogin
     from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
 
 __all__ = ["ScramServer"]
@@ -25,20 +26,23 @@ _TOKEN_AUTH: Final = "tokenauth"
 
 
 class ScramServer:
-    """One exchange; `credential_of` returns the credential of a user, None for an unknown one."""
+    """One exchange; `credential_of` and `token_login` return None for an unknown user and an unknown token."""
 
     def __init__(
         self,
         mechanism: ScramMechanism,
         credential_of: Callable[[str, ScramMechanism], ScramCredential | None],
+        token_login: Callable[[str, ScramMechanism], TokenLogin | None],
         random: Random,
     ) -> None:
         self._mechanism = mechanism
         self._credential_of = credential_of
+        self._token_login = token_login
         self._random = random
         self._begun: tuple[str, ScramCredential, ClientFirst, ServerFirst] | None = None
         self.name = ""
         self.complete = False
+        self.is_token = False
         self.expires_ms: int | None = None
 
     def evaluate(self, token: bytes) -> bytes:
@@ -56,11 +60,7 @@ class ScramServer:
 
     def _first(self, first: ClientFirst) -> bytes:
         user = user_name(first.name)
-        if first.extensions.get(_TOKEN_AUTH, "").lower() == "true":
-            raise InvalidCredentials(f"Token Authentication failed: Invalid tokenId : {user}")
-        credential = self._credential_of(user, self._mechanism)
-        if credential is None:
-            raise InvalidCredentials("Authentication failed: Invalid user credentials")
+        name, credential = self._known(user, is_token=first.extensions.get(_TOKEN_AUTH, "").lower() == "true")
         if first.authorization_id not in ("", user):
             raise AuthenticationFailed(
                 "Authentication failed: Client requested an authorization id that is different from username"
@@ -73,12 +73,25 @@ class ScramServer:
         response = ServerFirst(
             nonce=first.nonce + new_nonce(self._random), salt=credential.salt, iterations=credential.iterations
         )
-        self._begun = user, credential, first, response
+        self._begun = name, credential, first, response
         return response.encode()
+
+    def _known(self, user: str, *, is_token: bool) -> tuple[str, ScramCredential]:
+        """Return the name under which the client acts, and the credential that it has to prove."""
+        if not is_token:
+            credential = self._credential_of(user, self._mechanism)
+            if credential is None:
+                raise InvalidCredentials("Authentication failed: Invalid user credentials")
+            return user, credential
+        login = self._token_login(user, self._mechanism)
+        if login is None:
+            raise InvalidCredentials(f"Token Authentication failed: Invalid tokenId : {user}")
+        self.is_token, self.expires_ms = True, login.expires_ms
+        return login.owner, login.credential
 
     def _final(self, token: bytes) -> bytes:
         assert self._begun is not None
-        user, credential, first, response = self._begun
+        name, credential, first, response = self._begun
         final = ClientFinal.decode(token)
         if not final.nonce.endswith(response.nonce):
             raise InvalidCredentials("Invalid client nonce in the final client message.")
@@ -87,6 +100,6 @@ class ScramServer:
         exchanged = exchanged_by(first, response, final)
         if not self._mechanism.proves(credential, final.proof, exchanged):
             raise InvalidCredentials("Invalid client credentials")
-        self.name = user
+        self.name = name
         self.complete = True
         return ServerFinal(signature=self._mechanism.hmac(credential.server_key, exchanged)).encode()

@@ -47,6 +47,24 @@ class ApiBench:
         calls = PlainCalls(self.cluster.brokers[broker_id])
         return self.reactor.run_until(calls.call(request, version, client_id=client_id), deadline_ms=60_000)
 
+    def call_as(
+        self,
+        principal: str,
+        request: Any,
+        version: int,
+        *,
+        broker_id: int = 1,
+        protocol: str = "SASL_PLAINTEXT",
+        by_token: bool = False,
+    ) -> Any:
+        """Return the result of a request of a client that has logged in, by a delegation token if `by_token`."""
+        calls = PlainCalls(self.cluster.brokers[broker_id])
+        context = calls.context(request, version)
+        connection = context.connection
+        connection.principal, connection.security_protocol = principal, protocol
+        connection.token_authenticated = by_token
+        return self.reactor.run_until(calls.serve(context), deadline_ms=60_000)
+
     def context(
         self, request: Any, version: int, *, broker_id: int = 1, client_id: str | None = None
     ) -> RequestContext:

@@ -18,6 +18,7 @@ DELETE = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=1_0
 
 class Connection:
     principal = "User:CN=a,O=b"
+    token_authenticated = True
 
 
 class Context:
@@ -42,7 +43,7 @@ def test_an_envelope_holds_header_and_body_principal_and_address() -> None:
     assert DeleteTopicsRequest.decode(6, bytes(read.request_data)[position:]) == DELETE
     assert read.request_principal is not None
     principal = DefaultPrincipalData.decode(0, bytes(read.request_principal)[2:])
-    assert (principal.type, principal.name) == ("User", "CN=a,O=b")
+    assert (principal.type, principal.name, principal.token_authenticated) == ("User", "CN=a,O=b", True)
     assert read.client_host_address == bytes([10, 0, 0, 7])
 
 

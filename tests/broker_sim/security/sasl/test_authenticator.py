@@ -38,7 +38,12 @@ def listener(release: str = "4.3.1", **others: str) -> SaslListener:
     }
     parsed = BrokerConfig.parse(config, release=release)
     return SaslListener(
-        "CLIENT", parsed, credential_of=lambda _user, _mechanism: None, random=Random(1), now_ms=lambda: 0
+        "CLIENT",
+        parsed,
+        credential_of=lambda _user, _mechanism: None,
+        token_login=lambda _id, _mechanism: None,
+        random=Random(1),
+        now_ms=lambda: 0,
     )
 
 

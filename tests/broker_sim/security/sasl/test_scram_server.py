@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from broker_sim.security.delegation_token import TokenLogin
 from broker_sim.security.sasl.sasl_server import AuthenticationFailed, InvalidCredentials, UnexpectedToken
 from broker_sim.security.sasl.scram_server import ScramServer
 from protocol_specs.sasl.scram import ScramCredential, ScramMechanism
@@ -27,8 +28,13 @@ def credential_of(user: str, mechanism: ScramMechanism) -> ScramCredential | Non
     return None if iterations is None else mechanism.credential(SALTED[mechanism], SALT, iterations)
 
 
+def token_login(token_id: str, mechanism: ScramMechanism) -> TokenLogin | None:
+    known = token_id == "id-1"
+    return TokenLogin("ann", 7000, mechanism.credential(SALTED[mechanism], SALT, ITERATIONS)) if known else None
+
+
 def server(mechanism: ScramMechanism = SHA_256) -> ScramServer:
-    return ScramServer(mechanism, credential_of, Random(1))
+    return ScramServer(mechanism, credential_of, token_login, Random(1))
 
 
 def final_of(first: ClientFirst, response: ServerFirst, mechanism: ScramMechanism = SHA_256) -> ClientFinal:
@@ -96,3 +102,11 @@ def test_the_final_message_fails_without_a_text_for_the_client() -> None:
     after(channel_binding=b"y,,")
     after(b"zzz")
     after(b"")
+
+
+def test_a_token_authenticates_as_its_owner_until_it_expires() -> None:
+    first = ClientFirst(name="id-1", nonce="abc", extensions={"tokenauth": "TRUE"})
+    exchange = server()
+    response = ServerFirst.decode(exchange.evaluate(first.encode()))
+    exchange.evaluate(final_of(first, response).encode())
+    assert (exchange.complete, exchange.name, exchange.is_token, exchange.expires_ms) == (True, "ann", True, 7000)
