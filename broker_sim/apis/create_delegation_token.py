@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def handle(request: CreateDelegationTokenRequest, context: RequestContext) -> HandlerResult:
     """Forward a request that the client may send; a broker in ZooKeeper mode serves it itself."""
     creation = creation_of(request, context)
+    if creation is None:
+        return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
     refusal = creation_refusal(creation, context)
     if not refusal and not creation.names_users:
         refusal = ErrorCode.INVALID_PRINCIPAL_TYPE

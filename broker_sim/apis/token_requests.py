@@ -58,17 +58,16 @@ def requester_of(context: RequestContext) -> str:
     return context.connection.principal or ANONYMOUS
 
 
-def creation_of(request: CreateDelegationTokenRequest, context: RequestContext) -> Creation:
+def creation_of(request: CreateDelegationTokenRequest, context: RequestContext) -> Creation | None:
     """Return the principals of a request; without a name the owner is the requester.
 
-    Raises:
-        ValueError: An owner has a name and no type, where Kafka fails too.
+    None for an owner with a name and without a type: Kafka fails at it with an unnamed exception.
     """
     requester = requester_of(context)
     owner = requester
     if request.owner_principal_name:
         if request.owner_principal_type is None:
-            raise ValueError("the principal type of the owner is null")
+            return None
         owner = f"{request.owner_principal_type}:{request.owner_principal_name}"
     return Creation(
         owner, requester, tuple(f"{each.principal_type}:{each.principal_name}" for each in request.renewers)
@@ -104,6 +103,7 @@ def serve_token_request(tokens: TokenControl, request: Any, context: RequestCont
     """Create, renew or expire a token, and return the response; one that is refused has `no_time_ms` as its times."""
     if isinstance(request, CreateDelegationTokenRequest):
         creation = creation_of(request, context)
+        assert creation is not None, "its node refuses a request without principals"
         try:
             token = tokens.create(*creation, request.max_lifetime_ms)
         except TokenRefused as refused:
