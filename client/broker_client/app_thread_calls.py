@@ -50,8 +50,11 @@ class AppThreadCalls:
             ConcurrentAccess: another thread is in a call.
             DeadlineExceeded: neither a result nor a callback came in time.
         """
-        with self.acquired():
+        outer = self._acquire()
+        try:
             return self._call(function, args, timeout_s)
+        finally:
+            self._owner = outer
 
     @contextmanager
     def acquired(self) -> Iterator[None]:
@@ -60,10 +63,7 @@ class AppThreadCalls:
         Raises:
             ConcurrentAccess: another thread is in a call.
         """
-        outer, caller = self._owner, get_ident()
-        if outer is not None and outer != caller:
-            raise ConcurrentAccess(f"{current_thread().name} ({caller})", outer)
-        self._owner = caller
+        outer = self._acquire()
         try:
             yield
         finally:
@@ -79,6 +79,14 @@ class AppThreadCalls:
         return await done
 
     # Details
+
+    def _acquire(self) -> int | None:
+        """Make the caller the owner; return the owner before, which is to be set again."""
+        outer, caller = self._owner, get_ident()
+        if outer is not None and outer != caller:
+            raise ConcurrentAccess(f"{current_thread().name} ({caller})", outer)
+        self._owner = caller
+        return outer
 
     def _call(self, function: Callable[..., Coroutine[Any, Any, T]], args: tuple[object, ...], timeout_s: float) -> T:
         inbox: _Inbox = SimpleQueue()

@@ -37,6 +37,7 @@ SCHEMA: Final = pa.schema(
 
 _FIELDS: Final = {field.name: field for field in SCHEMA}
 _NO_HEADERS: Final = pa.array([], _HEADER)
+_INT64: Final = pa.int64()
 _INT32_MAX: Final = 0x7FFF_FFFF
 
 
@@ -85,19 +86,22 @@ def columns_from_arrow(table: Any) -> RecordColumns:
 def _array(column: Any) -> Any:
     if isinstance(column, StringColumn):
         return _binary(column)
-    return _headers(column) if isinstance(column, HeadersColumn) else pa.array(column)
+    if isinstance(column, HeadersColumn):
+        return _headers(column)
+    return pa.Array.from_buffers(_INT64, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
 
 
 def _binary(column: StringColumn, kind: Any = None) -> Any:
     sizes = column.sizes
     if int(sizes.max(initial=NULL_SIZE)) < 0:
         return pa.nulls(len(column), kind or pa.binary())
-    offsets, data = column.packed()
+    has_nulls = int(sizes.min()) < 0
+    offsets, data = column.packed(has_nulls=has_nulls)
     if len(data) > _INT32_MAX:
         kind = pa.large_string() if kind == pa.string() else pa.large_binary()
     else:
         kind, offsets = kind or pa.binary(), offsets.astype(np.int32)
-    valid = pa.py_buffer(np.packbits(sizes >= 0, bitorder="little")) if int(sizes.min()) < 0 else None
+    valid = pa.py_buffer(np.packbits(sizes >= 0, bitorder="little")) if has_nulls else None
     return pa.Array.from_buffers(kind, len(column), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 

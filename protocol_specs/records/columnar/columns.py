@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 """The columns of a record, in this order."""
 
+_INT64: Final = np.dtype(np.int64)
+
 _Column = TypeVar("_Column")
 
 
@@ -78,9 +80,9 @@ class StringColumn:
         for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
             yield None if size < 0 else data[start : start + size].tobytes()
 
-    def packed(self) -> tuple[Ints, Bytes]:
+    def packed(self, *, has_nulls: bool = True) -> tuple[Ints, Bytes]:
         """Return Arrow's layout: the offsets, one more than strings, and the bytes without gaps; a null is empty."""
-        return gather_strings(self.data, self.starts, np.maximum(self.sizes, 0))
+        return gather_strings(self.data, self.starts, np.maximum(self.sizes, 0) if has_nulls else self.sizes)
 
 
 _NO_STRINGS: Final = StringColumn.of(())
@@ -264,6 +266,8 @@ def _int64s(name: str, numbers: Any) -> Ints | None:
     if numbers is None:
         return None
     array = np.asarray(numbers)
+    if array.dtype is _INT64 and array.ndim == 1:
+        return array
     if array.ndim != 1 or not (np.can_cast(array.dtype, np.int64) or not len(array)):
         raise ValueError(f"column {name} has the numpy type {array.dtype} of {array.ndim} dimensions, not int64 of one")
     return array.astype(np.int64, copy=False)

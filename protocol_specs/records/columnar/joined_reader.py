@@ -86,7 +86,8 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
             )
             first += run.count
             offset += run.count
-    return _columns(np.frombuffer(sections.data, np.uint8), np.array(table, np.int64).T)
+    widths = list(dict.fromkeys(row[4] for row in table))
+    return _columns(np.frombuffer(sections.data, np.uint8), np.array(table, np.int64).T, first, widths)
 
 
 class _Sections(NamedTuple):
@@ -130,15 +131,14 @@ def _address(data: bytes | memoryview) -> int:
     return address
 
 
-def _columns(data: Bytes, table: Any) -> RecordColumns | None:
-    total = int(table[0].sum())
-    least_width, most_width = int(table[4].min()), int(table[4].max())
-    firsts, sizes, times_at, widths, keys_at, key_sizes, values_at, value_sizes, offsets, times, is_create_time = (
+def _columns(data: Bytes, table: Any, total: int, widths: Sequence[int]) -> RecordColumns | None:
+    """Make the columns of `total` records; the varints of their timestamp deltas have the given widths."""
+    firsts, sizes, times_at, widths_of, keys_at, key_sizes, values_at, value_sizes, offsets, times, is_create_time = (
         np.repeat(table[1:], table[0], axis=1)
     )
     index = np.arange(total, dtype=np.int64) - firsts
     distance = index * sizes
-    deltas = _deltas(data, times_at + distance, widths, least_width, most_width)
+    deltas = _deltas(data, times_at + distance, widths_of, widths)
     if deltas is None:
         return None
     return RecordColumns(
@@ -150,13 +150,27 @@ def _columns(data: Bytes, table: Any) -> RecordColumns | None:
     )
 
 
-def _deltas(data: Bytes, starts: Ints, widths: Ints, least_width: int, most_width: int) -> Ints | None:
+def _deltas(data: Bytes, starts: Ints, widths_of: Ints, widths: Sequence[int]) -> Ints | None:
     """The timestamp deltas; None if a varint has another width than the first of its run."""
-    raw = np.zeros(len(starts), np.int64)
-    for at in range(most_width):
-        rows = slice(None) if least_width > at else np.flatnonzero(widths > at)
-        bytes_here = data[starts[rows] + at].astype(np.int64)
-        if np.any((bytes_here < 0x80) != (widths[rows] == at + 1)):
+    if len(widths) == 1:
+        raw = _varints(data, starts, widths[0])
+    else:
+        raw = np.empty(len(starts), np.int64)
+        for width in widths:
+            rows = np.flatnonzero(widths_of == width)
+            of_width = _varints(data, starts[rows], width)
+            if of_width is None:
+                return None
+            raw[rows] = of_width
+    return None if raw is None else (raw >> 1) ^ -(raw & 1)
+
+
+def _varints(data: Bytes, starts: Ints, width: int) -> Ints | None:
+    """The unsigned varints from some starts; None if one has not `width` bytes."""
+    found = np.zeros(len(starts), np.int64)
+    for at in range(width):
+        column = data[starts + at]
+        if column.max() > 0x7F if at + 1 == width else column.min() < 0x80:
             return None
-        raw[rows] |= (bytes_here & 0x7F) << 7 * at
-    return (raw >> 1) ^ -(raw & 1)
+        found |= (column & 0x7F).astype(np.int64) << 7 * at
+    return found

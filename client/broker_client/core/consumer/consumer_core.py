@@ -526,9 +526,7 @@ class ConsumerCore(MeasuredConsumer):
             if not taken:
                 ready = await self._prepare(timer)
                 taken = take()
-            again_ms = self._fetch(timer.left_ms)
-            if taken:
-                self._core.send_now()  # decoding takes a while
+            again_ms = self._fetch(timer.left_ms, at_once=bool(taken))  # decoding takes a while
             if taken or timer.is_expired:
                 return taken
             if self._group is not None:
@@ -544,13 +542,13 @@ class ConsumerCore(MeasuredConsumer):
             return True  # an event follows
         return await self._positions.update(self._group, timer)
 
-    def _fetch(self, left_ms: int) -> int:
+    def _fetch(self, left_ms: int, *, at_once: bool) -> int:
         """Send fetches; return the milliseconds until there may be more to send."""
         metadata = self._core.metadata
         cluster = metadata.cluster
         if cluster.is_bootstrap:
             return left_ms
-        if self._fetcher.send_fetches(cluster):
+        if self._fetcher.send_fetches(cluster, at_once=at_once):
             metadata.request_update()
         now_ms = now_ms_of(self._core.reactor)
         again = [state.not_before_ms - now_ms for state in self._subscriptions.states.values()]

@@ -122,8 +122,8 @@ class FetchBuffer:
                     if not self._open(head, has_records=bool(batches)):
                         break
                     offset = head.position.offset
-                    batches += [replace(one, position=max(one.position, offset)) for one in head.batches]
                     for one in head.batches:
+                        batches.append(one if one.position >= offset else replace(one, position=offset))
                         self._count(head, one.record_count(offset), one.size_bytes)
                     self._finish(head)
                 self._drop()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
+from protocol_specs.records.columnar.arrays import ColumnarUnavailable
 from protocol_specs.records.columnar.arrow import SCHEMA as RECORD_SCHEMA
 from protocol_specs.records.columnar.arrow import columns_to_arrays, table_of_arrays
 from protocol_specs.records.columnar.joined_reader import read_joined
@@ -29,6 +30,10 @@ SCHEMA: Final = pa.schema(
 """topic, partition, offset, timestamp, key, value, headers."""
 
 
+NAMES_KEPT: Final = 16
+"""The partitions whose names are kept for the next poll."""
+
+
 def table_of(batches: Sequence[FetchedBatch]) -> Any:
     """All records of the batches from their requested positions, in their order within each partition."""
     by_partition: dict[TopicPartition, list[FetchedBatch]] = {}
@@ -44,12 +49,14 @@ def table_of(batches: Sequence[FetchedBatch]) -> Any:
 
 
 def _table(key: TopicPartition, columns: RecordColumns, position: int) -> Any:
-    first = int(np.searchsorted(columns.offset, position))
     count = len(columns)
-    arrays = [
-        pa.repeat(pa.scalar(key.topic, pa.string()), count),
-        pa.repeat(pa.scalar(key.partition, pa.int32()), count),
-        *columns_to_arrays(columns),
-    ]
-    table = table_of_arrays(arrays, SCHEMA)
+    topics, partitions = _repeated(key, 1 << count.bit_length())
+    table = table_of_arrays([topics[:count], partitions[:count], *columns_to_arrays(columns)], SCHEMA)
+    first = int(columns.offset.searchsorted(position))
     return table.slice(first) if first else table
+
+
+@lru_cache(NAMES_KEPT)
+def _repeated(key: TopicPartition, count: int) -> tuple[Any, Any]:
+    """The topic and the partition of `count` records."""
+    return pa.repeat(pa.scalar(key.topic, pa.string()), count), pa.repeat(pa.scalar(key.partition, pa.int32()), count)

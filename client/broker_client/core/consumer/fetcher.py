@@ -90,7 +90,7 @@ class Fetcher:
         self._sessions: dict[int, FetchSession] = {}
         self._failure: ProducerError | None = None
 
-    def send_fetches(self, cluster: Cluster) -> bool:
+    def send_fetches(self, cluster: Cluster, *, at_once: bool) -> bool:
         """Send a fetch to every node without one in flight; return True if some partition has no known leader.
 
         A node that leads a buffered partition gets none, so that its session keeps that partition.
@@ -106,7 +106,7 @@ class Fetcher:
             elif node_id not in busy:
                 by_node.setdefault(node_id, {})[key] = position
         for node_id, wanted in by_node.items():
-            self._send(cluster, node_id, wanted)
+            self._send(cluster, node_id, wanted, at_once=at_once)
         return leaderless
 
     def close_sessions(self) -> list[Deferred[Any]]:
@@ -140,7 +140,9 @@ class Fetcher:
         keys = [key for key in self._buffer.partitions() if key in states and not states[key].paused]
         return [node_id for key in keys if (node_id := self._node_for(key, cluster)) is not None]
 
-    def _send(self, cluster: Cluster, node_id: int, positions: Mapping[TopicPartition, FetchPosition]) -> None:
+    def _send(
+        self, cluster: Cluster, node_id: int, positions: Mapping[TopicPartition, FetchPosition], *, at_once: bool
+    ) -> None:
         self._in_flight[node_id] = None
         session = self._sessions.setdefault(node_id, FetchSession())
         targets = {
@@ -185,6 +187,7 @@ class Fetcher:
             node_id=node_id,
             timeout_ms=self._core.options.network.request_timeout_ms,
             highest_version=None if all_have_ids else TOPIC_NAMES_UP_TO,
+            at_once=at_once,
         )
         request.addCallback(on_response)
         request.addErrback(failed)

@@ -144,30 +144,36 @@ class ClientCore:
         node: Node | None = None,
         timeout_ms: int | None = None,
         highest_version: int | None = None,
+        at_once: bool = False,
     ) -> Deferred[Any]:
         """Send to a node, or to the least loaded one; fires with the response message.
 
         `node` is a node that is not in the metadata: a group coordinator has a connection of its own. `build`
-        makes the request for the version that the node speaks. Fails with ProducerTimeout, ConnectionFailed or
-        UnsupportedVersion.
+        makes the request for the version that the node speaks. With `at_once` it is sent before this returns if no
+        other request waits and the node is ready. Fails with ProducerTimeout, ConnectionFailed or UnsupportedVersion.
         """
         if self._closed:
             raise ProducerClosed(f"cannot send {kind.NAME}: the client is closed")
         limit_ms = self.options.default_api_timeout_ms if timeout_ms is None else timeout_ms
         response: Deferred[Any] = Deferred()
-        self._unsent.append(
-            _Unsent(
-                kind=kind,
-                build=build,
-                node_id=node_id if node is None else node.id,
-                node=node,
-                deadline_ms=now_ms_of(self.reactor) + limit_ms,
-                timeout_ms=limit_ms,
-                highest_version=highest_version,
-                response=response,
-            )
+        now_ms = now_ms_of(self.reactor)
+        unsent = _Unsent(
+            kind=kind,
+            build=build,
+            node_id=node_id if node is None else node.id,
+            node=node,
+            deadline_ms=now_ms + limit_ms,
+            timeout_ms=limit_ms,
+            highest_version=highest_version,
+            response=response,
         )
-        self._loop.on_event()
+        self._unsent.append(unsent)
+        if at_once and len(self._unsent) == 1:
+            self._try_to_send(unsent, now_ms)
+        if self._unsent:
+            self._loop.on_event()
+        else:
+            self._loop.run_within(self.client.time_out_ms - now_ms)
         return response
 
     async def cluster_with(
@@ -220,12 +226,6 @@ class ClientCore:
         """Run an iteration soon; from any thread."""
         self._loop.wakeup()
 
-    def send_now(self) -> None:
-        """Send the waiting requests before returning, also within an iteration; those that cannot be sent wait on."""
-        now_ms = now_ms_of(self.reactor)
-        for unsent in list(self._unsent):
-            self._try_to_send(unsent, now_ms)
-
     def push_last_metrics(self) -> None:
         """Send the metrics that a client pushes as it closes, if a connection for them is there."""
         telemetry = self.client.telemetry
@@ -260,7 +260,9 @@ class ClientCore:
         for unsent in list(self._unsent):
             wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
         again = self.client.poll(now_ms)
-        return 0 if again or self.client.completed else min(wait_ms, self.client.next_poll_ms)
+        if self._unsent and self.client.completed:
+            again = True  # there is room on a connection
+        return 0 if again else min(wait_ms, self.client.next_poll_ms)
 
     def _on_event(self) -> None:
         self._loop.on_event()

@@ -99,11 +99,14 @@ class MetadataUpdater:
         self._metadata.rebootstrap()
         self.rebootstrap_due_ms = now_ms + self._rebootstrap_trigger_ms + 1
 
+    def wait_ms(self, now_ms: int) -> int:
+        """Return the milliseconds until a request is due, or until the present one times out."""
+        wait_ms = self._metadata.time_to_next_update_ms(now_ms)
+        return wait_ms if self._pending is None else max(wait_ms, self._request_timeout_ms)
+
     def maybe_update(self, now_ms: int) -> int:
         """Send a Metadata request if one is due and can go; return the milliseconds until the next action."""
-        wait_ms = self._metadata.time_to_next_update_ms(now_ms)
-        if self._pending is not None:
-            wait_ms = max(wait_ms, self._request_timeout_ms)
+        wait_ms = self.wait_ms(now_ms)
         if wait_ms > 0:
             return wait_ms
         if self._rebootstrap and self.rebootstrap_due_ms == NEVER_MS:

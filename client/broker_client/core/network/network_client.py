@@ -249,6 +249,8 @@ class NetworkClient:
         try:
             return self._handle_events(now_ms)
         finally:
+            if self.completed:
+                metadata_wait_ms = self._updater.wait_ms(now_ms)  # they may have requested an update
             self.next_poll_ms = self._next_poll_ms(metadata_wait_ms, now_ms)
 
     def _handle_events(self, now_ms: int) -> bool:

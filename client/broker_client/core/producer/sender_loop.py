@@ -90,6 +90,16 @@ class SenderLoop:
         elif self._in_iteration:
             self._woken = True
 
+    def run_within(self, delay_ms: int) -> None:
+        """Run the next iteration after `delay_ms` at the latest; from the reactor's thread."""
+        if self._stopped or self._in_iteration or self._woken:
+            return  # the end of the next iteration plans the one after it
+        planned = self._next_iteration
+        if planned is None:
+            self._next_iteration = self._reactor.callLater(delay_ms / 1000, self._due)
+        elif planned.getTime() > self._reactor.seconds() + delay_ms / 1000:
+            planned.reset(delay_ms / 1000)
+
     @property
     def errors(self) -> int:
         """How many iterations have ended with an error."""

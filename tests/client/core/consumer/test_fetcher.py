@@ -117,7 +117,7 @@ class Room:
     def send_request(self) -> FetchRequest | None:
         """The present request, None without one."""
         before = len(self.core.requests)
-        self.fetcher.send_fetches(self.cluster)
+        self.fetcher.send_fetches(self.cluster, at_once=False)
         return self.core.requests[-1][0] if len(self.core.requests) > before else None
 
     def response(self, *partitions: PartitionData, endpoints: tuple[NodeEndpoint, ...] = ()) -> None:

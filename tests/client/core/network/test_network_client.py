@@ -37,8 +37,12 @@ def init_producer_id(_: int) -> InitProducerIdRequest:
     return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
 
 
-def send_request(client: ClientCore, node_id: int | None = None, timeout_ms: int = 5_000) -> Any:
-    return client.request(InitProducerIdRequest, init_producer_id, node_id=node_id, timeout_ms=timeout_ms)
+def send_request(
+    client: ClientCore, node_id: int | None = None, timeout_ms: int = 5_000, *, at_once: bool = False
+) -> Any:
+    return client.request(
+        InitProducerIdRequest, init_producer_id, node_id=node_id, timeout_ms=timeout_ms, at_once=at_once
+    )
 
 
 def test_a_request_to_any_node_gets_its_response(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:
@@ -92,6 +96,52 @@ def test_an_overdue_request_closes_its_connection_and_ends_by_its_timeout(
         world.run_until(send_request(client, timeout_ms=700))
     assert 700_000 <= world.reactor.now_us - began_us < 705_000
     assert client.client.selector.connections_closed == 1
+
+
+def test_a_request_at_once_is_sent_before_it_returns_and_has_its_timeout(
+    world: World, cluster: ScriptedCluster, client_on: ClientOn
+) -> None:
+    client = client_on(cluster)
+    world.run_until(send_request(client))
+    world.run_for(ms=1)
+    (node_id,) = client.metadata.cluster.nodes
+    sent_before = client.client.in_flight_count()
+    response = send_request(client, node_id, at_once=True)
+    assert client.client.in_flight_count() == sent_before + 1
+    world.run_until(response)
+    cluster.silent_apis.append(INIT_PRODUCER_ID)
+    began_us = world.reactor.now_us
+    with pytest.raises(ProducerTimeout, match="within 700 ms"):
+        world.run_until(send_request(client, node_id, timeout_ms=700, at_once=True))
+    assert 700_000 <= world.reactor.now_us - began_us < 705_000
+
+
+def test_a_request_at_once_waits_behind_others_and_for_its_connection(
+    world: World, cluster: ScriptedCluster, client_on: ClientOn
+) -> None:
+    client = client_on(cluster)
+    first = send_request(client, at_once=True)
+    assert client.unsent_count == 1
+    world.run_until(first)
+    waiting = send_request(client)
+    response = send_request(client, at_once=True)
+    assert client.unsent_count == 2
+    world.run_until(waiting)
+    world.run_until(response)
+
+
+def test_an_update_that_a_completed_request_needs_is_sent_at_once(
+    world: World, cluster: ScriptedCluster, client_on: ClientOn
+) -> None:
+    client = client_on(cluster)
+    world.run_until(send_request(client))
+    world.run_for(ms=200)  # retry.backoff.ms is over
+    updates = len(cluster.requests(METADATA))
+    response = send_request(client)
+    response.addCallback(lambda _: client.metadata.request_update())
+    world.run_until(response)
+    world.run_for(ms=5)
+    assert len(cluster.requests(METADATA)) == updates + 1
 
 
 def test_a_lost_connection_ends_its_requests(world: World, cluster: ScriptedCluster, client_on: ClientOn) -> None:

@@ -74,6 +74,21 @@ def test_an_iteration_that_is_due_at_once_follows_and_the_reactor_runs_in_betwee
     assert world.reactor.calls_made == 4
 
 
+def test_an_iteration_can_be_due_earlier_than_planned_but_not_later(world: World) -> None:
+    turns = Turns(world, [50])
+    turns.loop.run_within(20)
+    turns.loop.run_within(30)
+    world.run_for(ms=25)
+    assert turns.at_ms == [20]
+    turns.loop.run_within(10)
+    world.run_for(ms=20)
+    assert turns.at_ms == [20, 35]
+    turns.loop.stop()
+    turns.loop.run_within(0)
+    world.run_for(ms=1)
+    assert turns.at_ms == [20, 35]
+
+
 def test_an_event_comes_before_the_time(world: World) -> None:
     turns = Turns(world, [50, 50])
     turns.loop.wakeup()
