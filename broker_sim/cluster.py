@@ -174,7 +174,15 @@ class Cluster:
         if self.config.behaviour.zookeeper:
             from broker_sim.zookeeper.wiring import set_up_zookeeper
 
-            self.controller = self._zookeeper = zookeeper = set_up_zookeeper(self)
+            self.controller = self._zookeeper = zookeeper = set_up_zookeeper(
+                reactor=self.reactor,
+                links=self.links,
+                journal=self.journal,
+                config=self.config,
+                cluster_id=self.cluster_id,
+                faults=self.faults,
+                random=self.streams.stream("delegation tokens"),
+            )
             return zookeeper.make_broker
         self.controller = self.config.part_types.of(Controller)(
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id

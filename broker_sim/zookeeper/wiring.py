@@ -19,23 +19,32 @@ from broker_sim.zookeeper.messages import ZOOKEEPER_ID
 from broker_sim.zookeeper.token_control import ZooKeeperTokens
 
 if TYPE_CHECKING:
+    from random import Random
+
     from broker_sim.apis.broker_view import BrokerView
-    from broker_sim.cluster import Cluster
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
+    from broker_sim.links.node_links import NodeLinks
+    from sim_runtime.interfaces import IReactor
 
 
-def set_up_zookeeper(cluster: Cluster) -> ZooKeeper:
+def set_up_zookeeper(
+    *,
+    reactor: IReactor,
+    links: NodeLinks,
+    journal: Journal,
+    config: BrokerConfig,
+    cluster_id: str,
+    faults: Faults,
+    random: Random,
+) -> ZooKeeper:
     """The ensemble, attached to its links, ready to change configurations, quotas and tokens and to make brokers."""
-    config, journal, links = cluster.config, cluster.journal, cluster.links
-    ensemble = ZooKeeper(
-        reactor=cluster.reactor, links=links, journal=journal, config=config, cluster_id=cluster.cluster_id
-    )
+    ensemble = ZooKeeper(reactor=reactor, links=links, journal=journal, config=config, cluster_id=cluster_id)
     ensemble.configs = ConfigControl(ensemble)
     ensemble.client_quotas = ClientQuotaControl(ensemble)
-    ensemble.tokens = ZooKeeperTokens(ensemble, config=config, random=cluster.streams.stream("delegation tokens"))
-    links.attach(ZOOKEEPER_ID, _link_transport(ensemble, journal=journal, config=config, faults=cluster.faults))
+    ensemble.tokens = ZooKeeperTokens(ensemble, config=config, random=random)
+    links.attach(ZOOKEEPER_ID, _link_transport(ensemble, journal=journal, config=config, faults=faults))
     ensemble.make_broker = partial(ZooKeeperBroker, ensemble=ensemble)
     return ensemble
 

@@ -1,4 +1,4 @@
-"""What a controller does at intervals: the removal of expired delegation tokens; others are tested with their work."""
+"""Tasks at intervals: the removal of expired delegation tokens; others are tested with their work."""
 
 from __future__ import annotations
 

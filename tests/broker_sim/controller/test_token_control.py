@@ -80,7 +80,7 @@ def test_tokens_are_records_that_every_node_replays(bench: Callable[..., Bench])
 def test_a_token_lives_as_long_as_it_may(bench: Callable[..., Bench]) -> None:
     tokens = bench().tokens
     lives = [(token.max_ms - token.issued_ms, token.expires_ms - token.issued_ms)
-             for token in (tokens.create(ANN, ANN, (), asked_ms) for asked_ms in (-1, 0, 500, 9000))]  # fmt: skip
+             for token in (tokens.create(ANN, ANN, (), wanted_ms) for wanted_ms in (-1, 0, 500, 9000))]  # fmt: skip
     assert lives == [(3000, 1000), (3000, 1000), (500, 500), (3000, 1000)]
 
 
@@ -89,7 +89,7 @@ def test_a_renewal_ends_with_the_life(bench: Callable[..., Bench]) -> None:
     token = made.tokens.create(ANN, ROOT, [BOB], -1)
     digest = made.tokens.hmac_of(token)
     made.world.reactor.run_for(ms=900)
-    assert [made.tokens.renew(digest, BOB, asked_ms) - made.now_ms for asked_ms in (-5, 0, 400, 5000)] == [
+    assert [made.tokens.renew(digest, BOB, wanted_ms) - made.now_ms for wanted_ms in (-5, 0, 400, 5000)] == [
         1000, 1000, 400, 1000,
     ]  # fmt: skip
     for _ in range(2):
