@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.batch_peek import MAGIC_V2, NO_SEQUENCE, TRANSACTIONAL_FLAG_MASK
+from protocol_specs.records.batch_peek import MAGIC_V2, NO_PRODUCER_EPOCH, NO_SEQUENCE, TRANSACTIONAL_FLAG_MASK
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.lone_batch import lone_batch
 from protocol_specs.records.message_set_builder import MessageSetBuilder, message_size
@@ -58,12 +58,13 @@ class OpenBatch:
         """Start an empty batch, or a message set for a log of magic 0 or 1.
 
         Raises:
-            CoordinatorError: Message sets have no producers, or the epoch of a producer is negative.
+            CoordinatorError: Message sets have no producers, or a producer has no epoch. The log refuses other
+                negative epochs.
         """
         if producer_id >= 0:
             if magic != MAGIC_V2:
                 raise CoordinatorError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
-            if producer_epoch < 0:
+            if producer_epoch == NO_PRODUCER_EPOCH:
                 raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
         self.writes: list[PendingWrite] = []
         self.records_count = 0

@@ -144,5 +144,8 @@ def batches_of_transactional_offsets(probe: Probe) -> None:
     for ends_well in (True, False):
         probe.exchange(transactions.add_offsets(group), 3)
         probe.exchange(txn_commit(group, topic, **_named(transactions)), 3)
+        for epoch in (-1, -2, -(2**15)):
+            wrong = _named(transactions) | {"producer_epoch": epoch}
+            probe.exchange(txn_commit(group, topic, **wrong), 3, note=f"epoch {epoch}")
         transactions.ended(commit=ends_well)
     write_batches(probe, OFFSETS_TOPIC, group)
