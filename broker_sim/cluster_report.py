@@ -6,6 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_sim.cluster_state import group_status
 from broker_sim.control.events import (
     BYTES_FIELDS,
     BrokerFenced,
@@ -73,6 +74,8 @@ NODE_EVENTS: Final = (
     TailLost,
 )
 NOT_SHOWN: Final = BYTES_FIELDS | {"broker_id", "time_us", "topic", "partition"}
+OFFSETS_MAX: Final = 6
+"""The most partitions of a group whose committed offsets are reported."""
 MEMBERSHIP_EVENTS: Final = (GroupMemberJoined, GroupMemberRemoved, GroupRequestRefused, GroupStateChanged)
 """The events of groups that are reported: an assignment or a commit rarely explains a failure."""
 MembershipEvent: TypeAlias = GroupMemberJoined | GroupMemberRemoved | GroupRequestRefused | GroupStateChanged
@@ -92,7 +95,7 @@ def cluster_report(cluster: Cluster, journal: Path | None = None) -> str:
         ("fault rules", [_rule_line(report) for report in cluster.faults.reports()]),
         ("nodes and leaders", _event_lines(events, start_us)),
         ("refused requests", _refused_lines(events, start_us)),
-        ("groups", list(_group_lines(events, start_us, journal))),
+        ("groups", list(_group_lines(cluster, start_us, journal))),
         ("transactions", list(_transaction_lines(events, start_us, journal))),
         (f"last {REQUESTS_MAX} requests of clients", _request_lines(events, start_us, cluster.journal.detail)),
     )
@@ -141,10 +144,13 @@ def _refused_lines(events: Iterable[Event], start_us: int) -> list[str]:
     return list(_last(lines, REFUSED_MAX, len(lines)))
 
 
-def _group_lines(events: Iterable[Event], start_us: int, journal: Path | None) -> Iterator[str]:
-    """Return the joins, removals, rebalances and refused requests of each group, then the command for the rest."""
+def _group_lines(cluster: Cluster, start_us: int, journal: Path | None) -> Iterator[str]:
+    """Return the joins, removals, rebalances and refused requests of each group and what it has committed.
+
+    Then follows the command for the rest.
+    """
     groups: dict[str, list[MembershipEvent]] = {}
-    for event in events:
+    for event in cluster.journal.events:
         if isinstance(event, MEMBERSHIP_EVENTS):
             groups.setdefault(event.group_id, []).append(event)
     for group_id, own in list(groups.items())[-IDS_MAX:]:
@@ -154,6 +160,15 @@ def _group_lines(events: Iterable[Event], start_us: int, journal: Path | None) -
         yield from _life_lines(
             group_id, states, lines, None if journal is None else _command(journal, "group", group_id)
         )
+        status = group_status(cluster, group_id)
+        if status is not None and status.offsets:
+            offsets = [
+                f"{each.topic}-{each.partition} {each.offset}" + ("" if each.lag is None else f" (lag {each.lag})")
+                for each in status.offsets
+            ]
+            left_out = len(offsets) - OFFSETS_MAX
+            more = f", and {left_out} more partitions" if left_out > 0 else ""
+            yield f"  committed: {', '.join(offsets[:OFFSETS_MAX])}{more}"
     yield from _left_out(len(groups), "groups")
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from typing import Unpack
 
     from broker_sim.threaded_cluster import ClusterShape, ThreadedCluster
@@ -255,6 +255,7 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
     def make(**shape: Unpack[ClusterShape]) -> ThreadedCluster:
         __tracebackhide__ = True
         given = list(shape)
+        _check_names("kafka_cluster_factory", given)
         shape.setdefault("quick_failover", True)
         shape.setdefault("quick_groups", True)
         if (release := RELEASE.value(request.config)) is not None:
@@ -363,12 +364,17 @@ def _shape_of(marker: pytest.Mark | None) -> Any:
         values = ", ".join(map(repr, marker.args))
         problem = f"kafka_cluster({values}): expected arguments with names, such as kafka_cluster(brokers=2)"
         pytest.fail(problem, pytrace=False)
+    _check_names("kafka_cluster", marker.kwargs)
+    return dict(marker.kwargs)
+
+
+def _check_names(where: str, given: Iterable[str]) -> None:
+    """Fail the test for an argument that no cluster has."""
     from broker_sim.errors import nearest
     from broker_sim.threaded_cluster import ClusterShape
 
     known = list(ClusterShape.__annotations__)
-    for name in marker.kwargs:
+    for name in given:
         if name not in known:
-            problem = f"kafka_cluster({name}=...): unknown{nearest(name, known)}; expected {', '.join(known)}"
+            problem = f"{where}({name}=...): unknown{nearest(name, known)}; expected {', '.join(known)}"
             pytest.fail(problem, pytrace=False)
-    return dict(marker.kwargs)

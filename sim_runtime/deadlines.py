@@ -29,7 +29,7 @@ class DeadlineExceeded(SimRuntimeError):
         self.option = option
 
     def __str__(self) -> str:
-        return f"waited {self.waited_ms:g} ms for {self.awaited}; {self.option} allows longer"
+        return f"waited {self.waited_ms:.15g} ms for {self.awaited}; {self.option} allows longer"
 
 
 def deadline(

@@ -47,6 +47,8 @@ DEADLINE_MS: Final = 86_400_000.0
 """How much virtual time `run_forever` may take: a program that waits for nothing that comes ends with an error."""
 DISCARD_ITERATIONS_MAX: Final = 1_000
 """How many iterations the tasks of a killed program may take to end."""
+OPTION: Final = "the loop's deadline_ms"
+"""The limit of a program in the error of a deadline."""
 _PROGRAM: Final = "the end of an asyncio program"
 
 
@@ -162,7 +164,7 @@ class VirtualEventLoop(asyncio.BaseEventLoop):
             self._run_until(stopped, deadline_ms=self._deadline_ms, awaited=_PROGRAM)
         except DeadlineExceeded as error:
             if error.awaited == _PROGRAM:
-                raise DeadlineExceeded(_PROGRAM, self._deadline_ms, "the loop's deadline_ms") from None
+                raise DeadlineExceeded(_PROGRAM, self._deadline_ms, OPTION) from None
             raise
         finally:
             self._stopped = None

@@ -246,13 +246,20 @@ def virtual_cluster(request: pytest.FixtureRequest) -> Iterator[VirtualCluster]:
     """Three brokers on virtual time for a test that is a coroutine; a marker of the same name changes the shape."""
     __tracebackhide__ = True
     # Imported here, so that pytest starts as fast as without this plugin.
-    from broker_sim.errors import BrokerSimError
+    from broker_sim.errors import BrokerSimError, nearest
     from broker_sim.pytest_plugin import OPEN, close_cluster, seed_of
     from broker_sim.virtual_cluster import VirtualCluster
 
     shape = {"quick_failover": True, "quick_groups": True, **_arguments(request.node)}
     for name in OF_THE_TEST:
         shape.pop(name, None)
+    known = inspect.signature(VirtualCluster).parameters
+    for name, value in shape.items():
+        if name not in known:
+            problem = f"{VIRTUAL}({name}={value!r}): unknown{nearest(name, (*known, *OF_THE_TEST))}"
+            pytest.fail(problem, pytrace=False)
+    if "seed" in shape:
+        pytest.fail(f"{VIRTUAL}(seed={shape['seed']!r}): expected seeds=[{shape['seed']!r}]", pytrace=False)
     seed = getattr(request, "param", None)
     try:
         cluster = VirtualCluster(seed=(seed_of(request.config) or 0) if seed is None else seed, **shape)
@@ -282,15 +289,18 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine test with the fixture `virtual_cluster` on virtual time."""
     __tracebackhide__ = True
     cluster: Any = pyfuncitem.funcargs.get(VIRTUAL)
-    if cluster is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
+    test = pyfuncitem.obj
+    if pyfuncitem.get_closest_marker("asyncio") is not None:
+        # pytest-asyncio has replaced it by a function that runs it on an event loop of the machine.
+        test = getattr(test, "__wrapped__", test)
+    if cluster is None or not inspect.iscoroutinefunction(test):
         return None
     from broker_scenarios.virtual_clients.application import run_application
 
-    names = inspect.signature(pyfuncitem.obj).parameters
-    program = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    program = test(**{name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters})
     given = _arguments(pyfuncitem)
     limit = {"deadline_s": given["deadline_s"]} if "deadline_s" in given else {}
-    run_application(cluster, program, pyfuncitem.obj.__module__, *given.get("packages", ()), **limit)
+    run_application(cluster, program, test.__module__, *given.get("packages", ()), **limit)
     return True
 
 

@@ -113,7 +113,7 @@ def test_the_groups_of_a_failed_test_are_in_its_report(tmp_path: Path) -> None:
     output = run_pytest(
         tmp_path,
         """
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, TopicPartition
 
 def test_it(kafka_cluster_factory):
     cluster = kafka_cluster_factory(brokers=1, topics=["orders:2:1"])
@@ -122,6 +122,7 @@ def test_it(kafka_cluster_factory):
     consumer.subscribe(["orders"])
     while not consumer.assignment():
         consumer.poll(0.1)
+    consumer.commit(offsets=[TopicPartition("orders", 1, 0)], asynchronous=False)
     consumer.close()
     assert 1 == 2
 """,
@@ -137,6 +138,7 @@ def test_it(kafka_cluster_factory):
         "CompletingRebalance > Stable, generation 1, members: 1",
         "shop is removed:",
         f"broker-sim trace {journal} --group 'the bill'\n",
+        "committed: orders-1 0 (lag 0)\n",
     ):
         assert expected in groups, (expected, output)
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from broker_scenarios.virtual_clients.aiokafka import PACKAGE, aiokafka_on_virtual_time
 from broker_sim.virtual_cluster import DEADLINE_S
+from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.foreign_modules import ForeignModules
+from sim_runtime.virtual_event_loop import OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -35,7 +37,12 @@ def run_application(
         _modules_of(cluster.world, packages),
         asyncio.Runner(loop_factory=lambda: cluster.event_loop(deadline_s=deadline_s)) as runner,
     ):
-        return runner.run(program)
+        try:
+            return runner.run(program)
+        except DeadlineExceeded as error:
+            if error.option != OPTION:
+                raise
+            raise DeadlineExceeded(error.awaited, error.waited_ms, "virtual_cluster(deadline_s=...)") from None
 
 
 @contextmanager

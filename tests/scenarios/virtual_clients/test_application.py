@@ -60,6 +60,36 @@ async def test_it(virtual_cluster):
 """
 
 
+# What pytest-asyncio does with each coroutine in its mode `auto`.
+AUTO_MODE = """
+import asyncio
+import functools
+
+import pytest
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "asyncio")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    test = item.obj
+    item.add_marker("asyncio")
+    item.obj = functools.wraps(test)(lambda **arguments: asyncio.run(test(**arguments)))
+"""
+WAITS_AN_HOUR = """
+import asyncio
+
+
+async def test_it(virtual_cluster):
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    await asyncio.sleep(3000)
+    assert 3000 <= loop.time() - began_s < 3001
+"""
+
+
 def test_a_failure_names_its_seed_and_shows_the_cluster(tmp_path: Path) -> None:
     output = run_pytest(tmp_path, FAILS_FOR_SOME_SEEDS)
     assert "1 failed, 3 passed" in output, output
@@ -75,6 +105,8 @@ async def test_positional(virtual_cluster): pass
 
 @pytest.mark.virtual_cluster(ports=[9092])
 async def test_shape(virtual_cluster): pass
+@pytest.mark.virtual_cluster(seed=3)
+async def test_seed(virtual_cluster): pass
 
 async def test_thread(virtual_cluster): threading.Thread(target=print).start()
 
@@ -95,15 +127,21 @@ async def test_rule(virtual_cluster):
 def test_what_cannot_run_is_refused_by_name(tmp_path: Path) -> None:
     output = run_pytest(tmp_path, REFUSED.replace("@pytest.mark.virtual_cluster(range(3))\n", ""))
     for text in (
-        "unexpected keyword argument 'ports'",
+        "virtual_cluster(ports=[9092]): unknown",
         "a world has one thread",
         "await asyncio.sleep(1)",
         "Exception in callback",
-        "waited 20000 ms for the end of an asyncio program",
+        "virtual_cluster(seed=3): expected seeds=[3]",
+        "waited 20000 ms for the end of an asyncio program; virtual_cluster(deadline_s=...) allows longer",
         "rule 'never': ",
     ):
         assert text in output, output
     assert "expected names, such as seeds=range(50)" in run_pytest(tmp_path, REFUSED)
+
+
+def test_pytest_asyncio_does_not_run_it_on_the_loop_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "auto_mode.py").write_text(AUTO_MODE)
+    assert "1 passed" in run_pytest(tmp_path, WAITS_AN_HOUR, "-p", "auto_mode")
 
 
 def test_the_seed_of_the_command_line_is_that_of_tests_without_seeds(tmp_path: Path) -> None:
