@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.coordinators.internal_partitions import partition_for
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_groups import DescribeGroupsRequest
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
@@ -58,7 +60,7 @@ RANGE: Final = offering("range")
 
 
 def group_of(probe: Probe, suffix: str = "g") -> str:
-    """Return the id of a group of the case's own, once there is a coordinator for it."""
+    """Return the id of a group of the case's own, once the broker has loaded all groups that it coordinates."""
     group = f"{probe.name}-{suffix}"
     for _ in attempts("a group coordinator"):
         response: Any = probe.quiet(FindCoordinatorRequest(key=group, key_type=GROUP_COORDINATOR), 3)
@@ -66,12 +68,21 @@ def group_of(probe: Probe, suffix: str = "g") -> str:
             described: Any = probe.quiet(metadata(OFFSETS_TOPIC), 12)
             probe.normaliser.know_topic(OFFSETS_TOPIC, described.topics[0].topic_id)
             break
-    # A coordinator that is found may not have loaded its partition yet.
-    for _ in attempts(f"the coordinator of {group} to be loaded", seconds=RESPONSE_SECONDS):
-        loaded: Any = probe.quiet(fetch_offsets(group), 7)
-        if loaded.error_code == 0:
-            break
+    # A coordinator that is found may not have loaded its partitions yet, and a case has more groups than this one.
+    partitions = described.topics[0].partitions
+    led = {each.partition_index for each in partitions if probe.addresses.get(each.leader_id) == probe.address}
+    for awaited in (group, *(_group_in(probe, partition, len(partitions)) for partition in sorted(led))):
+        for _ in attempts(f"the coordinator of {awaited} to be loaded"):
+            loaded: Any = probe.quiet(fetch_offsets(awaited), 7)
+            if loaded.error_code == 0:
+                break
     return group
+
+
+def _group_in(probe: Probe, partition: int, partitions: int) -> str:
+    """Return the id of a group that a partition of the coordinator would have."""
+    names = (f"{probe.name}-{number}" for number in count())
+    return next(name for name in names if partition_for(name, partitions) == partition)
 
 
 def join(

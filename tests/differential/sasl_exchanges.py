@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
+import time
 from dataclasses import dataclass, field
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from protocol_specs.framing import decode_response, encode_request, framed
@@ -13,7 +13,7 @@ from protocol_specs.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol_specs.messages.sasl_handshake import SaslHandshakeRequest
 from protocol_specs.registry import response_type
 from tests.differential.extra_listeners import EXTRA_LISTENERS
-from tests.differential.probe import CLOSED, RESPONSE_SECONDS, SILENT
+from tests.differential.probe import CLOSED, RESPONSE_SECONDS, SILENT, attempts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from tests.differential.probe import Connection, Probe
 
 DELAY_MS = 800
-IMMEDIATE_SECONDS = 0.4
-"""What arrives within this time was not delayed by connection.failed.authentication.delay.ms."""
+DELAYED_SECONDS = 0.78
+"""What arrives after this time was delayed by connection.failed.authentication.delay.ms, nothing else takes so long."""
+POLL_SECONDS = 0.001
 LOGIN, SHORT = "LOGIN", "SHORT"
 """A listener whose sessions have no end, and one whose sessions of PLAIN last SESSION_MS."""
 SESSION_MS = 1500
@@ -82,6 +83,23 @@ class _Exchange:
     connection: Connection
     last: Step
     before: list[Any] = field(default_factory=list)
+    frame: bytes | str = SILENT
+    """What came in response to the last step."""
+    seconds: float = 0.0
+    """How long it took."""
+    _sent: float = 0.0
+
+    def send_last(self) -> None:
+        """Send the last step."""
+        self._sent = time.monotonic()
+        self.connection.send(self.last.encoded())
+
+    def is_over(self) -> bool:
+        """Receive what has come, and note when; return True if something has."""
+        if self.frame == SILENT:
+            self.frame = self.connection.receive(POLL_SECONDS)
+            self.seconds = time.monotonic() - self._sent
+        return self.frame != SILENT
 
 
 def handshake(mechanism: str = "PLAIN", version: int = 1) -> Request:
@@ -108,14 +126,13 @@ def exchange_all(
     """
     begun = {name: _begin(probe, steps, listener) for name, steps in conversations.items()}
     for each in begun.values():
-        each.connection.send(each.last.encoded())
-    Event().wait(IMMEDIATE_SECONDS)
-    early = {name: each.connection.receive(0.001) for name, each in begun.items()}
+        each.send_last()
+    for _ in attempts("the end of each conversation"):
+        waiting = [each for each in begun.values() if not each.is_over()]
+        if not waiting:
+            break
     for name, each in begun.items():
-        frame = early[name]
-        delayed = frame == SILENT
-        if delayed:
-            frame = each.connection.receive(RESPONSE_SECONDS)
+        frame, delayed = each.frame, each.seconds >= DELAYED_SECONDS
         is_failure = delayed or frame == CLOSED
         after = each.connection.receive(RESPONSE_SECONDS if is_failure else 0.001)
         outcome = {"before": each.before, "last": _shown(each.last, frame), "delayed": delayed, "then": after}

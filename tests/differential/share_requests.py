@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import share_acknowledge, share_fetch
 from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
@@ -38,9 +39,12 @@ SHARE: Final = (
 SHORT_LOCKS: Final = (
     *SHARE,
     ("group.share.min.record.lock.duration.ms", "1000"),
-    ("group.share.record.lock.duration.ms", "1000"),
+    ("group.share.record.lock.duration.ms", "2000"),
     ("group.share.delivery.count.limit", "2"),
 )
+
+NO_EPOCH: Final = 99
+"""An epoch that no session of a case gets to: a request with it changes nothing."""
 
 Acks = dict[int, list[tuple[int, int, list[int]]]]
 """Partition -> ranges of offsets (first, last) with their acknowledge types."""
@@ -173,6 +177,14 @@ def acknowledge(
             for topic_id, partitions in (topics or {}).items()
         ],
     )
+
+
+def await_session_end(probe: Probe, group: str, member_id: str) -> None:
+    """Wait until the broker has closed a member's share session, after the connection of the member."""
+    for _ in attempts(f"the session of {member_id} to end"):
+        response: Any = probe.quiet(fetch_shared(group, member_id, NO_EPOCH), 2)
+        if response.error_code == ErrorCode.SHARE_SESSION_NOT_FOUND:
+            return
 
 
 @dataclass(slots=True)

@@ -97,6 +97,7 @@ def _draw_topics(probe: Probe, partitions: Mapping[str, int], fits: Callable[[in
         created: Any = probe.quiet(CreateTopicsRequest(topics=topics, timeout_ms=10_000), CREATE_VERSION)
         assert all(each.error_code == 0 for each in created.topics), created
         ids |= {each.name: each.topic_id for each in created.topics}
+        _await_id(probe, created.topics[-1].topic_id)  # A slow broker would fall hundreds of topics behind.
         missing = [each.name for each in created.topics if not fits(names.index(each.name), each.topic_id)]
         if not missing:
             break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.differential.case import case
+from tests.differential.config_requests import GROUP, SET, await_value, incremental
 from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_records import write_records
 from tests.differential.group_requests import OFFSETS_TOPIC, group_of
@@ -45,6 +46,9 @@ def sessions_that_end(probe: Probe) -> None:
 def members_that_do_not_revoke(probe: Probe) -> None:
     topic = known_topic(probe, partitions=2)
     group = group_of(probe)
+    # The second member sends nothing while the first one does not revoke.
+    probe.quiet(incremental((GROUP, group, [("consumer.session.timeout.ms", SET, "45000")])), 1)
+    await_value(probe, GROUP, group, "consumer.session.timeout.ms", "45000")
     first = Consumer(probe, group, "m1", [topic], rebalance_ms=1_000)
     first.join()
     second = Consumer(probe, group, "m2", [topic])

@@ -28,6 +28,7 @@ from tests.differential.cases.streams_group_heartbeat import (
     subtopology,
     topology,
 )
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_requests import group_of
 from tests.differential.modern_requests import consumer_describe, consumer_heartbeat
 from tests.differential.probe import attempts
@@ -51,7 +52,7 @@ MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 @case(releases=NEW, settings=AUTHORIZER)
 def consumer_groups(probe: Probe) -> None:
-    opened, denied = probe.topic("open"), probe.topic("denied")
+    opened, denied = known_topic(probe, "open"), known_topic(probe, "denied")
     group = group_of(probe)
     closed = f"{group}-closed"
     probe.exchange(consumer_heartbeat(group, MEMBER, 0, topics=[opened, denied], rebalance_ms=9_000, owned={}), 1)
@@ -74,7 +75,7 @@ def consumer_groups(probe: Probe) -> None:
 
 @case(releases=NEW, settings=AUTHORIZER)
 def subscriptions_by_expression(probe: Probe) -> None:
-    opened, denied = probe.topic("open"), probe.topic("denied")
+    opened, denied = known_topic(probe, "open"), known_topic(probe, "denied")
     group = group_of(probe)
     restrict(probe, T.TOPIC, denied)
     request = consumer_heartbeat(group, MEMBER, 0, regex=f"{probe.name}-.*", rebalance_ms=9_000, owned={})
@@ -90,7 +91,7 @@ def subscriptions_by_expression(probe: Probe) -> None:
 
 @case(releases=NEW, settings=AUTHORIZER)
 def streams_groups(probe: Probe) -> None:
-    opened, denied = probe.topic("open"), probe.topic("denied")
+    opened, denied = known_topic(probe, "open"), known_topic(probe, "denied")
     group = group_of(probe)
     closed = f"{group}-closed"
     seen = first_fields(topology(subtopology("0", opened, denied)))
@@ -111,7 +112,7 @@ def streams_groups(probe: Probe) -> None:
 
 @case(releases=NEW, settings=(*AUTHORIZER, ("num.io.threads", "5")))
 def internal_topics_of_streams(probe: Probe) -> None:
-    opened = probe.topic("open")
+    opened = known_topic(probe, "open")
     group = group_of(probe)
     restrict(probe, T.TOPIC, f"{group}-no", f"{group}-no-2", allow=(O.DESCRIBE,))
     give(probe, acl(T.CLUSTER, "kafka-cluster", O.ALL), acl(T.CLUSTER, "kafka-cluster", O.CREATE, permission=DENY))
@@ -125,7 +126,7 @@ def internal_topics_of_streams(probe: Probe) -> None:
 
 @case(releases=NEW, settings=SHARING)
 def share_groups(probe: Probe) -> None:
-    opened, denied = probe.topic("open"), probe.topic("denied")
+    opened, denied = known_topic(probe, "open"), known_topic(probe, "denied")
     group = share_group_of(probe)
     closed = f"{group}-closed"
     probe.exchange(share_heartbeat(group, MEMBER, 0, topics=[opened, denied]), 1)
@@ -143,7 +144,7 @@ def share_groups(probe: Probe) -> None:
 
 @case(releases=NEW, settings=SHARING)
 def shared_records(probe: Probe) -> None:
-    opened, denied = probe.topic("open"), probe.topic("denied")
+    opened, denied = known_topic(probe, "open"), known_topic(probe, "denied")
     ids = {topic: probe.topic_id(topic) for topic in (opened, denied)}
     for topic in (opened, denied):
         fill(probe, topic, batch(b"a"))
@@ -165,7 +166,7 @@ def shared_records(probe: Probe) -> None:
 
 @case(releases=NEW, settings=SHARING)
 def offsets_of_share_groups(probe: Probe) -> None:
-    opened, denied = probe.topic("open"), probe.topic("denied")
+    opened, denied = known_topic(probe, "open"), known_topic(probe, "denied")
     group = share_group_of(probe)
     closed = f"{group}-closed"
     restrict(probe, T.TOPIC, denied)

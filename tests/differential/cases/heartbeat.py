@@ -49,7 +49,7 @@ def groups_and_members_that_are_unknown(probe: Probe) -> None:
 @case(settings=NO_DELAY)
 def sessions_that_end(probe: Probe) -> None:
     group = group_of(probe)
-    member = stable_one(probe, group, session_ms=1_000)
+    member = stable_one(probe, group, session_ms=2_000)
     member.heartbeat()
     await_members(probe, group, 0)
     probe.exchange(describe_groups(group), 5)
@@ -63,7 +63,7 @@ def sessions_that_end(probe: Probe) -> None:
 @case(settings=NO_DELAY)
 def sessions_that_end_in_a_rebalance(probe: Probe) -> None:
     group = group_of(probe)
-    first = stable_one(probe, group, session_ms=1_000, rebalance_ms=5_000)
+    first = stable_one(probe, group, session_ms=2_000, rebalance_ms=10_000)
     second = Member(probe, group)
     second.learn_id()
     parked = second.start_join()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.coordinators.internal_partitions import partition_for
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol_specs.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
@@ -25,7 +27,6 @@ from tests.differential.group_requests import (
     describe_groups,
     fetch_offsets,
     group_of,
-    heartbeat,
     join,
     leave,
     list_own_groups,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 FRESH_CLUSTER: Final = (*NO_DELAY, ("offset.metadata.max.bytes", "4001"))
 """A cluster of a case's own, which has no internal topics yet."""
+COORDINATED, MADE = 3, 2
+"""The partitions that coordinators take an internal topic to have, and those of the topic that the client makes."""
 
 
 def _delete(probe: Probe, topic: str) -> None:
@@ -65,10 +68,12 @@ def the_offsets_topic_is_deleted(probe: Probe) -> None:
     parked = probe.park(second.join_request, 9, on=second.connection)
     _delete(probe, OFFSETS_TOPIC)
     probe.finish(parked)
-    for _ in attempts("the groups to be gone"):
-        found: Any = probe.quiet(heartbeat(member.group, member.generation, member.id), 4)
-        if found.error_code:
-            break
+    # Coordinators resign partition by partition.
+    for group in (member.group, simple, waiting.group):
+        for _ in attempts(f"{group} to be gone"):
+            found: Any = probe.quiet(fetch_offsets(group), 7)
+            if found.error_code:
+                break
     member.heartbeat()
     probe.exchange(sync(member.group, 1, member.id), 5)
     probe.exchange(join(member.group), 9)
@@ -104,8 +109,8 @@ def the_state_topic_is_deleted(probe: Probe) -> None:
     begun.begin()
     _delete(probe, STATE_TOPIC)
     for _ in attempts("the transactions to be gone"):
-        found: Any = probe.quiet(describe(opened.id), 0)
-        if found.transaction_states[0].error_code:
+        found: Any = probe.quiet(describe(opened.id, ended.id, begun.id), 0)
+        if all(each.error_code for each in found.transaction_states):
             break
     for each in (opened, ended, begun):
         each.describe()
@@ -130,23 +135,31 @@ def the_state_topic_is_deleted(probe: Probe) -> None:
 def internal_topics_that_a_client_makes(probe: Probe) -> None:
     for name in (OFFSETS_TOPIC, STATE_TOPIC, "__share_group_state"):
         configs = [CreatableTopicConfig(name="cleanup.policy", value="delete")]
-        made = CreatableTopic(name=name, num_partitions=2, replication_factor=1, configs=configs)
+        made = CreatableTopic(name=name, num_partitions=MADE, replication_factor=1, configs=configs)
         probe.exchange(CreateTopicsRequest(topics=[made], timeout_ms=5_000), 5)
-        described = probe.await_topic(name, 2)
+        described = probe.await_topic(name, MADE)
         assert described
         probe.exchange(metadata(name), 12)
     topic = probe.topic()
     groups = [f"{probe.name}-g{number}" for number in range(6)]
     for group in groups:
-        for _ in attempts("the coordinator of a group to be loaded"):
-            found: Any = probe.quiet(fetch_offsets(group), 7)
-            if found.error_code != 14:
+        transactions = Transactions(probe, group[-2:])
+        for _ in attempts("the coordinators of both topics to have begun"):
+            # The coordinator of transactions never ends to load a topic with another number of partitions.
+            offsets: Any = probe.quiet(fetch_offsets(group), 7)
+            state: Any = probe.quiet(describe(transactions.id), 0)
+            found = offsets.error_code, state.transaction_states[0].error_code
+            if found == (
+                ErrorCode.NONE if partition_for(group, COORDINATED) < MADE else ErrorCode.NOT_COORDINATOR,
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                if partition_for(transactions.id, COORDINATED) < MADE
+                else ErrorCode.NOT_COORDINATOR,
+            ):
                 break
         probe.exchange(FindCoordinatorRequest(key=group, key_type=0), 2)
         probe.exchange(commit(group, (topic, {0: 1})), 8)
         probe.exchange(fetch_offsets(group, everything=True), 7)
         probe.exchange(join(group), 3)
-        transactions = Transactions(probe, group[-2:])
         probe.exchange(FindCoordinatorRequest(key=transactions.id, key_type=1), 2)
         probe.exchange(transactions.init(), 4)
         probe.exchange(transactions.add((topic, 0)), 3)

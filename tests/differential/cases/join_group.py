@@ -289,7 +289,7 @@ def groups_that_are_full(probe: Probe) -> None:
     probe.exchange(join(group), 9, note="a third, while the assignment is awaited")
 
 
-@case(settings=(("group.initial.rebalance.delay.ms", "300"), ("group.min.session.timeout.ms", "100")))
+@case(settings=(("group.initial.rebalance.delay.ms", "1500"), ("group.min.session.timeout.ms", "100")))
 def members_that_come_within_the_initial_delay(probe: Probe) -> None:
     group = group_of(probe)
     members = [Member(probe, group) for _ in range(3)]

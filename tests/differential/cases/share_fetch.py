@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.error_codes import ErrorCode
@@ -30,6 +29,7 @@ from tests.differential.share_requests import (
     SHORT_LOCKS,
     ShareConsumer,
     acknowledge,
+    await_session_end,
     fetch_shared,
     share_group_of,
 )
@@ -375,7 +375,7 @@ def released_records_that_another_fetch_leaves(probe: Probe) -> None:
 
 @case(settings=SHARE, releases=ONLY_NEW)
 def released_records_that_a_deadline_leaves(probe: Probe) -> None:
-    released_records(probe, "a deadline", wait_ms=1_000)
+    released_records(probe, "a deadline", wait_ms=2_000)
 
 
 def released_records(probe: Probe, note: str, *, wait_ms: int) -> None:
@@ -418,7 +418,7 @@ def locks_of_a_group_that_is_forgotten(probe: Probe) -> None:
     member.fetch({topic_id: {0: []}}, max_records=1, note="one record")
     member.fetch({}, forget={topic_id: [0]}, max_wait_ms=100, note="forgets the partition")
     member.connection.close()
-    Event().wait(0.5)
+    await_session_end(probe, member.group, member.id)
     other.fetch({topic_id: {0: []}}, max_wait_ms=300, note="the last session has ended: all are delivered")
     other.acknowledge({topic_id: {0: [(0, 2, [ACCEPT])]}}, note="accepts all")
     fill(probe, other.topics[0], batch(b"new"))
@@ -428,7 +428,7 @@ def locks_of_a_group_that_is_forgotten(probe: Probe) -> None:
     other.fetch({}, max_wait_ms=3_500, note="waits for the lock")
     probe.exchange(read(other.group, topic_id), 0, note="the state of the forgotten share partition is stored")
     other.connection.close()
-    Event().wait(0.5)
+    await_session_end(probe, other.group, other.id)
     other.connection, other.session = probe.connect(), 0
     other.fetch({topic_id: {0: []}}, max_wait_ms=300, note="accepted records are delivered again")
 

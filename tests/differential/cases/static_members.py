@@ -147,7 +147,7 @@ def static_members_stay_when_they_do_not_rejoin(probe: Probe) -> None:
 @case(settings=NO_DELAY)
 def sessions_of_static_members_end(probe: Probe) -> None:
     group = group_of(probe)
-    member = stable_one(probe, group, instance="i", session_ms=1_000)
+    member = stable_one(probe, group, instance="i", session_ms=2_000)
     await_members(probe, group, 0)
     member.heartbeat(note="too late")
     member.join(note="with the old id")

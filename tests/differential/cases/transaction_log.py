@@ -99,7 +99,7 @@ def producers_that_continue(probe: Probe) -> None:
 def transactions_that_time_out(probe: Probe) -> None:
     topic = probe.topic()
     transactions = Transactions(probe)
-    transactions.started((topic, 0), timeout_ms=300)
+    transactions.started((topic, 0), timeout_ms=2_000)
     transactions.await_state("CompleteAbort")
     transactions.describe()
     for version in (1, 3):

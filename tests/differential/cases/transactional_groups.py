@@ -16,6 +16,7 @@ from protocol_specs.messages.txn_offset_commit import (
 )
 from tests.differential.case import case
 from tests.differential.cases.group_coordinator import txn_commit
+from tests.differential.coordinator_barriers import known_topic
 from tests.differential.group_requests import NO_DELAY, commit, fetch_offsets, group_of, stable_one
 from tests.differential.modern_requests import consumer_heartbeat
 from tests.differential.transaction_requests import Transactions
@@ -171,7 +172,7 @@ def members_of_a_rebalance(probe: Probe) -> None:
 
 @case(releases=V2, settings=NO_DELAY)
 def members_of_a_consumer_group(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = known_topic(probe)
     group = group_of(probe)
     joined: Any = probe.exchange(consumer_heartbeat(group, "m", 0, topics=[topic], rebalance_ms=10_000, owned={}), 1)
     epoch = joined.member_epoch
