@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS_MAX = 30
-STOP_SECONDS_MAX = 10
+START_SECONDS_MAX = 60
+STOP_SECONDS_MAX = 30
 PREFIX = "BOOTSTRAP_SERVERS="
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,10 +10,11 @@ from confluent_kafka import Consumer as LibrdkafkaConsumer
 from confluent_kafka import TopicPartition as LibrdkafkaPartition
 
 from broker_client import Producer, TopicPartition
-from broker_client.admin import Admin
+from broker_client.admin import Admin, TransactionState
 from broker_client.errors import BrokerError, ProducerError
 from broker_client.transaction_errors import ProducerFenced, TransactionAborted
 from protocol_specs.error_codes import ErrorCode
+from tests.differential.probe import attempts
 from tests.interop.kafka_release import RELEASES
 from tests.interop.real_kafka import real_kafka
 
@@ -31,6 +31,7 @@ SETTINGS = {
 }
 PARTITIONS = 2
 TRANSACTIONS = 40
+RESULT_SECONDS_MAX = 30
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -49,6 +50,15 @@ def topic(kafka: RealKafka) -> str:
 
 def producer_on(kafka: RealKafka, name: str, **options: Any) -> Producer:
     return Producer(bootstrap_servers=kafka.bootstrap_servers, transactional_id=f"id of {name}", **options)
+
+
+def await_abort(kafka: RealKafka, topic: str) -> None:
+    """Wait until the coordinator has ended the transaction of `producer_on` after its time."""
+    name = f"id of {topic}"
+    with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
+        for _ in attempts(f"the transaction of {name} to be aborted"):
+            if admin.describe_transactions([name])[name].state is TransactionState.COMPLETE_ABORT:
+                return
 
 
 def read(kafka: RealKafka, topic: str, isolation_level: str = "read_committed") -> list[bytes]:
@@ -91,7 +101,7 @@ def test_only_what_was_committed_is_read(kafka: RealKafka, topic: str) -> None:
                 producer.flush()
                 producer.abort_transaction()
         producer.begin_transaction()
-        producer.send(topic, b"open", partition=0).result(10)
+        producer.send(topic, b"open", partition=0).result(RESULT_SECONDS_MAX)
         assert read(kafka, topic) == [b"committed %02d" % number for number in range(100)]
         assert len(read(kafka, topic, "read_uncommitted")) == 201
     assert b"open" not in read(kafka, topic)  # close has aborted it
@@ -104,7 +114,7 @@ def test_what_an_abort_finds_unsent_is_never_written(kafka: RealKafka, topic: st
         future = producer.send(topic, b"never")
         producer.abort_transaction()
         with pytest.raises(TransactionAborted):
-            future.result(10)
+            future.result(RESULT_SECONDS_MAX)
     assert read(kafka, topic, "read_uncommitted") == []
 
 
@@ -127,7 +137,7 @@ def test_a_second_producer_fences_the_first_and_aborts_its_transaction(kafka: Re
     with producer_on(kafka, topic) as first, producer_on(kafka, topic) as second:
         first.init_transactions()
         first.begin_transaction()
-        first.send(topic, b"of the first").result(10)
+        first.send(topic, b"of the first").result(RESULT_SECONDS_MAX)
         second.init_transactions()
         second.begin_transaction()
         second.send(topic, b"of the second")
@@ -145,7 +155,7 @@ def test_a_vanished_producer_blocks_no_other_after_the_next_began(kafka: RealKaf
     vanished = producer_on(kafka, topic)
     vanished.init_transactions()
     vanished.begin_transaction()
-    vanished.send(topic, b"left behind", partition=0).result(10)
+    vanished.send(topic, b"left behind", partition=0).result(RESULT_SECONDS_MAX)
     vanished.close(0)
     with producer_on(kafka, topic) as producer:
         producer.init_transactions()
@@ -179,11 +189,11 @@ def test_offsets_are_committed_with_the_transaction_or_not_at_all(
 
 
 def test_a_transaction_that_takes_too_long_is_aborted_by_its_coordinator(kafka: RealKafka, topic: str) -> None:
-    with producer_on(kafka, topic, transaction_timeout_ms=1_000) as producer:
+    with producer_on(kafka, topic, transaction_timeout_ms=2_000) as producer:
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(topic, b"too slow").result(10)
-        Event().wait(5)
+        producer.send(topic, b"too slow").result(RESULT_SECONDS_MAX)
+        await_abort(kafka, topic)
         with pytest.raises(BrokerError) as caught:
             producer.commit_transaction()
         # By an epoch of its own that fences us, or, with KIP-890, by ending it under ours.
@@ -209,9 +219,9 @@ def test_a_failed_record_costs_its_transaction_and_no_other(kafka: RealKafka, to
     with producer_on(kafka, topic) as producer:
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(topic, b"with a failed one").result(10)
+        producer.send(topic, b"with a failed one").result(RESULT_SECONDS_MAX)
         with pytest.raises(BrokerError, match="MESSAGE_TOO_LARGE"):
-            producer.send(f"{topic}-small", b"x" * 1_000).result(10)
+            producer.send(f"{topic}-small", b"x" * 1_000).result(RESULT_SECONDS_MAX)
         producer.abort_transaction()
         producer.begin_transaction()
         producer.send(topic, b"after it")
