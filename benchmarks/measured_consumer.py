@@ -3,9 +3,9 @@
     python benchmarks/measured_consumer.py consume TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
     python benchmarks/measured_consumer.py commit  TOPIC RECORD_BYTES COMMITS ROUNDS SERVERS [...] [name=value ...]
 
-`consume` prints records per second: each round reads the same records, which the first round has written, from the
-beginning of all partitions. `commit` prints the median seconds of a synchronous OffsetCommit of one partition. A first
-round, not measured, warms all sides up. SERVERS may end with `+name=value`, a configuration of that consumer alone.
+`consume` prints records per second: each round reads all records of the topic (`fill`) from the beginning of all
+partitions. `commit` prints the median seconds of a synchronous OffsetCommit of one partition. A first round, not
+measured, warms all sides up. SERVERS may end with `+name=value`, a configuration of that consumer alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 CHUNK = 10_000
 FLUSH_SECONDS_MAX = 100
+# The last fetch of a round waits at the end of the log, and the first one of the next round waits for it.
+DEFAULTS = {"group.id": "measured", "enable.auto.commit": False, "fetch.wait.max.ms": 10}
 
 
 def fill(servers: str, topic: str, record_bytes: int, records: int) -> None:
@@ -59,15 +61,13 @@ def commit(consumer: Consumer, topic: str, commits: int) -> float:
 
 def main() -> None:
     """Measure as the command line requests."""
-    kind, topic, record_bytes, count, rounds, *others = sys.argv[1:]
+    kind, topic, _, count, rounds, *others = sys.argv[1:]
     configs = dict(one.split("=", 1) for one in others if "+" not in one and "=" in one)
     sides = [one.partition("+") for one in others if "+" in one or "=" not in one]
-    for servers in dict.fromkeys(servers for servers, _, _ in sides):
-        fill(servers, topic, int(record_bytes), int(count))
     consumers = []
     for servers, _, own in sides:
         name, _, value = own.partition("=")
-        all_configs = {"group.id": "measured", "enable.auto.commit": False, **configs, **({name: value} if own else {})}
+        all_configs = {**DEFAULTS, **configs, **({name: value} if own else {})}
         consumers.append(Consumer({"bootstrap.servers": servers, **all_configs}))
     measured = consume if kind == "consume" else commit
     for consumer in consumers:

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.broker_vs_librdkafka_mock import PARTITIONS, TOPIC
 from benchmarks.librdkafka_mock import librdkafka_mock
+from benchmarks.measured_consumer import fill
 from benchmarks.measured_process import measure
 from benchmarks.paired_rounds import ORDERS, PairedRounds
 from benchmarks.process_usage import cpu_seconds
@@ -71,20 +72,15 @@ def compare(
     rounds = PairedRounds()
     for _ in range(pairs):
         for order in ORDERS:
-            arguments = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1")
-            with served_cluster(*arguments) as cluster, other() as peer:
+            options = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1")
+            with served_cluster(*options) as cluster, other() as peer:
                 servers = [cluster.bootstrap_servers, peer.bootstrap_servers]
+                for address in servers:
+                    fill(address, TOPIC, load.record_bytes, load.count)
+                arguments = ("measured_consumer", load.kind, servers[::order], TOPIC, load.record_bytes, load.count)
+                measure(*arguments, rounds=0)  # the topic of offsets is made by the first consumer
                 before = [cpu_seconds(pid) for pid in (cluster.process.pid, peer.pid)]
-                measured = measure(
-                    "measured_consumer",
-                    load.kind,
-                    servers[::order],
-                    TOPIC,
-                    load.record_bytes,
-                    load.count,
-                    rounds=ROUNDS,
-                )
-                rounds.add(order, measured)
+                rounds.add(order, measure(*arguments, rounds=ROUNDS))
                 done = load.count * (ROUNDS + 1)
                 after = [cpu_seconds(pid) for pid in (cluster.process.pid, peer.pid)]
                 rounds.add_cpu(*((end - start) / done * 1e6 for start, end in zip(before, after, strict=True)))

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.broker_vs_librdkafka_mock import TOPIC
 from benchmarks.librdkafka_mock import Server, librdkafka_mock
+from benchmarks.measured_consumer import fill
 from benchmarks.measured_process import measure
 from benchmarks.paired_rounds import ORDERS, PairedRounds
 from benchmarks.process_usage import cpu_seconds
@@ -86,6 +87,7 @@ def isolation_levels(pairs: int) -> Result:
         for order in ORDERS:
             with served_cluster(*ARGUMENTS) as cluster:
                 # Both in one process: two processes differ by more than the isolation levels.
+                fill(cluster.bootstrap_servers, TOPIC, RECORD_BYTES, READ_RECORDS)
                 sides = [f"{cluster.bootstrap_servers}+isolation.level={level}" for level in LEVELS[::order]]
                 arguments = ("consume", sides, TOPIC, RECORD_BYTES, READ_RECORDS)
                 rounds.add(order, measure("measured_consumer", *arguments, rounds=READ_ROUNDS))
