@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.text_forms import plural
 from broker_scenarios.tracing.coordinated_lives import Coordination, add_moments, check_known, counted, state_stages
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
-from broker_sim.control.events import GroupMemberAssigned, GroupMemberJoined, GroupMemberRemoved, GroupStateChanged
+from broker_sim.control.events import (
+    GroupMemberAssigned,
+    GroupMemberJoined,
+    GroupMemberRemoved,
+    GroupStateChanged,
+    HighWatermarkAdvanced,
+    OffsetCommitted,
+)
 from broker_sim.control.group_events import GROUP_EVENTS, group_event_text, member_names
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from broker_sim.control.events import Event
     from broker_sim.control.group_events import GroupEvent
@@ -51,7 +59,7 @@ def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline
     joined = sum(isinstance(event, GroupMemberJoined) for event in own)
     timeline = Timeline(
         name=f"group {group_id}",
-        title=f"group {group_id}: {joined} members joined, {_generations(states)}",
+        title=f"group {group_id}: {plural(joined, 'member')} joined, {_generations(states)}",
         source=f"{len(own):,} events, the last state is {states[-1].state if states else 'unknown'}",
         took_us=end_us - start_us,
         unended="no end",
@@ -72,13 +80,23 @@ def _moments(
     journal: Sequence[tuple[int, Event]], group_id: str, start_us: int, lanes: dict[str, str]
 ) -> Iterator[Moment]:
     coordination = Coordination.of(journal, GROUP_METADATA_TOPIC_NAME, group_id)
+    high_watermarks: dict[tuple[str, int], int] = {}
     for _, event in journal:
         at_us = event.time_us - start_us
+        if isinstance(event, HighWatermarkAdvanced):
+            high_watermarks[event.topic, event.partition] = event.high_watermark
         if isinstance(event, GROUP_EVENTS):
             if event.group_id == group_id:
-                yield Moment(at_us=at_us, text=group_event_text(event, lanes))
+                yield Moment(at_us=at_us, text=group_event_text(event, lanes) + _lag(event, high_watermarks))
         elif at_us >= 0 and (text := coordination.meanwhile(event)) is not None:
             yield Moment(at_us=at_us, text=text, own=False)
+
+
+def _lag(event: GroupEvent, high_watermarks: Mapping[tuple[str, int], int]) -> str:
+    """Return the lag of a committed offset; an empty text while the high watermark is unknown."""
+    if not isinstance(event, OffsetCommitted) or (event.topic, event.partition) not in high_watermarks:
+        return ""
+    return f", lag {max(0, high_watermarks[event.topic, event.partition] - event.offset)}"
 
 
 def _generations(states: Sequence[GroupStateChanged]) -> str:

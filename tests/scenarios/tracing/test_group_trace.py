@@ -16,6 +16,7 @@ from broker_sim.control.events import (
     GroupMemberRemoved,
     GroupRequestRefused,
     GroupStateChanged,
+    HighWatermarkAdvanced,
     OffsetCommitted,
     OffsetRemoved,
 )
@@ -110,6 +111,15 @@ def test_groups_are_listed_and_a_wrong_name_gets_the_nearest():
     assert group_list([]) == ["no group has members or offsets"]
     with pytest.raises(ScenarioError, match=r"no group is 'order' \(--group\).*orders"):
         trace_group(JOURNAL, "order")
+
+
+def test_a_commit_has_the_lag_behind_the_high_watermark():
+    commit = of_member(OffsetCommitted, 5, "", generation=-1, topic="orders", partition=0, offset=7)
+    moved = HighWatermarkAdvanced(
+        time_us=4000, broker_id=1, topic="orders", partition=0, high_watermark=10, leader_epoch=0
+    )
+    timeline = trace_group([(1, moved), (2, commit)], "orders")
+    assert [moment.text for moment in timeline.moments] == ["offset 7 of orders-0 is committed, lag 3"]
 
 
 def test_a_group_that_only_commits_has_no_states():
