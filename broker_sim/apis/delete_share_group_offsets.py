@@ -51,8 +51,6 @@ def handle(request: DeleteShareGroupOffsetsRequest, context: RequestContext) -> 
         for name in names
         if name not in may_read
     ]
-    if denied and not may_read:
-        return DeleteShareGroupOffsetsResponse(responses=denied)
     groups, persister = broker.coordinators.groups, broker.share_partitions.persister
 
     def run(deletion: Deletion) -> Any:

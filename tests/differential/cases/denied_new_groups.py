@@ -199,3 +199,8 @@ def offsets_of_share_groups(probe: Probe) -> None:
     probe.exchange(deletes(closed, opened), 0, note="a closed group")
     probe.exchange(deletes(group, denied), 0, note="a closed topic")
     probe.exchange(deletes(group, denied, "none", opened), 0, note="a closed topic, none, an open one")
+    busy = f"{group}-busy"
+    probe.exchange(share_heartbeat(busy, MEMBER, 0, topics=[opened]), 1)
+    for group_id in (f"{group}-none", busy):
+        for topics in ((denied,), ()):
+            probe.exchange(deletes(group_id, *topics), 0, note=f"{len(topics)} closed topics of {group_id}")
