@@ -134,7 +134,7 @@ def listener_protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
         if protocol.upper() not in known:
             raise ConfigError(f"Invalid security protocol `{protocol}` defined in {PROTOCOL_MAP}")
         protocols[name.upper()] = known[protocol.upper()]
-    if PROTOCOL_MAP not in config.overrides:
+    if PROTOCOL_MAP not in config.dynamic_own:  # a simulated broker's file may leave the controller's listener out
         protocols.setdefault(DEFAULT_CONTROLLER, SecurityProtocol.PLAINTEXT)
     return protocols
 
