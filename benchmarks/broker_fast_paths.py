@@ -237,6 +237,11 @@ def none(*_: object) -> None:
     """Stand for a fast path that no request takes."""
 
 
+def refused(*_: object) -> bool:
+    """Stand for one that returns False for every request."""
+    return False
+
+
 def by_codec(connection: Connection, request: type[Message]) -> Any:
     """Return the patch that has the codec decode every request of a type."""
     routes = connection.channel.processor._routes  # noqa: SLF001
@@ -268,11 +273,13 @@ def run(rounds: int) -> None:
         patch.object(OpenBatch, "build", lambda batch: batch._filled_builder().build()),  # noqa: SLF001
         patch.object(write_txn_markers, "lone_marker_batch", end_transaction_marker_batch),
     ]
+    applied_slowly = [patch.object(offset_commit, "_apply", refused)]
     slow_paths = {
         "decoder of repeated heads": [by_codec(commits, OffsetCommitRequest)],
         "only commit": [patch.object(offset_commit, "only_commit", none)],
-        "lone batch": built_slowly,
-        "packed value": [patch.object(committed_offset, "WITH_TOPIC_ID", -1)],
+        "lone batch": [*applied_slowly, *built_slowly],
+        "applied commit": applied_slowly,
+        "packed value": [*applied_slowly, patch.object(committed_offset, "WITH_TOPIC_ID", -1)],
     }
     for name, patches in slow_paths.items():
         _compare(f"commit, {name}", commits.commit, patches, rounds, commits.clean, READS * FRAMES_PER_READ)

@@ -52,6 +52,10 @@ if TYPE_CHECKING:
 
 GROUPS_SINCE: Final = 1
 TOPIC_IDS_SINCE: Final = 10
+GROUP_RETENTION: Final = -1
+"""The retention_time_ms of a commit that is kept as long as its group says."""
+_NONE: Final = ErrorCode.NONE
+"""A constant, because looking up a member of an enum is slow."""
 
 
 def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
@@ -124,14 +128,44 @@ def only_commit(request: OffsetCommitRequest, context: RequestContext) -> Offset
 
 
 def _commit_one(commit: OffsetCommit, request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
-    def respond(errors: list[ErrorCode]) -> Response:
-        if not context.transport.takes_frames:
-            return _response([((commit.topic, commit.topic_id), [(commit.partition, errors[0])])])
-        return response_frame(context.correlation_id, context.api_version, commit, errors[0])
-
-    written = _write([commit], request, context)
-    result: HandlerResult = written.then(respond, lambda error: respond(refused_commits(error, 1, context)))
+    written = _apply(commit, request, context)
+    if written is True:
+        return _committed(commit, _NONE, context)
+    if written is False:
+        written = _write([commit], request, context)
+    else:
+        written.response = [_NONE]
+    result: HandlerResult = written.then(
+        lambda errors: _committed(commit, errors[0], context),
+        lambda error: _committed(commit, refused_commits(error, 1, context)[0], context),
+    )
     return result
+
+
+def _apply(commit: OffsetCommit, request: OffsetCommitRequest, context: RequestContext) -> bool | PendingWrite:
+    """Commit without a CoordinatorResult; False if that is not possible."""
+    if request.retention_time_ms != GROUP_RETENTION:
+        return False
+    group_id, version = request.group_id, context.api_version
+    return context.broker.coordinators.groups.write_applied(
+        group_id,
+        lambda shard, offset, now_ms: shard.offsets.commit_one(
+            group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            commit,
+            version,
+            offset,
+            now_ms,
+        ),
+    )
+
+
+def _committed(commit: OffsetCommit, error: ErrorCode, context: RequestContext) -> Response:
+    if not context.transport.takes_frames:
+        return _response([((commit.topic, commit.topic_id), [(commit.partition, error)])])
+    return response_frame(context.correlation_id, context.api_version, commit, error)
 
 
 def response_frame(correlation_id: int, version: int, commit: OffsetCommit, error: ErrorCode) -> PreparedResponse:

@@ -17,6 +17,7 @@ from protocol_specs.records.batch_peek import (
     MAGIC_OFFSET,
     MAGIC_V2,
     RECORD_BATCH_OVERHEAD,
+    UP_TO_CRC,
 )
 from protocol_specs.records.batch_walk import walk_lone
 from protocol_specs.records.checksums import crc32c
@@ -93,7 +94,9 @@ def built_record_as_it_is(
     ):
         return None
     batch = _new(StoredBatch)
-    batch.data = records.placed(offset, leader_epoch)
+    batch.data = (
+        UP_TO_CRC.pack(offset, length - LOG_OVERHEAD, leader_epoch, MAGIC_V2, records.checksum) + records.covered
+    )
     batch.base_offset = batch.last_offset = offset
     batch.leader_epoch = leader_epoch
     batch.max_timestamp = timestamp

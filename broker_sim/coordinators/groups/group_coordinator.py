@@ -99,6 +99,14 @@ class GroupCoordinator:
         partition = partition_for(group_id, partitions) if partitions else -1
         return self.runtime.write(partition, name, operation, producer=producer, guard=guard)
 
+    def write_applied(
+        self, group_id: str, operation: Callable[[GroupShard, int, int], tuple[bytes, bytes] | None]
+    ) -> bool | PendingWrite:
+        """Run an operation that applies its only record itself; see `ShardRunner.write_applied`."""
+        partitions = self._internal_partitions.of(self.topic)
+        runner = self.runtime.runner(partition_for(group_id, partitions)) if partitions else None
+        return False if runner is None else runner.write_applied(operation)
+
     def read(self, group_id: str, operation: Callable[[GroupShard, int], Any]) -> Any:
         """Return `operation(shard, committed offset)` of a group.
 

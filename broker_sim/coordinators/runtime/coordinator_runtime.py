@@ -106,6 +106,10 @@ class CoordinatorRuntime(Generic[S]):
             return _refused()
         return runner.write(name, operation, producer, guard, timeout_ms)
 
+    def runner(self, partition: int) -> ShardRunner[S] | None:
+        """Return the runner of a partition's shard, in any state; None if this broker does not lead the partition."""
+        return self._runners.get(partition)
+
     def write_everywhere(self, name: str, operation: Callable[[S], CoordinatorResult[Any]]) -> list[Deferred[Any]]:
         """Run a write operation in every shard."""
         return [self._runners[partition].write(name, operation).deferred for partition in self.active_partitions]

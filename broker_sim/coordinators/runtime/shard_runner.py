@@ -9,7 +9,8 @@ shard loads it again.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.logger import Logger
 
@@ -18,15 +19,13 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
 from broker_sim.coordinators.runtime.coordinator_timers import RETRY_BACKOFF_MS, CoordinatorTimers
 from broker_sim.coordinators.runtime.log_replay import LogReplay
-from broker_sim.coordinators.runtime.open_batch import BATCH_OVERHEAD_MAX, OpenBatch
+from broker_sim.coordinators.runtime.lone_writes import LoneWrites
+from broker_sim.coordinators.runtime.open_batch import OpenBatch
 from broker_sim.coordinators.runtime.pending_writes import PendingWrite, PendingWrites
 from broker_sim.coordinators.runtime.shard import ShardContext
-from broker_sim.coordinators.runtime.shard_states import ShardState, may_become
+from broker_sim.coordinators.runtime.shard_states import ERRORS_BY_STATE, ShardState, may_become
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.batch_peek import MAGIC_V2
-from protocol_specs.records.compression import CompressionCodec
-from protocol_specs.records.lone_batch import lone_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,18 +49,10 @@ S = TypeVar("S", bound="Shard")
 _UNKNOWN: Final = CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
 _ACTIVE: Final = ShardState.ACTIVE
 """A constant, because looking up a member of an enum is slow."""
-_NO_CODEC: Final = CompressionCodec.NONE
 _log = Logger()
 
-_ERRORS_BY_STATE: Final = {
-    ShardState.INITIAL: ErrorCode.NOT_COORDINATOR,
-    ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ShardState.FAILED: ErrorCode.NOT_COORDINATOR,
-    ShardState.CLOSED: ErrorCode.NOT_COORDINATOR,
-}
 
-
-class ShardRunner(Generic[S]):
+class ShardRunner(LoneWrites[S]):
     """Runs one shard from its election to its end.
 
     With `follows_foreign_appends` it goes on behind the records of others, without replaying them. CoordinatorRuntime
@@ -136,7 +127,7 @@ class ShardRunner(Generic[S]):
             CoordinatorError: The shard is loading, or is not here.
         """
         if self.state is not _ACTIVE or self.shard is None:
-            raise CoordinatorError(_ERRORS_BY_STATE[self.state])
+            raise CoordinatorError(ERRORS_BY_STATE[self.state])
         return self.shard
 
     # Loading and unloading.
@@ -179,13 +170,9 @@ class ShardRunner(Generic[S]):
             )
             return
         assert self.shard is not None
+        ignores = self._ignores_later_versions
         replay = LogReplay(
-            partition.log,
-            self._log,
-            self.shard,
-            self._snapshots,
-            self._value_types,
-            ignores_later_versions=self._ignores_later_versions,
+            partition.log, self._log, self.shard, self._snapshots, self._value_types, ignores_later_versions=ignores
         )
         self._continue_load(partition, replay)
 
@@ -365,37 +352,6 @@ class ShardRunner(Generic[S]):
         else:
             write.complete()
 
-    def _append_alone(self, result: CoordinatorResult[Any], write: PendingWrite, settings: AppendSettings) -> bool:
-        """Replay and append one record as a batch; False if it must or may share a batch, or needs another format.
-
-        Equal to `_add` and `flush`, which every other result takes. docs/design/fast-paths.md has the measured gain.
-        """
-        shard, partition = self.shard, self._partition
-        assert shard is not None
-        assert partition is not None
-        if self._batch is not None or settings.linger_ms > 0 or settings.codec is not _NO_CODEC or result.unconditional:
-            return False
-        record = result.records[0]
-        key, value = record.encode()
-        config = partition.log.config
-        if (
-            value is None
-            or config.magic != MAGIC_V2
-            or BATCH_OVERHEAD_MAX + len(key) + len(value) > config.max_message_bytes
-        ):
-            return False
-        now_ms = self._host.now_ms()
-        if result.replay:
-            shard.replay(self.last_written_offset, *NO_PRODUCER, record)
-        shard.written()
-        batch = lone_batch(now_ms, key, value, base_sequence=shard.base_sequence(record))
-        error = self._append(batch, 1, (write,))
-        if error is not None:
-            if self.state is _ACTIVE:
-                self._revert(error)
-            write.complete(error)
-        return True
-
     def _add(
         self, result: CoordinatorResult[Any], write: PendingWrite, settings: AppendSettings, producer: Producer
     ) -> None:
@@ -516,14 +472,12 @@ class ShardRunner(Generic[S]):
         """Replay the end of a transaction, and append its control batch. Mirrors completeTransaction."""
         write = PendingWrite(self._settings().write_timeout_ms)
         self.run(
-            lambda: self._end_transaction(
-                producer, data, write, committed=committed, transaction_version=transaction_version
-            )
+            partial(self._end_transaction, producer, data, write, committed=committed, version=transaction_version)
         )
         return write
 
     def _end_transaction(
-        self, producer: Producer, data: RecordSet, write: PendingWrite, *, committed: bool, transaction_version: int
+        self, producer: Producer, data: RecordSet, write: PendingWrite, *, committed: bool, version: int
     ) -> None:
         try:
             shard = self.check_active()
@@ -533,7 +487,7 @@ class ShardRunner(Generic[S]):
         failed = self.flush()
         if failed is None:
             shard.replay_end_of_transaction(*producer, committed=committed)
-            failed = self._append(data, 1, [write], transaction_version=transaction_version)
+            failed = self._append(data, 1, [write], transaction_version=version)
             if failed is not None and self.state is ShardState.ACTIVE:
                 self._revert(failed)
         if failed is not None:

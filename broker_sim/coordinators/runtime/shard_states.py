@@ -15,7 +15,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-__all__ = ["ShardState", "may_become"]
+from protocol_specs.error_codes import ErrorCode
+
+__all__ = ["ERRORS_BY_STATE", "ShardState", "may_become"]
 
 
 class ShardState(Enum):
@@ -35,6 +37,15 @@ _NEXT: Final = {
     ShardState.FAILED: (ShardState.LOADING, ShardState.CLOSED),
     ShardState.CLOSED: (),
 }
+
+
+ERRORS_BY_STATE: Final = {
+    ShardState.INITIAL: ErrorCode.NOT_COORDINATOR,
+    ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ShardState.FAILED: ErrorCode.NOT_COORDINATOR,
+    ShardState.CLOSED: ErrorCode.NOT_COORDINATOR,
+}
+"""The errors of operations in a state that has none."""
 
 
 def may_become(state: ShardState, following: ShardState) -> bool:

@@ -120,12 +120,18 @@ def offsets_log(api: Any) -> Any:
     return leader.replica_manager.partitions[OFFSETS_TOPIC, 0].log
 
 
-@pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
-def test_the_fast_path_for_one_partition_commits_what_the_slow_path_commits(
-    bench: Callable[..., Any], release: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("release", "journal"), [("3.7.2", True), ("3.7.2", False), ("4.3.1", True), ("4.3.1", False)])
+def test_the_fast_paths_for_one_partition_commit_what_the_slow_path_commits(
+    bench: Callable[..., Any],
+    release: str,
+    journal: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    applied: list[object] = []
+
     def conversation() -> list[Any]:
         api = with_coordinator(bench, release=release, config={"offset.metadata.max.bytes": "4"})
+        api.cluster.journal.full = journal
         return [
             *[commit(api, {("orders", 1): version}, version) for version in range(1, 10)],
             commit(api, {("orders", 0): 1}, metadata="12345"),
@@ -134,11 +140,22 @@ def test_the_fast_path_for_one_partition_commits_what_the_slow_path_commits(
             commit(api, {("nothing", 0): 1}),
             commit(api, {("orders", 0): 1}, generation_id_or_member_epoch=3, member_id="m"),
             commit(api, {("orders", 2): 2}, group_id="others"),
+            commit(api, {("orders", 2): 3}, 9, group_id="others", leader_epoch=5),
+            commit(api, {("orders", 2): 3}, 9, group_id="others", member_id="m"),
             fetch(api, None),
             [batch.data[21:] for batch in offsets_log(api).batches()],
         ]
 
+    def apply(*commit: Any) -> Any:
+        applied.append(original(*commit))
+        return applied[-1]
+
+    original = offset_commit._apply
+    monkeypatch.setattr(offset_commit, "_apply", apply)
     fast = conversation()
+    assert set(applied) == ({False} if journal or release == "3.7.2" else {False, True})
+    monkeypatch.setattr(offset_commit, "_apply", lambda *_: False)
+    assert conversation() == fast
     monkeypatch.setattr(offset_commit, "only_commit", lambda *_: None)
     assert conversation() == fast
 

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ARRIVAL",
     "NO_EXPIRATION",
+    "WITH_TOPIC_ID",
     "CommittedOffset",
     "OffsetCommit",
     "commit_record",
+    "key_bytes",
     "metadata_is_too_long",
+    "packed_value",
     "tombstone",
 ]
 
@@ -117,10 +120,15 @@ def commit_record(
         return CoordinatorRecord(key, value, WITH_EXPIRATION, encoded_key)
     if version != WITH_TOPIC_ID or metadata:
         return CoordinatorRecord(key, value, version, encoded_key)
-    encoded = _WITHOUT_METADATA.pack(version, offset, leader_epoch, _EMPTY, timestamp_ms) + (
+    encoded = packed_value(offset, leader_epoch, timestamp_ms, topic_id)
+    return CoordinatorRecord(key, value, version, encoded_key, encoded)
+
+
+def packed_value(offset: int, leader_epoch: int, timestamp_ms: int, topic_id: bytes) -> bytes:
+    """Return the bytes of a value WITH_TOPIC_ID that has no metadata."""
+    return _WITHOUT_METADATA.pack(WITH_TOPIC_ID, offset, leader_epoch, _EMPTY, timestamp_ms) + (
         _NO_TAGS if topic_id == ZERO_UUID else _TOPIC_ID_TAG + topic_id
     )
-    return CoordinatorRecord(key, value, version, encoded_key, encoded)
 
 
 _value: Final = factory(
@@ -133,6 +141,11 @@ def _key(group_id: str, topic: str, partition: int) -> tuple[OffsetCommitKey, by
     """Return the key of a partition's commits, which repeat it, and its bytes."""
     key = OffsetCommitKey(group=group_id, topic=topic, partition=partition)
     return key, encode_key(key)
+
+
+def key_bytes(group_id: str, topic: str, partition: int) -> bytes:
+    """Return the bytes of the key of a partition's commits."""
+    return _key(group_id, topic, partition)[1]
 
 
 def tombstone(group_id: str, topic: str, partition: int, *, version: int) -> CoordinatorRecord:

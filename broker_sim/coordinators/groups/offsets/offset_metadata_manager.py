@@ -17,9 +17,12 @@ from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.offsets.committed_offset import (
     ARRIVAL,
     NO_EXPIRATION,
+    WITH_TOPIC_ID,
     CommittedOffset,
     commit_record,
+    key_bytes,
     metadata_is_too_long,
+    packed_value,
     tombstone,
 )
 from broker_sim.coordinators.groups.offsets.offset_store import OffsetStore
@@ -132,6 +135,52 @@ class OffsetMetadataManager:
             if not error_code
         ]
         return result._replace(on_committed=self._when_committed(events))
+
+    def commit_one(
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        member_epoch: int,
+        commit: OffsetCommit,
+        api_version: int,
+        offset: int,
+        now_ms: int,
+    ) -> tuple[bytes, bytes] | None:
+        """Apply one commit, whose record has an offset of the log, and return key and value of the record.
+
+        None for a commit that is one for `commit`: with metadata or a time of its own, of a new group, refused, or in
+        the journal; nothing has changed then. `retention_ms` is that of the group.
+        """
+        group = self._groups.get(group_id)
+        if (
+            group is None
+            or commit.metadata
+            or commit.timestamp_ms != ARRIVAL
+            or self._version != WITH_TOPIC_ID
+            or self._context.host.journal.full
+        ):
+            return None
+        try:
+            check = group.check_offset_commit(
+                member_id=member_id,
+                group_instance_id=group_instance_id,
+                member_epoch=member_epoch,
+                transactional=False,
+                api_version=api_version,
+            )
+        except CoordinatorError:
+            return None
+        if check is not None:
+            return None
+        group.commit_received(member_id)
+        topic, topic_id, index, committed, leader_epoch, _, _ = commit
+        self._offsets.put(
+            group_id,
+            TopicPartition(topic, index),
+            CommittedOffset(committed, leader_epoch, "", now_ms, NO_EXPIRATION, topic_id, offset),
+        )
+        return key_bytes(group_id, topic, index), packed_value(committed, leader_epoch, now_ms, topic_id)
 
     def commit_transactional(
         self,
