@@ -2,8 +2,9 @@
 
     python benchmarks/client_fast_paths.py [ROUNDS]
 
-Append buffers are measured in this process, in CPU time. Spinning is measured by brokers in processes of their own, to
-which confluent-kafka producers send in turns. Wakers are measured by producers of this project in processes too.
+Append buffers and events are measured in this process, in CPU time. Spinning is measured by brokers in processes of
+their own, to which confluent-kafka producers send in turns. Wakers are measured by producers of this project in
+processes too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from twisted.internet.epollreactor import EPollReactor
+from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
+
 from benchmarks.measured_process import measure
 from benchmarks.measured_producers import Run, blocking
 from broker_client.core.batching.append_buffer import AppendBuffers
@@ -30,6 +34,7 @@ from broker_client.core.network.metadata import Metadata
 from broker_client.records import UNKNOWN_PARTITION, PartitionInfo
 from sim_runtime import real_reactor
 from sim_runtime.backoff import ExponentialBackoff
+from sim_runtime.direct_send import send_at_once
 from sim_runtime.epoll_reactor import RealEPollReactor
 
 if TYPE_CHECKING:
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 
 TOPIC: Final = "measured"
 RECORDS: Final = 50_000
+MESSAGES: Final = 10_000
 BATCH_SIZE: Final = 16_384
 REACTORS: Final = ("spinning", "blocking")
 WAKERS: Final = ("edge-triggered waker", "Twisted's waker")
@@ -107,6 +113,64 @@ def send(waker: str, servers: str) -> None:
     print(blocking(run)[0])
 
 
+class Echo(Protocol):
+    """Returns received bytes."""
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """Send small messages at once."""
+        self.transport.setTcpNoDelay(True)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Return the bytes."""
+        send_at_once(self.transport, data)
+
+
+class PingPong(Echo):
+    """Sends a message, and returns what it receives until it has received MESSAGES of them."""
+
+    def __init__(self, reactor: Any, cpu_s: list[float]) -> None:
+        self.reactor, self.cpu_s = reactor, cpu_s
+        self.received = 0
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """Send the first message."""
+        super().connectionMade()
+        send_at_once(self.transport, bytes(60))
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Return the bytes; the measurement leaves the first messages out."""
+        self.received += 1
+        if self.received in {MESSAGES // 10, MESSAGES}:
+            self.cpu_s.append(time.thread_time())
+        if self.received == MESSAGES:
+            self.reactor.stop()
+        super().dataReceived(data)
+
+
+def event_seconds(reactor_type: type[RealEPollReactor]) -> float:
+    """The CPU seconds of one event: a message between two connections of one reactor, with its three system calls."""
+    reactor: Any = reactor_type()
+    cpu_s: list[float] = []
+    client = ClientFactory()
+    client.buildProtocol = lambda _: PingPong(reactor, cpu_s)  # type: ignore[method-assign]
+    port = reactor.listenTCP(0, ServerFactory.forProtocol(Echo), interface="127.0.0.1")
+    reactor.connectTCP("127.0.0.1", port.getHost().port, client)
+    reactor.run(installSignalHandlers=False)
+    reactor.release()
+    began, ended = cpu_s
+    return (ended - began) / (2 * (MESSAGES - MESSAGES // 10))
+
+
+def measure_events(rounds: int) -> None:
+    """Print the CPU time of an event without and with Twisted's logging context."""
+    with_context = type(
+        "WithContext", (RealEPollReactor,), dict.fromkeys(("doPoll", "doIteration"), EPollReactor.doPoll)
+    )
+    figures = [(event_seconds(with_context), event_seconds(RealEPollReactor)) for _ in range(rounds)]
+    slow_us, fast_us = (statistics.median(each) * 1e6 for each in zip(*figures, strict=True))
+    print(f"events: {slow_us:.2f} us with a logging context, {fast_us:.2f} us without, {slow_us / fast_us:.2f} times")
+
+
 def measure_wakers(rounds: int) -> None:
     """Print the median of a synchronous send with each waker."""
     seconds: dict[str, list[float]] = {waker: [] for waker in WAKERS}
@@ -162,6 +226,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     ratios = [append_seconds(buffered=False) / append_seconds(buffered=True) for _ in range(rounds)]
     print(f"append buffer: {statistics.median(ratios):.2f} times faster")
+    measure_events(rounds)
     measure_reactors(rounds)
     measure_wakers(rounds)
 

@@ -1,4 +1,5 @@
-"""Twisted's epoll reactor for real time, with ports that stay reserved and a waker without reads.
+"""Twisted's epoll reactor for real time, with ports that stay reserved, a waker without reads, and events without a
+logging context.
 
 A reactor that spins polls for a moment before it blocks (SpinningWait). It is for a process that only serves.
 """
@@ -28,6 +29,7 @@ request, which also arrive without a pause, are fewer: a spin after the last of 
 
 
 _CLOSED: Final = -1
+_NO_LIMIT: Final = -1
 
 
 class EventWaker:
@@ -94,6 +96,20 @@ class RealEPollReactor(EPollReactor):
         if spins:
             # Twisted has no public method around the wait.
             self._poller: Any = _SpinningPoller(self._poller, self.seconds)
+
+    def doPoll(self, timeout: float | None) -> None:  # noqa: N802
+        """Wait for at most `timeout` seconds (None: no limit), and read and write what is ready.
+
+        Twisted also sets the context of its older log functions for each event, which takes longer than a system call.
+        Its `_doReadOrWrite` logs every error itself.
+        """
+        selectables = self._selectables
+        for descriptor, event in self._poller.poll(_NO_LIMIT if timeout is None else timeout, len(selectables)):
+            selectable = selectables.get(descriptor)
+            if selectable is not None:  # not closed by an event before
+                self._doReadOrWrite(selectable, descriptor, event)  # type: ignore[no-untyped-call]  # Twisted's
+
+    doIteration = doPoll  # noqa: N815 - Twisted's name
 
     def listenTCP(self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "") -> IListeningPort:  # noqa: N802
         """Listen as every reactor does; the port stays reserved until the reactor is released."""

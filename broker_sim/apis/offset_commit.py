@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 GROUPS_SINCE: Final = 1
 TOPIC_IDS_SINCE: Final = 10
 GROUP_RETENTION: Final = -1
-"""The retention_time_ms of a commit that is kept as long as its group says."""
+"""The retention_time_ms of a commit that has the retention of its group."""
 _NONE: Final = ErrorCode.NONE
 """A constant, because looking up a member of an enum is slow."""
 
