@@ -6,7 +6,11 @@ changes LogAppendTime, timestamp checks and producer expiry, never a time-out.
 
 from __future__ import annotations
 
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from sim_runtime.virtual_reactor import VirtualReactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
 def microseconds_of(reactor: IReactor) -> Callable[[], int]:
     """Return a function that reads a reactor's time in microseconds since the epoch."""
+    if isinstance(reactor, VirtualReactor):
+        return partial(attrgetter("now_us"), reactor)
     seconds = reactor.seconds
 
     def now_us() -> int:

@@ -52,12 +52,12 @@ class Link:
         "_held",
         "_isolated",
         "_jitter_us",
-        "_latency_us",
         "_loss",
-        "_paces",
         "_random",
         "_traffic",
         "blocked",
+        "latency_us",
+        "paces",
         "segment_bytes",
         "source",
         "target",
@@ -84,7 +84,8 @@ class Link:
         self._loss = loss
         self._random = random
         self._bandwidth: BandwidthPace | None = None
-        self._paces: tuple[Pace, ...] = ()
+        self.paces: tuple[Pace, ...] = ()
+        """The impairments beside the latency; most links have none."""
         self.bandwidth_bytes_per_s = bandwidth_bytes_per_s
         self._cut = False
         self._held = False
@@ -94,11 +95,11 @@ class Link:
     @property
     def latency_ms(self) -> float:
         """The time that each segment takes, without jitter."""
-        return self._latency_us / 1000
+        return self.latency_us / 1000
 
     @latency_ms.setter
     def latency_ms(self, value: float) -> None:
-        self._latency_us = round(value * 1000)
+        self.latency_us = round(value * 1000)
 
     @property
     def jitter_ms(self) -> float:
@@ -177,14 +178,14 @@ class Link:
     def arrival_us(self, now_us: int, size: int) -> int:
         """The arrival time of `size` bytes that are sent now. Draws jitter and loss, and consumes bandwidth."""
         due_us = now_us
-        for pace in self._paces:
+        for pace in self.paces:
             due_us = pace.due_us(due_us, size)
-        return due_us + self._latency_us
+        return due_us + self.latency_us
 
     def retransmission_us(self, lost_us: int, now_us: int, *, handshake: bool) -> int:
         """The arrival time of a segment that was lost at `lost_us`, if the link has just been restored."""
         first_pause_us = HANDSHAKE_RETRANSMISSION_US if handshake else RETRANSMISSION_US
-        return retransmission_us(lost_us, now_us, first_pause_us=first_pause_us) + self._latency_us
+        return retransmission_us(lost_us, now_us, first_pause_us=first_pause_us) + self.latency_us
 
     def __repr__(self) -> str:
         state = "cut" if self.is_cut else "held" if self._held else "up"
@@ -196,7 +197,7 @@ class Link:
             paces.append(LatencyPace(0, self._jitter_us, self._random))
         if self._loss:
             paces.append(LossPace(self._loss, self._random))
-        self._paces = tuple(paces)
+        self.paces = tuple(paces)
 
     def _apply(self) -> None:
         was_blocked, self.blocked = self.blocked, self._held or self.is_cut

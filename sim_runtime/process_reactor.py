@@ -10,7 +10,7 @@ that arrive wait, and what was due meanwhile runs at the resumption, in order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.error import AlreadyCalled, AlreadyCancelled
 from twisted.internet.interfaces import IDelayedCall, IReactorPluggableNameResolver
@@ -35,6 +35,8 @@ class ProcessReactor:
 
     def __init__(self, below: IReactor) -> None:
         self._below = below
+        self.seconds: Final = below.seconds
+        """The time of the reactor below."""
         self._calls: dict[_Call, None] = {}
         self._connections: dict[_Connection, None] = {}
         self._waiting: list[Callable[[], object]] = []
@@ -51,10 +53,6 @@ class ProcessReactor:
         """Replace the name resolver of the reactor below; return the previous one."""
         previous: IHostnameResolver = self._below.installNameResolver(resolver)  # type: ignore[attr-defined]
         return previous
-
-    def seconds(self) -> float:
-        """The time of the reactor below."""
-        return self._below.seconds()
 
     def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> IDelayedCall:
         """Call later, unless the program has crashed by then."""
@@ -155,7 +153,11 @@ class _Call:
         self._below = below
 
     def due(self) -> None:
-        self._process.run(self._fire)
+        process = self._process
+        if process.is_paused or process.is_crashed:
+            process.run(self._fire)
+        else:
+            self._fire()
 
     def _fire(self) -> None:
         if self._ended is None:
@@ -182,7 +184,8 @@ class _Call:
             self._below.delay(secondsLater)
 
     def reset(self, secondsFromNow: float) -> None:
-        self._check()
+        if self._ended is not None:
+            self._check()
         if self._below is not None and self._below.active():
             self._below.reset(secondsFromNow)
 
@@ -235,7 +238,11 @@ class _Connection(Protocol):
         self._process.run(lambda: self._protocol.makeConnection(self.transport))  # type: ignore[arg-type]  # it is connected
 
     def dataReceived(self, data: bytes) -> None:
-        self._process.run(lambda: self._protocol.dataReceived(data))
+        process = self._process
+        if process.is_paused or process.is_crashed:
+            process.run(lambda: self._protocol.dataReceived(data))
+        else:
+            self._protocol.dataReceived(data)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         self._process.discard(self)

@@ -110,7 +110,8 @@ class VirtualCall:
 
     def reset(self, secondsFromNow: float) -> None:
         """Reschedule the call to `secondsFromNow`, after all other calls of that due time."""
-        self._check_active()
+        if self._function is None:
+            self._check_active()
         self._move(self._reactor.now_us + _microseconds(secondsFromNow))
 
     def delay(self, secondsLater: float) -> None:
@@ -124,13 +125,14 @@ class VirtualCall:
         return f"<VirtualCall {state} {self.getTime():.6f}: {_name(self._function)}>"
 
     def _move(self, due_us: int) -> None:
-        self.sequence = sequence = self._reactor._next_sequence()
+        reactor = self._reactor
+        self.sequence = sequence = reactor._sequence = reactor._sequence + 1
         sooner = due_us < self.due_us
         self.due_us = due_us
         if sooner:
             self._queued = sequence
-            self._reactor._enqueue(due_us, sequence, self)
-            self._reactor._entry_got_stale()
+            heappush(reactor._heap, (due_us, sequence, self))
+            reactor._entry_got_stale()
         # Otherwise the entry stays where it is; when it comes up, the call is put in its new place.
 
     def _check_active(self) -> None:
@@ -376,9 +378,6 @@ class VirtualReactor:
     def _next_sequence(self) -> int:
         self._sequence += 1
         return self._sequence
-
-    def _enqueue(self, due_us: int, sequence: int, call: VirtualCall) -> None:
-        heappush(self._heap, (due_us, sequence, call))
 
     def _entry_got_stale(self) -> None:
         self._stale += 1

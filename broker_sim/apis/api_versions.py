@@ -10,9 +10,10 @@ Versions: 4.3 serves 0 to 4, 3.7 serves 0 to 3. The list is the registry of hand
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.repeated_response import FRAMES_MAX, frame_tail, frame_with_tail
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order, hash_order_of_copy
@@ -25,15 +26,19 @@ from protocol_specs.messages.api_versions import (
 
 if TYPE_CHECKING:
     from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.node_apis import NodeApis
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.metadata.metadata_image import MetadataImage
     from protocol_specs.message import Message
     from protocol_specs.messages.api_versions import ApiVersionsRequest
 
-__all__ = ["error_response", "handle"]
+__all__ = ["TailKey", "error_response", "handle"]
 
 CLIENT_SOFTWARE_LOWEST: Final = 3
 
 METADATA_VERSION: Final = "metadata.version"
+TailKey: TypeAlias = tuple[int, int, tuple[tuple[str, int], ...]]
+"""The numbers that the responses of equal nodes depend on: version, epoch of the metadata, levels of the features."""
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -55,15 +60,28 @@ def handle(request: ApiVersionsRequest | None, context: RequestContext) -> Handl
             return error_response(request, context, ErrorCode.INVALID_REQUEST)
         context.connection.client_software_name = name
         context.connection.client_software_version = software_version
+    apis, image = context.broker.apis, context.broker.metadata_cache.image
+    tails = apis.api_versions_tails
+    if tails is None or not context.transport.takes_frames:
+        return _success(apis, image, version)
+    key = version, image.version, tuple(image.finalized_features.items())
+    tail = tails.get(key)
+    if tail is None:
+        if len(tails) >= FRAMES_MAX:
+            tails.clear()
+        tail = tails[key] = frame_tail(_success(apis, image, version), version)
+    return frame_with_tail(context.correlation_id, tail)
+
+
+def _success(apis: NodeApis, image: MetadataImage, version: int) -> ApiVersionsResponse:
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=served.lowest, max_version=served.highest)
-            for key, served in advertised.items()
+            for key, served in apis.advertised.items()
         ]
     )
-    features = context.broker.apis.features.get(version)
+    features = apis.features.get(version)
     if features is not None:
-        image = context.broker.metadata_cache.image
         levels = image.finalized_features
         others = [name for name in levels if name != METADATA_VERSION]
         finalized = hash_order_of_copy(others, METADATA_VERSION) if METADATA_VERSION in levels else others

@@ -23,6 +23,7 @@ from protocol_specs.version_range import VersionRange
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_sim.apis.api_versions import TailKey
     from broker_sim.apis.authorization.rule import AuthorizedHandlers
     from broker_sim.apis.broker_view import BrokerView
     from broker_sim.security.authorizer import Authorizer
@@ -41,7 +42,7 @@ class KafkaApis(NodeApis):
     def __init__(self, broker: BrokerView) -> None:
         behaviour = broker.config.behaviour
         unstable = bool(broker.config.values.get(UNSTABLE_VERSIONS))
-        advertised, enabled = _versions(
+        advertised, enabled, response_tails = _versions(
             broker.release.name,
             broker.release.mode,
             lowest_produce=behaviour.produce_lowest_served,
@@ -57,6 +58,7 @@ class KafkaApis(NodeApis):
             enabled=enabled,
             features=broker.release.listeners["broker"].features,
         )
+        self.api_versions_tails = response_tails
         self.client_metrics = ClientMetricsManager(config=broker.config, random=broker.random("client metrics"))
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
@@ -88,8 +90,8 @@ def _versions(
     telemetry_unlisted: bool,
     telemetry_received: bool,
     two_phase_commits: bool,
-) -> tuple[Mapping[ApiKey, VersionRange], Mapping[ApiKey, range]]:
-    """Return the versions that all brokers of a kind list, and those that they serve."""
+) -> tuple[Mapping[ApiKey, VersionRange], Mapping[ApiKey, range], dict[TailKey, bytes]]:
+    """Return the versions that all brokers of a kind list, those that they serve, and their ApiVersions responses."""
     versions = releases.get(release, mode).api_versions
     advertised = {key: versions[key] for key in HANDLERS.served if key in versions}
     if telemetry_received and telemetry_unlisted:
@@ -103,4 +105,4 @@ def _versions(
         key: range(max(item.lowest, lowest_produce if key is ApiKey.PRODUCE else 0), item.highest + 1)
         for key, item in advertised.items()
     }
-    return advertised, enabled | (UNLISTED if telemetry_unlisted else {})
+    return advertised, enabled | (UNLISTED if telemetry_unlisted else {}), {}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_sim.apis.api_handler import HandlerTable
+    from broker_sim.apis.api_versions import TailKey
     from broker_sim.apis.authorization.rule import AuthorizedHandlers
     from broker_sim.apis.handler_result import HandlerResult, NoResponse
     from broker_sim.apis.request_context import RequestContext
@@ -47,6 +48,8 @@ class NodeApis:
             else enabled
         )
         self.features = features
+        self.api_versions_tails: dict[TailKey, bytes] | None = None
+        """The responses to ApiVersions that nodes with these versions and features have sent, without their heads."""
 
     def serve(self, context: RequestContext) -> HandlerResult:
         """Call the handler of a request; an exception becomes the API's error response."""

@@ -7,9 +7,9 @@ explains them. The digest takes every event, also those that the limits drop lat
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_sim.control import events as event_kinds
 from broker_sim.control.event_encoding import event_encoder
@@ -48,7 +48,8 @@ ROW_COLUMNS: Final = (
 """The columns of `to_rows`: the union of all events' fields, in the order of their declaration."""
 
 
-class _Subscription(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Subscription:
     subscriber: Callable[[Event], None]
     kinds: frozenset[type[Event]]
 
@@ -173,6 +174,13 @@ class Journal:
             self._subscribers_of = {}
 
         return unsubscribe
+
+    def add_kind(self, subscriber: Callable[[Event], None], kind: type[Event]) -> None:
+        """Call a subscriber of some kinds with one more, in its place among the subscribers."""
+        for each in self._subscribers:
+            if each.subscriber == subscriber:
+                each.kinds |= {kind}
+        self._subscribers_of = {}
 
     def to_rows(self, *kinds: type[Event]) -> list[Row]:
         """Return the events that are kept as rows with the columns ROW_COLUMNS (for Arrow); lists become `1,2,3`."""

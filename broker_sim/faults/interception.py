@@ -44,6 +44,9 @@ COPIES_BYTES_MAX: Final = 1 << 26
 class Phase(Enum):
     """Where on a request's path a fault can fire, in the order in which a request passes them."""
 
+    __hash__ = object.__hash__
+    """Phases are looked up for every request, and that of Enum is a function of Python."""
+
     BEFORE_PARSE = "before_parse"
     """The header is known, the body is still bytes. Comes once per request, without topic and partition."""
     BEFORE_APPEND = "before_append"

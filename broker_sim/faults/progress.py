@@ -14,6 +14,10 @@ ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
 
 
+COUNTED: Final = (ProduceCompleted, BatchAppended)
+"""The kinds of events that change a counter."""
+
+
 class Progress:
     """Counters of one run. `expected_records` is the size of the load: the whole of which `acked_share` is a part."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.faults.gates import Waiting
-from broker_sim.faults.progress import ROUNDING_S, Progress
+from broker_sim.faults.progress import COUNTED, ROUNDING_S, Progress
 from broker_sim.faults.rule_state import RuleState, Status
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IReactorTime
 
     from broker_sim.control.events import Event
+    from broker_sim.control.journal import Journal
     from broker_sim.faults.gates import Gate
 
 __all__ = ["WaitingGates"]
@@ -38,7 +39,12 @@ class WaitingGates:
     """
 
     def __init__(
-        self, *, reactor: IReactorTime, in_sync: Callable[[], bool], reached: Callable[[RuleState, bool], None]
+        self,
+        journal: Journal,
+        *,
+        reactor: IReactorTime,
+        in_sync: Callable[[], bool],
+        reached: Callable[[RuleState, bool], None],
     ) -> None:
         self.progress = Progress()
         self._reactor = reactor
@@ -47,9 +53,13 @@ class WaitingGates:
         self._entries: list[_Entry] = []
         self._event_gates: list[Waiting] = []
         self._looks_again = False
+        self._journal = journal
+        journal.subscribe(self._count_event, *COUNTED)
 
     def add(self, gate: Gate, state: RuleState, *, opens: bool) -> None:
         """Wait for a gate of a rule."""
+        if gate.event is not None:
+            self._journal.add_kind(self._count_event, gate.event.kind)
         key = "when" if opens else "until"
         waiting = Waiting(gate, lambda name, value: state.draw(key, name, value), self._reactor.seconds())
         self._entries.append(_Entry(waiting, state, opens))
@@ -74,8 +84,7 @@ class WaitingGates:
         for entry in self._entries:
             self._check_at(entry.waiting)
 
-    def count_event(self, event: Event) -> None:
-        """Count an event of the journal."""
+    def _count_event(self, event: Event) -> None:
         if not self._entries:
             self.progress.count(event)
             return

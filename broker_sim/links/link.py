@@ -26,6 +26,7 @@ __all__ = ["Link"]
 
 ROUNDING_S: Final = 5e-7
 """Timers of real reactors may fire a little early."""
+_OPEN: Final = LinkState.OPEN
 
 
 class _Cause(Enum):
@@ -167,7 +168,7 @@ class Link:
         if self.held and not self._held_by:
             self._set_state(TABLE.next(self._state, LinkEvent.RELEASE))
             self._changed(self, "released")
-            self._schedule()
+            self._schedule(self._reactor.seconds())
 
     def _cut(self, cause: object) -> None:
         self._cut_by[cause] = None
@@ -201,13 +202,15 @@ class Link:
         if self._is_direct and not self._queue:
             deliver(call, payload)
             return
-        if self.cut_off:
+        if self._state is not _OPEN and self.cut_off:
             call.lose()
             return
         network = self._network_link
         now_s = self._reactor.seconds()
         due_s = now_s + self.delay_ms / 1000
-        if network is not None:
+        if network is not None and not network.paces:
+            due_s += network.latency_us / 1e6
+        elif network is not None:
             now_us = round(now_s * 1e6)
             size = 0 if network.bandwidth_bytes_per_s is None else call.size_of(payload)
             due_s += (network.arrival_us(now_us, size) - now_us) / 1e6
@@ -217,7 +220,8 @@ class Link:
         if queue and queue[-1][0] > due_s:
             due_s = queue[-1][0]
         queue.append((due_s, call, deliver, payload))
-        self._schedule()
+        if self._timer is None:
+            self._schedule(now_s)
 
     def _paced(self, due_s: float, call: LinkCall, payload: Any) -> float:
         paces = [pace for each in self._paces.values() for pace in each]
@@ -232,17 +236,18 @@ class Link:
         """Forget the messages of calls that `node` takes part in."""
         self._queue = deque(entry for entry in self._queue if node not in (entry[1].source, entry[1].target))
 
-    def _schedule(self) -> None:
-        if self._timer is None and self._queue and not self.held:
-            delay_s = max(0.0, self._queue[0][0] - self._reactor.seconds())
-            self._timer = self._reactor.callLater(delay_s, self._deliver_due)
+    def _schedule(self, now_s: float) -> None:
+        if self._timer is None and self._queue and (self._state is _OPEN or not self.held):
+            self._timer = self._reactor.callLater(max(0.0, self._queue[0][0] - now_s), self._deliver_due)
 
     def _deliver_due(self) -> None:
         self._timer = None
         due_s = self._reactor.seconds() + ROUNDING_S
         try:
-            while self._queue and not self.held and self._queue[0][0] <= due_s:
+            # What is delivered may hold the link or replace the queue.
+            while self._queue and self._queue[0][0] <= due_s and (self._state is _OPEN or not self.held):
                 _, call, deliver, payload = self._queue.popleft()
                 deliver(call, payload)
         finally:
-            self._schedule()
+            if self._queue:
+                self._schedule(self._reactor.seconds())

@@ -50,7 +50,7 @@ class SteppedLink(Link):
         _, call, _, _ = self._queue.popleft()
         call.reset("connection reset")
 
-    def _schedule(self) -> None:
+    def _schedule(self, now_s: float) -> None:  # noqa: ARG002 - the schedule decides when
         reactor = self._reactor
         assert isinstance(reactor, SteppedReactor), "a SteppedLink is on a SteppedReactor"
         if self._queue:

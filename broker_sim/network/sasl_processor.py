@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.handler_result import PreparedResponse
 from broker_sim.control.events import AuthenticationFailed, AuthenticationSucceeded
 from broker_sim.network.processor import Processor
 from broker_sim.network.sasl_counts import SaslCounts
@@ -138,7 +139,8 @@ class SaslProcessor(Processor):
             self._apply(channel, session, step, context)
             return
         result = self._node.apis.serve(context)
-        if isinstance(result, ApiVersionsResponse) and not result.error_code:
+        # A prepared response is one without an error.
+        if isinstance(result, PreparedResponse) or (isinstance(result, ApiVersionsResponse) and not result.error_code):
             authenticator.versions_sent()
         self._rpc.respond(context, result)
 

@@ -122,7 +122,8 @@ class JournalView:
         """Read the journal's events, which are in order of time."""
         view = cls()
         for event in events:
-            view._add_event(event)
+            if type(event) in _VIEWED:
+                view._add_event(event)
         return view
 
     def of_partition(self, topic: str, partition: int) -> PartitionEvents:
@@ -168,6 +169,19 @@ _PARTITION_EVENTS: Final = (
     journal_events.TailLost,
     journal_events.ProduceCompleted,
 )
+
+
+_VIEWED: Final = frozenset(
+    {
+        *_BROKER_CHANGES,
+        *_PARTITION_EVENTS,
+        journal_events.RuleFired,
+        journal_events.RuleReleased,
+        journal_events.TopicDeleted,
+        journal_events.TopicCreated,
+    }
+)
+"""The kinds of events that a view has; most events of a run are requests."""
 
 
 def _add_to_partition(events: PartitionEvents, event: Event) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from broker_sim.clock import BrokerClock
+from broker_sim.clock import BrokerClock, microseconds_of
 from sim_runtime.virtual_reactor import VirtualReactor
 
 
@@ -30,3 +30,11 @@ def test_drift_adds_up_from_the_moment_it_is_set() -> None:
     clock.set_drift(0)
     reactor.run_for(ms=10_000)
     assert clock.offset_ms == 1.0
+
+
+def test_the_microseconds_of_a_virtual_reactor_are_those_of_its_seconds() -> None:
+    reactor = VirtualReactor()
+    now_us = microseconds_of(reactor)
+    for ms in (0, 0.001, 1_234.567):
+        reactor.run_for(ms=ms)
+        assert now_us() == round(reactor.seconds() * 1e6)

@@ -126,10 +126,10 @@ class RunFacts:
             ):
                 yield send
 
-    @property
+    @cached_property
     def history_end_us(self) -> int:
         """The time of the last send or outcome."""
-        return max((event.time_us for event in self.history), default=0)
+        return max([event.time_us for event in self.history], default=0)
 
     @property
     def end_us(self) -> int:

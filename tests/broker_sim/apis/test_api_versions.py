@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,7 +9,9 @@ from broker_sim.apis import api_versions
 from broker_sim.apis.kafka_apis import HANDLERS
 from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.framing import encode_response
 from protocol_specs.messages.api_versions import ApiVersionsRequest
+from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,3 +61,25 @@ def test_version_3_hides_features_that_start_at_0_and_version_4_shows_them(bench
     assert shown[3] == ["metadata.version"]
     assert "transaction.version" in shown[4]
     assert api.exchange(make_request(), 4).finalized_features_epoch >= 0
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_the_prepared_response_has_the_bytes_of_the_encoder(bench: Callable[..., Any], version: int) -> None:
+    api = bench()
+    epochs = {api.cluster.brokers[1].metadata_cache.image.version}
+    for topic in (None, "orders"):  # a change of the metadata has another epoch
+        if topic is not None:
+            api.call(
+                CreateTopicsRequest(
+                    topics=[CreatableTopic(name=topic, num_partitions=1, replication_factor=1)], timeout_ms=1_000
+                ),
+                7,
+            )
+            api.settle()
+            epochs.add(api.cluster.brokers[1].metadata_cache.image.version)
+        context = api.context(make_request(), version)
+        expected = encode_response(api_versions.handle(make_request(), context), version, correlation_id=7)
+        context.correlation_id, context.transport = 7, SimpleNamespace(takes_frames=True)
+        for _ in range(2):  # from the second request on the bytes are kept
+            assert api_versions.handle(make_request(), context) == expected
+    assert len(epochs) == 2

@@ -160,3 +160,24 @@ def test_a_subscriber_of_some_kinds_receives_no_others(journal: Journal) -> None
     journal.append(request(5))
     assert some == given[2:]
     assert every == [*given, request(5)]
+
+
+def test_a_subscriber_gets_one_more_kind_in_its_place(journal: Journal) -> None:
+    received: list[tuple[str, object]] = []
+
+    def first(event: object) -> None:
+        received.append(("first", event))
+
+    stop = journal.subscribe(first, BrokerKilled)
+    journal.subscribe(lambda event: received.append(("second", event)))
+    journal.append(request(1))
+    journal.add_kind(first, RequestReceived)
+    journal.append(request(2))
+    stop()
+    journal.append(request(3))
+    assert received == [
+        ("second", request(1)),
+        ("first", request(2)),
+        ("second", request(2)),
+        ("second", request(3)),
+    ]

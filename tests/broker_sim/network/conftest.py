@@ -136,7 +136,7 @@ class Bench:
             journal=Journal(lambda: self.world.reactor.now_us, detail=detail),
             random=self.world.streams.stream,
             authorizer=None,
-            metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
+            metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7, finalized_features={})),
         )
         self.rules = Rules()
         self.apis = self.broker.apis = Handler(self.broker)

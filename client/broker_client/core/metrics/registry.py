@@ -6,10 +6,11 @@ all statistics of a client, so that what is read belongs to one moment.
 
 from __future__ import annotations
 
+from collections import deque
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from broker_client.core.metrics.stats import (
     SECONDS,
@@ -36,6 +37,9 @@ __all__ = ["Metrics", "RecordingLevel", "RegisteredMetric", "Sensor"]
 _COUNT_GROUP: Final = "kafka-metrics-count"
 NAMES_KEPT: Final = 4096
 """Most names are those of clients before: of one that begins anew, or of other nodes and topics."""
+_Unmade: TypeAlias = "tuple[MetricName, Callable[[Any], Any], SampleWindow | None, int]"
+"""Name, the class of the statistic of a window or, without one, the function of a gauge, and the time of the addition.
+"""
 
 
 class RecordingLevel(IntEnum):
@@ -79,12 +83,13 @@ class Sensor:
 
     def add(self, name: MetricName, stat: Callable[[SampleWindow], Stat]) -> None:
         """A metric made of this sensor's values: `stat` is a class of statistics."""
-        self._register(name, stat(self._window))
+        self._metrics.register(name, stat, self._window, self._made_ms)
+        self.names.append(name)
 
     def add_meter(self, rate: MetricName, total: MetricName, *, counts: bool = False, unit: float = SECONDS) -> None:
         """A rate and a total, of values or of how many there were. Mirrors Meter."""
-        self._register(total, (CumulativeCount if counts else CumulativeSum)(self._window))
-        self._register(rate, Rate((WindowedCount if counts else WindowedSum)(self._window), unit))
+        self.add(total, CumulativeCount if counts else CumulativeSum)
+        self.add(rate, _rate(unit, counts=counts))
 
     def record(self, value: float, now_ms: int) -> None:
         """Take a value in."""
@@ -96,13 +101,12 @@ class Sensor:
                 for window in self.windows:
                     window.take_in()
 
-    def _register(self, name: MetricName, stat: Stat) -> None:
-        self._metrics.register(name, stat, self._made_ms)
-        self.names.append(name)
-
 
 class Metrics:
-    """All metrics of one client; `tags` are part of every name, `now_ms` is the client's clock."""
+    """All metrics of one client; `tags` are part of every name, `now_ms` is the client's clock.
+
+    Metrics are made of their sensors when they are read or removed: many a client ends before that.
+    """
 
     def __init__(
         self,
@@ -119,15 +123,13 @@ class Metrics:
         self._lock = Lock()
         self._registering = Lock()
         self._metrics: dict[MetricName, RegisteredMetric] = {}
+        self._unmade: deque[_Unmade] = deque()
         self._later: list[Callable[[], None]] = []
         count = self.name("count", _COUNT_GROUP, "total number of registered metrics")
         self.gauge(count, lambda _: float(len(self._metrics)))
 
     def later(self, register: Callable[[], None]) -> None:
-        """Call `register` before metrics are read or removed next: many a client ends before that.
-
-        It registers metrics of sensors that record already.
-        """
+        """Call `register` before metrics are read or removed next. It adds metrics to sensors that record already."""
         self._later.append(register)
 
     def name(self, name: str, group: str, description: str = "", **tags: str) -> MetricName:
@@ -141,11 +143,13 @@ class Metrics:
 
     def gauge(self, name: MetricName, measure: Callable[[int], MetricValue]) -> None:
         """A metric whose function is called with the time at each read."""
-        self._put(RegisteredMetric(name, measure, None, self.now_ms()))
+        self._unmade.append((name, measure, None, self.now_ms()))
 
-    def register(self, name: MetricName, stat: Stat, added_ms: int) -> None:
-        """A metric that a sensor's statistic makes."""
-        self._put(RegisteredMetric(name, stat.measure, stat, added_ms))
+    def register(
+        self, name: MetricName, stat: Callable[[SampleWindow], Stat], window: SampleWindow, added_ms: int
+    ) -> None:
+        """A metric that a statistic makes of a sensor's window."""
+        self._unmade.append((name, stat, window, added_ms))
 
     def remove(self, names: Iterable[MetricName]) -> None:
         """Have these metrics no more."""
@@ -175,13 +179,30 @@ class Metrics:
 
     def _register_now(self) -> None:
         with self._registering:
+            self._make()
             while self._later:
                 self._later.pop(0)()
+                self._make()
+
+    def _make(self) -> None:
+        while self._unmade:
+            name, source, window, added_ms = self._unmade.popleft()
+            if window is None:
+                self._put(RegisteredMetric(name, source, None, added_ms))
+            else:
+                stat = source(window)
+                self._put(RegisteredMetric(name, stat.measure, stat, added_ms))
 
     def _put(self, metric: RegisteredMetric) -> None:
         with self._lock:
             if self._metrics.setdefault(metric.name, metric) is not metric:
                 raise IllegalState(f"there is a metric {metric.name} already")
+
+
+@cache
+def _rate(unit: float, *, counts: bool) -> Callable[[SampleWindow], Rate]:
+    stat = WindowedCount if counts else WindowedSum
+    return lambda window: Rate(stat(window), unit)
 
 
 @lru_cache(NAMES_KEPT)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from broker_client.errors import UnsupportedVersion
 from protocol_specs.api_key import ApiKey
+from protocol_specs.framing import decode_response
+from protocol_specs.messages.api_versions import ApiVersionsResponse
 from protocol_specs.records.batch_peek import MAGIC_V2
 from protocol_specs.version_range import VersionRange
 
@@ -14,15 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from protocol_specs.message import Message
-    from protocol_specs.messages.api_versions import ApiVersionsResponse
 
-__all__ = ["ApiVersions", "NodeApiVersions"]
+__all__ = ["ApiVersions", "NodeApiVersions", "decode_versions"]
 
 NO_FINALIZED_FEATURES_EPOCH: Final = -1
 # The newest message format that a Produce of each version may carry. Mirrors RecordBatch.requiredMagicForProduce.
 _MAGIC_OF_PRODUCE: Final = (0, 0, 1)
 # Every connection has the same few ranges.
 _range_of: Final = lru_cache(maxsize=512)(VersionRange)
+_RESPONSES_KEPT: Final = 64
+_CORRELATION_BYTES: Final = 4
 
 
 class NodeApiVersions:
@@ -118,3 +121,14 @@ class ApiVersions:
     def _update_magic(self) -> None:
         magics = [node.usable_produce_magic for node in self._nodes.values()]
         self.max_usable_produce_magic = min(magics, default=MAGIC_V2)
+
+
+def decode_versions(version: int, payload: bytes) -> tuple[int, ApiVersionsResponse]:
+    """Decode as `decode_response`. The connections to a cluster get equal responses, and share one message."""
+    correlation_id = int.from_bytes(payload[:_CORRELATION_BYTES], "big", signed=True)
+    return correlation_id, _decoded(version, payload[_CORRELATION_BYTES:])
+
+
+@lru_cache(_RESPONSES_KEPT)
+def _decoded(version: int, body: bytes) -> ApiVersionsResponse:
+    return decode_response(ApiVersionsResponse, version, bytes(_CORRELATION_BYTES) + body)[1]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_client.core.network.api_versions import ApiVersions
+from broker_client.core.network.api_versions import ApiVersions, decode_versions
 from broker_client.core.network.channel_builder import PLAINTEXT_CHANNELS
 from broker_client.core.network.cluster_connection_states import NEVER_MS, ClusterConnectionStates
 from broker_client.core.network.in_flight_requests import ClientResponse, Delivery, InFlightRequest, InFlightRequests
@@ -297,7 +297,8 @@ class NetworkClient:
         )
         ended, self._ended = self._ended, []
         self.completed = len(ended)
-        self._complete(ended)
+        if ended:
+            self._complete(ended)
         if broken is not None:
             raise broken
         return again or bool(self._aborted_sends)
@@ -466,8 +467,12 @@ class NetworkClient:
             api_version = 0  # a broker that does not know our version responds in the oldest
         elif request.request is PROBE:
             api_version = layout_of(receive.payload) or 0
+        response: Message
         try:
-            correlation_id, response = decode_response(kind, api_version, receive.payload)
+            if kind is ApiVersionsResponse and request.is_internal:
+                correlation_id, response = decode_versions(api_version, receive.payload)
+            else:
+                correlation_id, response = decode_response(kind, api_version, receive.payload)
         except MessageDecodeError:
             self._in_flight.unanswered(request)
             raise
