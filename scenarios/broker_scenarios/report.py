@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.findings import FindingKind
 from broker_scenarios.report_chart import partition_chart
 from broker_scenarios.text_forms import clock, partition_name, plural
+from broker_scenarios.timeline import is_internal
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, JudgedKind, Validity
 from broker_sim.html_page import html_page, write_page
 
@@ -268,15 +269,16 @@ def _timelines(timeline: RunTimeline) -> str:
     eventful = [each for each in timeline.partitions if each.eventful]
     quiet = [each for each in timeline.partitions if not each.eventful]
     parts = ["<h3>Timeline</h3>", f'<div class="legend">{legend}</div>', *_marks(timeline)]
-    parts += [_chart(timeline, each) for each in (eventful or quiet)[:_CHARTS_MAX]]
-    rest = quiet[:_CHARTS_MAX] if eventful else []
+    first = eventful or [each for each in quiet if not is_internal(each.topic)] or quiet
+    parts += [_chart(timeline, each) for each in first[:_CHARTS_MAX]]
+    rest = [each for each in quiet if each not in first]
     if rest:
         parts.append(
-            f"<details><summary>{plural(len(quiet), 'partition')} without change of leader or lost record</summary>"
+            f"<details><summary>{plural(len(rest), 'partition')} without change of leader or lost record</summary>"
         )
-        parts += [_chart(timeline, each) for each in rest]
+        parts += [_chart(timeline, each) for each in rest[:_CHARTS_MAX]]
         parts.append("</details>")
-    left_out = max(len(eventful) - _CHARTS_MAX, 0) + max(len(quiet) - _CHARTS_MAX, 0)
+    left_out = max(len(first) - _CHARTS_MAX, 0) + max(len(rest) - _CHARTS_MAX, 0)
     if left_out:
         parts.append(f'<p class="soft">Not drawn: {plural(left_out, "more partition")}.</p>')
     return "\n".join(parts)

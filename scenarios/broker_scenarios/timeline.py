@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_scenarios.findings import RecordResult
     from broker_scenarios.verdict import RunVerdict
 
-__all__ = ["LeaderBand", "MarkGroup", "PartitionTimeline", "RunTimeline", "build_timeline"]
+__all__ = ["LeaderBand", "MarkGroup", "PartitionTimeline", "RunTimeline", "build_timeline", "is_internal"]
 
 BINS: Final = 160
 WATERMARK_POINTS_MAX: Final = 320
@@ -88,7 +88,7 @@ def build_timeline(verdict: RunVerdict, journal: JournalView | None) -> RunTimel
     for record in verdict.records:
         if record.complete_us >= 0:
             completed.setdefault((record.topic, record.partition), []).append(record)
-    names = sorted({**verdict.partitions, **view.partitions})
+    names = sorted({**verdict.partitions, **view.partitions}, key=lambda name: (is_internal(name[0]), name))
     for topic, partition in names:
         if partition < 0:
             continue
@@ -115,6 +115,11 @@ def build_timeline(verdict: RunVerdict, journal: JournalView | None) -> RunTimel
     groups = _grouped(view.marks, start_us)
     timeline.marks, timeline.marks_left_out = groups[:MARKS_MAX], max(len(groups) - MARKS_MAX, 0)
     return timeline
+
+
+def is_internal(topic: str) -> bool:
+    """Return True for a topic of the brokers, such as `__consumer_offsets`: its partitions come last."""
+    return topic.startswith("__")
 
 
 def _span(verdict: RunVerdict, view: JournalView) -> tuple[int, int]:

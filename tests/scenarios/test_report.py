@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -122,3 +123,15 @@ def test_the_same_runs_give_the_same_page(run, tmp_path):
 def test_a_run_without_timeline_has_a_page_too(run):
     run.timeline = None
     assert "<svg" not in render_report([run])
+
+
+def test_the_topics_of_the_brokers_are_folded_below_those_of_clients(run):
+    charts = [replace(run.timeline.partitions[0], eventful=False) for _ in range(31)]
+    for place, chart in enumerate(charts[:30]):
+        chart.topic, chart.partition = "__consumer_offsets", place
+    quiet = replace(run, timeline=replace(run.timeline, partitions=charts))
+    shown, _, folded = render_report([quiet]).partition("30 partitions without change of leader")
+    assert "__consumer_offsets-0" not in shown
+    assert shown.count('class="partition"') == 1
+    assert "__consumer_offsets-0" in folded
+    assert "Not drawn: 6 more partitions" in folded

@@ -86,3 +86,11 @@ def test_many_watermarks_are_thinned_to_what_can_be_drawn(story, journal_events)
     (orders,) = timeline_of(story, rows).partitions
     assert len(orders.watermarks) < 400
     assert orders.watermarks[-1] == (5_999, 4_999)
+
+
+def test_the_topics_of_the_brokers_come_last(story, journal_events):
+    story.acked(1).log(1)
+    offsets = journal_events(
+        "LeaderElected", 10, 3, previous_leader=-1, leader_epoch=0, isr=(1, 2, 3), topic="__consumer_offsets"
+    )
+    assert [each.topic for each in timeline_of(story, [offsets]).partitions] == ["orders", "__consumer_offsets"]
