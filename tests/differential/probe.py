@@ -279,7 +279,10 @@ class Probe:
         return self.finish(self.start(request, version, on=on, note=note), seconds=seconds, only=only)
 
     def start(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> Parked:
-        """Send a request whose response `finish` receives; until then its connection sends nothing else."""
+        """Send a request whose response `finish` receives; until then its connection exchanges nothing else.
+
+        A request that is started after it is handled as soon as its response is sent.
+        """
         return self._send(request, version, on or self._main(), note)
 
     def park(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> Parked:

@@ -277,8 +277,11 @@ def what_goes_on_is_listed(probe: Probe) -> None:
     request = ListPartitionReassignmentsRequest(
         topics=[ListPartitionReassignmentsTopics(name=topic, partition_indexes=[0, 1, 2, 0, 7])]
     )
-    send_reassign(probe, 0, (topic, {0: [3], 1: [2, 3], 2: [3, 1, 2]}))
-    probe.exchange(request, 0, note="at once")
+    # Both are sent before the first response comes: the moves take no longer than some round trips.
+    moves = probe.start(reassign((topic, {0: [3], 1: [2, 3], 2: [3, 1, 2]})), 0)
+    listed = probe.start(request, 0, note="at once")
+    probe.finish(moves)
+    probe.finish(listed)
     await_reassigned(probe, topic, [3], [2, 3], [3, 1, 2])
     probe.exchange(request, 0, note="at the end")
     send_metadata(probe, topic)
