@@ -13,7 +13,7 @@ from broker_scenarios.findings import Outcome
 from broker_scenarios.journal_view import IsrChange, JournalView, Mark, PartitionEvents, Truncation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from broker_scenarios.findings import RecordResult
     from broker_scenarios.verdict import RunVerdict
@@ -109,7 +109,7 @@ def build_timeline(verdict: RunVerdict, journal: JournalView | None) -> RunTimel
                 not_acked=_bins((record for record in mine if record.outcome is not Outcome.ACKED), start_us, end_us),
                 truncations=events.truncations,
                 isr_changes=[change for change in events.isr_changes if change.time_us > start_us],
-                eventful=any(lost) or len(leaders) > 1 or bool(events.truncations),
+                eventful=any(lost) or _has_other_leaders(leaders) or bool(events.truncations),
             )
         )
     groups = _grouped(view.marks, start_us)
@@ -150,6 +150,11 @@ def _leaders(events: PartitionEvents, start_us: int, end_us: int) -> list[Leader
         for (time_us, leader, epoch, unclean), end in zip(changes, ends, strict=True)
     ]
     return [band for band in bands if band.end_us > band.start_us]
+
+
+def _has_other_leaders(leaders: Sequence[LeaderBand]) -> bool:
+    """Return True if the leader changes; the time before the topic exists, whose epoch is -1, is no change."""
+    return sum(band.leader_epoch >= 0 for band in leaders) > 1
 
 
 def _first_leader(events: PartitionEvents) -> int:

@@ -89,8 +89,10 @@ def test_many_watermarks_are_thinned_to_what_can_be_drawn(story, journal_events)
 
 
 def test_the_topics_of_the_brokers_come_last(story, journal_events):
-    story.acked(1).log(1)
+    story.acked(1).log(1).wait(us=10_000).acked(2).log(2)
     offsets = journal_events(
-        "LeaderElected", 10, 3, previous_leader=-1, leader_epoch=0, isr=(1, 2, 3), topic="__consumer_offsets"
+        "LeaderElected", 5_000, 3, previous_leader=-1, leader_epoch=0, isr=(1, 2, 3), topic="__consumer_offsets"
     )
-    assert [each.topic for each in timeline_of(story, [offsets]).partitions] == ["orders", "__consumer_offsets"]
+    orders, internal = timeline_of(story, [offsets]).partitions
+    assert (orders.topic, internal.topic) == ("orders", "__consumer_offsets")
+    assert not internal.eventful
