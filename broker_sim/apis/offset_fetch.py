@@ -59,6 +59,8 @@ TOPIC_IDS_SINCE: Final = 10
 def handle(request: OffsetFetchRequest, context: RequestContext) -> HandlerResult:
     """Return the offsets of each group."""
     if context.api_version < GROUPS_SINCE:
+        if not context.may(AclOperation.DESCRIBE, ResourceType.GROUP, request.group_id):
+            return error_response(request, context, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         offsets = context.broker.zookeeper_offsets
         if offsets is None:
             return error_response(request, context, ErrorCode.UNSUPPORTED_VERSION)

@@ -94,6 +94,9 @@ def committed_offsets(probe: Probe) -> None:
         if version > 1:
             probe.exchange(fetch_offsets(group, everything=True), version, note="everything")
             probe.exchange(fetch_offsets(closed, everything=True), version, note="everything of a closed group")
+    if probe.release == "3.7.2":
+        for group_id in (group, closed):
+            probe.exchange(fetch_offsets(group_id, *topics), 0, note=f"offsets of ZooKeeper, {group_id}")
     groups = [OffsetFetchRequestGroup(group_id=each, topics=None) for each in (closed, group)]
     probe.exchange(OffsetFetchRequest(groups=groups), 8, note="both groups")
     if 10 in all_versions(OffsetFetchRequest):
