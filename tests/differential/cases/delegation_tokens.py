@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SECRET: Final = "s3cret"
 MINUTE_MS: Final = 60_000
+STEP_MS = 5 * MINUTE_MS
+"""Times are shown in these steps: a slow machine may need a minute or two between a request and its response."""
 EXPIRY_MS, LIFETIME_MS = 20 * MINUTE_MS, 60 * MINUTE_MS
 TOKENS: Final = (
     *SETTINGS,
@@ -134,7 +136,7 @@ class Tokens:
             if shown.get(name, -1) < -1:
                 shown[name] = "<overflow>"
             elif shown.get(name, -1) > 0:
-                shown[name] = f"<in {round((shown[name] - now_ms) / MINUTE_MS)} minutes>"
+                shown[name] = f"<in {round((shown[name] - now_ms) / STEP_MS) * STEP_MS // MINUTE_MS} minutes>"
         return shown
 
 
@@ -206,7 +208,7 @@ def renewals(probe: Probe) -> None:
         tokens.exchange(renewing(digest, period_ms), NEWEST_CHANGE, note=f"by {period_ms} ms")
     tokens.exchange(renewing(short, 30 * MINUTE_MS), NEWEST_CHANGE, note="beyond its life")
     tokens.exchange(renewing(digest), NEWEST_CHANGE, on=bob, note="by a stranger")
-    renewed = tokens.exchange(renewing(shared, MINUTE_MS), NEWEST_CHANGE, on=bob, note="by a renewer")
+    renewed = tokens.exchange(renewing(shared, STEP_MS), NEWEST_CHANGE, on=bob, note="by a renewer")
     tokens.await_token(both.token_id, lambda found: found.expiry_timestamp == renewed.expiry_timestamp_ms)
     tokens.exchange(renewing(of_bob), NEWEST_CHANGE, note="by the requester")
     tokens.exchange(renewing(of_bob), NEWEST_CHANGE, on=bob, note="by the owner")
