@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Outcome
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorGroup", "Latency", "Measurements", "Pause", "Refusal", "measure"]
 
+NO_THROTTLES: Final[Mapping[str, Throttles]] = MappingProxyType({})
 PAUSE_MIN_US: Final = 1_000_000
 """The shortest time without acknowledgements that is reported, in microseconds."""
 
@@ -107,7 +109,7 @@ def measure(
     journal: JournalView,
     *,
     end_us: int,
-    throttles: Mapping[str, Throttles] | None = None,
+    throttles: Mapping[str, Throttles] = NO_THROTTLES,
 ) -> Measurements:
     """Return the figures of a judged run that ended at `end_us`."""
     return Measurements(
@@ -115,7 +117,7 @@ def measure(
         errors=_errors(records),
         refusals=_refusals(journal),
         pauses=_pauses(records, end_us),
-        throttles=throttles or {},
+        throttles=throttles,
     )
 
 

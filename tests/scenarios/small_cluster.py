@@ -108,6 +108,7 @@ class SmallCluster:
         hosted = SimpleNamespace(topic_id=TOPIC_ID, is_leader=number == 0, leader_epoch=0, isr=isr, log=log)
         return SimpleNamespace(
             alive=True,
+            throttles={},
             replica_manager=SimpleNamespace(partitions={} if log is None else {ORDERS: hosted}),
             lifecycle=SimpleNamespace(state=BrokerState.RUNNING, incarnation=b"first"),
             logs={} if log is None else {ORDERS: log},

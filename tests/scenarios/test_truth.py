@@ -8,6 +8,7 @@ import pytest
 
 from broker_scenarios.truth import read_truth
 from broker_sim.control.events import LogTruncated, TailLost
+from broker_sim.quotas.quota_managers import Throttles
 from broker_sim.topic_partition import TopicPartition
 from tests.scenarios.small_cluster import ORDERS, Log, SmallCluster, batch, marker
 
@@ -110,6 +111,13 @@ def test_only_the_topics_of_clients_are_read() -> None:
     truth = truth_of(cluster, topics=["other"], value_of=lambda record: f"at {record.offset}")
     assert [record[:4] for record in truth.stored] == [("other", 0, 0, "at 0")]
     assert truth.log_starts == {("other", 0): 1}
+
+
+def test_the_throttled_requests_of_all_brokers_are_added_up() -> None:
+    cluster = SmallCluster(Log(batch(0, 5)), Log(batch(0, 5)))
+    for broker, total_ms in zip(cluster.brokers.values(), (200, 50), strict=True):
+        broker.throttles["app"] = Throttles(2, total_ms)
+    assert truth_of(cluster).throttles == {"app": Throttles(4, 250)}
 
 
 def test_the_replicas_of_a_partition_are_compared() -> None:
