@@ -96,7 +96,7 @@ def check_seed(seed: object) -> None:
 
 def _whole_number(name: str, number: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
-        raise BrokerSimError(f"{name}: {number!r} is no whole number; expected one above 0, such as {name}=3")
+        raise BrokerSimError(f"{name}: {number!r} is no whole number; expected one such as {name}=3")
     return number
 
 

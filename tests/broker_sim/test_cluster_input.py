@@ -14,7 +14,7 @@ from broker_sim.cluster_input import config_texts, topic_specs
 @pytest.mark.parametrize(
     ("shape", "problem"),
     [
-        ({"brokers": "3"}, "brokers: '3' is no whole number; expected one above 0, such as brokers=3"),
+        ({"brokers": "3"}, "brokers: '3' is no whole number; expected one such as brokers=3"),
         ({"brokers": 3.5}, "brokers: 3.5 is no whole number"),
         ({"brokers": 0}, "brokers: 0 is not between 1 and 1000"),
         ({"first_broker_id": 1001}, "first_broker_id: 1001 is not between 0 and 1000"),
@@ -22,7 +22,7 @@ from broker_sim.cluster_input import config_texts, topic_specs
             {"brokers": 2, "first_broker_id": 0, "config": {"2:broker.rack": "a"}},
             "'2' is not a broker: they are 0 to 1",
         ),
-        ({"controllers": "3"}, "controllers: '3' is no whole number; expected one above 0, such as controllers=3"),
+        ({"controllers": "3"}, "controllers: '3' is no whole number; expected one such as controllers=3"),
         ({"controllers": 0}, "controllers: 0 is not between 1 and 9"),
         ({"host": 3}, "host: 3 is no text; expected an address such as '127.0.0.1'"),
         ({"data_dir": 3}, "data_dir: 3 is no path; expected a folder's, or None for logs in memory"),
