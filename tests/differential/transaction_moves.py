@@ -120,16 +120,25 @@ class MovingSide(TransactionSide):
 
     def _await_loaded(self, at: Partition) -> None:
         """Wait until the coordinator of a partition of an internal topic serves its keys."""
-        key = next(key for key in map(str, range(1000)) if partition_for(key, INTERNAL_PARTITIONS) == at[1])
         for _ in attempts(f"the coordinator of {at}"):
-            if at[0] == STATE_TOPIC:
-                described: Any = self.probe.quiet(describe(key), 0, on=self.connection(at))
-                error_code = described.transaction_states[0].error_code
-            else:
-                fetched: Any = self.probe.quiet(fetch_offsets(key), 7, on=self.connection(at))
-                error_code = fetched.error_code
-            if error_code not in LOADING:
+            if self._error_of_coordinator(at, self.connection(at)) not in LOADING:
                 return
+
+    def _await_resigned(self, at: Partition, broker: int) -> None:
+        """Wait until a broker is no longer the coordinator of a partition: then it lists nothing of it."""
+        for _ in attempts(f"broker {broker} to leave the coordinator of {at}"):
+            if self._error_of_coordinator(at, self._connections[broker]) == ErrorCode.NOT_COORDINATOR:
+                return
+
+    def _error_of_coordinator(self, at: Partition, connection: Connection) -> int:
+        """Return the error with which a broker responds about a key of a partition of an internal topic."""
+        key = next(key for key in map(str, range(1000)) if partition_for(key, INTERNAL_PARTITIONS) == at[1])
+        response: Any
+        if at[0] == STATE_TOPIC:
+            response = self.probe.quiet(describe(key), 0, on=connection)
+            return int(response.transaction_states[0].error_code)
+        response = self.probe.quiet(fetch_offsets(key), 7, on=connection)
+        return int(response.error_code)
 
     def connection(self, partition: Partition) -> Connection:
         """Return the connection to the leader of a partition."""
@@ -162,12 +171,14 @@ class MovingSide(TransactionSide):
                     (each.partition_index, each.leader_id) for each in described.topics[0].partitions
                 ]:
                     break
+        former = self._leaders[at]
         self._leaders[at] = leader
         self._await_leader(at)
         if topic not in self.frozen:
             self._await_watermark(at)
         if topic in (STATE_TOPIC, OFFSETS_TOPIC):
             self._await_loaded(at)
+            self._await_resigned(at, former)
 
     def freeze(self, *topics: str, strict: bool) -> None:
         """Refuse writes with acks=all to some topics, or take them again."""

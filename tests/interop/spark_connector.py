@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pyspark import SparkContext
+
 from tests.interop.kafka_release import jars
 
 # The connector's parent project is not resolvable: each of its parts is named apart. The token provider, which the
@@ -15,6 +17,19 @@ CONNECTOR = (
     "org.apache.commons:commons-pool2:2.12.1",
     "org.scala-lang.modules:scala-parallel-collections_2.13:1.2.0",
 )
+
+
+JVM_SECONDS = 60
+
+
+def end_jvm() -> None:
+    """End the JVM that earlier sessions of this process have left: Spark takes its jars when a JVM starts."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(JVM_SECONDS)
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 def connector_jars() -> list[Path]:

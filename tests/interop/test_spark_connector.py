@@ -12,7 +12,7 @@ from broker_client import OffsetAndMetadata, TopicPartition
 from broker_client.consumer import Consumer
 from broker_scenarios.spark.session import start_session
 from tests.interop.served_cluster import served_cluster
-from tests.interop.spark_connector import connector_jars
+from tests.interop.spark_connector import connector_jars, end_jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,7 @@ STREAM_SECONDS_MAX = 120
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
+    end_jvm()
     session = start_session("connector", jars=connector_jars())
     yield session
     session.stop()

@@ -111,6 +111,7 @@ class Fetcher:
 
     def close_sessions(self) -> list[Deferred[Any]]:
         """End the sessions of all nodes; return the responses."""
+        self._core.run_now()  # it notices that a fetch that was sent at once has left: then its node is ready again
         closing = []
         for node_id, session in self._sessions.items():
             if session.is_open and self._core.client.is_ready(node_id, now_ms_of(self._core.reactor)):

@@ -226,11 +226,15 @@ class ClientCore:
         """Run an iteration soon; from any thread."""
         self._loop.wakeup()
 
+    def run_now(self) -> None:
+        """Run an iteration before returning, on the reactor's thread; within an iteration, run another one next."""
+        self._loop.run_now()
+
     def push_last_metrics(self) -> None:
         """Send the metrics that a client pushes as it closes, if a connection for them is there."""
         telemetry = self.client.telemetry
         if telemetry is not None and telemetry.has_last_push(now_ms_of(self.reactor)):
-            self._loop.run_now()
+            self.run_now()
 
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from broker_client.core.admin.admin_core import AdminCore, NewTopic
 from broker_client.core.consumer.consumer_core import EARLIEST, LATEST, ConsumerCore, FetchOptions
@@ -142,3 +143,16 @@ def test_admin_finds_another_broker_when_its_broker_dies(world: World, room: Roo
     room.cluster.kill(room.small.metadata.cluster.controller_id)
     world.run_until(admin.create_topics([NewTopic(name="after", partitions=1, replication_factor=2)]))
     assert len(world.run_until(admin.wait_for_topic("after"))) == 1
+
+
+def test_a_close_behind_records_ends_the_session_of_the_fetch_that_is_under_way(world: World, room: Room) -> None:
+    consumer = room.consumer()
+    room.produce(1)
+    assert room.poll(consumer) == [b"1"]
+    leader = room.cluster.leader_of("t", 0)
+    assert leader is not None
+    sessions = room.cluster.broker(leader).apis.fetch_sessions
+    before = len(sessions)
+    world.reactor.run_for(ms=5)
+    world.run_until(Deferred.fromCoroutine(consumer.close(5_000)))
+    assert before - len(sessions) == 1
