@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from broker_sim.apis.forwarding import forward
 from broker_sim.config.authorizer_settings import ANONYMOUS
 from broker_sim.security.acl import AclOperation, ResourceType
 from broker_sim.security.delegation_token import USER_TYPE, TokenRefused, principal_parts
@@ -16,6 +17,7 @@ from protocol_specs.messages.renew_delegation_token import RenewDelegationTokenR
 from protocol_specs.registry import response_type
 
 if TYPE_CHECKING:
+    from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.controller.token_control import TokenControl
     from broker_sim.security.delegation_token import DelegationToken
@@ -28,6 +30,7 @@ __all__ = [
     "allows_token_requests",
     "creation_of",
     "creation_refusal",
+    "forward_expiry",
     "refused_creation",
     "refused_expiry",
     "requester_of",
@@ -118,6 +121,17 @@ def serve_token_request(tokens: TokenControl, request: Any, context: RequestCont
     except TokenRefused as refused:
         return refused_expiry(context, refused.error_code, time_ms=no_time_ms)
     return _expiry(context, ErrorCode.NONE, expires_ms)
+
+
+def forward_expiry(request: Any, context: RequestContext) -> HandlerResult:
+    """Handle RenewDelegationToken and ExpireDelegationToken at a broker: refuse, or forward.
+
+    A broker in ZooKeeper mode serves what it does not refuse. Mirrors KafkaApis.handleRenewTokenRequest and
+    handleExpireTokenRequest.
+    """
+    if not allows_token_requests(context):
+        return refused_expiry(context, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    return forward(request, context)
 
 
 def refused_expiry(context: RequestContext, error_code: ErrorCode, *, time_ms: int = NO_TIME) -> Message:

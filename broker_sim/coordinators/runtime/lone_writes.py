@@ -6,6 +6,7 @@ numbers, and needs no CoordinatorResult either. docs/design/fast-paths.md has th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
@@ -37,7 +38,7 @@ _ACTIVE: Final = ShardState.ACTIVE
 _NO_CODEC: Final = CompressionCodec.NONE
 
 
-class LoneWrites(Generic[S]):
+class LoneWrites(ABC, Generic[S]):
     """The writes of one record; ShardRunner has the state, and the path that all other operations take."""
 
     state: ShardState
@@ -52,15 +53,17 @@ class LoneWrites(Generic[S]):
     _batch: OpenBatch | None
     _partition: Partition | None
 
+    @abstractmethod
     def run(self, event: Callable[..., object], *arguments: Any) -> None:
         """Run an event now, or after the one that is running."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _append(self, data: RecordSet, records_count: int, writes: Sequence[PendingWrite]) -> CoordinatorError | None:
-        raise NotImplementedError
+        """Append a batch that these writes wait for; return the error of a log that refuses it."""
 
+    @abstractmethod
     def _revert(self, error: CoordinatorError) -> None:
-        raise NotImplementedError
+        """Take the state back to what is committed, and fail the waiting writes."""
 
     def _append_alone(self, result: CoordinatorResult[Any], write: PendingWrite, settings: AppendSettings) -> bool:
         """Replay and append one record as a batch; False if it must or may share a batch, or needs another format.

@@ -30,8 +30,3 @@ def test_the_new_time_reaches_every_broker(bench: Callable[..., ApiBench]) -> No
     api.settle()
     for broker in api.cluster.brokers.values():
         assert broker.metadata_cache.image.tokens[created.token_id].expires_ms == response.expiry_timestamp_ms
-
-
-def test_a_client_without_a_login_is_refused_by_the_broker(bench: Callable[..., ApiBench]) -> None:
-    response = bench().call(RenewDelegationTokenRequest(hmac=b"x", renew_period_ms=1), 2)
-    assert (response.error_code, response.expiry_timestamp_ms) == (64, -1)

@@ -9,6 +9,8 @@ import pytest
 from broker_sim.apis.token_requests import Creation, allows_token_requests, creation_of, refused_creation
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
+from protocol_specs.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from protocol_specs.messages.renew_delegation_token import RenewDelegationTokenRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +56,19 @@ def test_the_owner_is_the_requester_unless_it_is_named(bench: Callable[..., ApiB
     )
     assert creation_of(named, context) == Creation("Group:g", ANONYMOUS, ("User:bob",))
     assert creation_of(request(owner_principal_type=None, owner_principal_name="ann"), context) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        RenewDelegationTokenRequest(hmac=b"x", renew_period_ms=1),
+        ExpireDelegationTokenRequest(hmac=b"x", expiry_time_period_ms=1),
+    ],
+    ids=lambda change: change.NAME,
+)
+def test_a_broker_refuses_a_change_by_a_client_without_a_login(bench: Callable[..., ApiBench], change: Any) -> None:
+    response = bench().call(change, 2)
+    assert (response.error_code, response.expiry_timestamp_ms) == (64, -1)
 
 
 def test_older_versions_have_no_requester(bench: Callable[..., ApiBench]) -> None:

@@ -150,7 +150,7 @@ class OffsetMetadataManager:
         """Apply one commit, whose record has an offset of the log, and return key and value of the record.
 
         None for a commit that is one for `commit`: with metadata or a time of its own, of a new group, refused, or in
-        the journal; nothing has changed then. `retention_ms` is that of the group.
+        the journal; nothing has changed then.
         """
         group = self._groups.get(group_id)
         if (
