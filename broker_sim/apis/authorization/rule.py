@@ -122,7 +122,7 @@ def _exception_text(context: RequestContext, operation: AclOperation) -> str:
     request = (
         f"Request(processor=0, connectionId={connection.connection_id}, session=Session({connection.principal},"
         f"/{connection.client_host}), listenerName=ListenerName({connection.listener_name}), "
-        f"securityProtocol=PLAINTEXT, buffer={buffer}{envelope})"
+        f"securityProtocol={connection.security_protocol}, buffer={buffer}{envelope})"
     )
     if behaviour.authorization_errors_name_operations:
         return f"Request {request} needs {operation.name} permission."

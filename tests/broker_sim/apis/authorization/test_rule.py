@@ -8,6 +8,7 @@ from broker_sim.apis.authorization.rule import edited
 from broker_sim.apis.handler_result import LateResponse, NoResponse
 from broker_sim.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from broker_sim.topic_spec import TopicSpec
+from protocol_specs.messages.describe_acls import DescribeAclsRequest
 from protocol_specs.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
 
@@ -23,6 +24,15 @@ def test_a_group_and_the_cluster_need_their_rights(guarded: Guarded) -> None:
     assert guarded.exchange(ListConfigResourcesRequest(), 0).error_code == 0
     guarded.deny(AclOperation.DESCRIBE_CONFIGS, ResourceType.CLUSTER, CLUSTER_NAME)
     assert guarded.exchange(ListConfigResourcesRequest(), 0).error_code == 31
+
+
+def test_the_text_of_a_refusal_has_the_protocol_of_the_listener(guarded: Guarded) -> None:
+    guarded.deny(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
+    everything = DescribeAclsRequest(
+        resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1, principal_filter=None
+    )
+    refused = guarded.bench.call_as("User:ann", everything, 3)
+    assert "securityProtocol=SASL_PLAINTEXT" in refused.error_message
 
 
 def test_the_python_api_of_the_cluster_needs_no_rights(guarded: Guarded) -> None:
