@@ -45,7 +45,7 @@ class Case:
         known = {**broker_definitions(release), **AUTHORIZER_DEFINITIONS}
         return tuple(
             (name, value)
-            for name, value in self.settings
+            for name, value in (*(LEADERS_STAY if self.brokers > 1 else ()), *self.settings)
             if base_name(name.rpartition(":")[2]) in known or name[0] == "+"
         )
 
@@ -54,6 +54,9 @@ class Case:
         """The module that it is written in, after which its recording is named."""
         return self.run.__module__.rsplit(".", 1)[1]
 
+
+LEADERS_STAY = (("auto.leader.rebalance.enable", "false"),)
+"""Otherwise a controller moves leaders to preferred replicas every five minutes: in the middle of any case."""
 
 _CASES: dict[str, Case] = {}
 

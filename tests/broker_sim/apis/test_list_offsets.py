@@ -6,6 +6,7 @@ import pytest
 
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.batch_builder import RecordBatchBuilder
@@ -13,7 +14,7 @@ from protocol_specs.records.batch_builder import RecordBatchBuilder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TOPIC = TopicSpec(name="orders", partitions=2)
+TOPIC = TopicSpec(name="orders", partitions=2, configs={"retention.ms": "-1"})
 NOW = 1_767_225_600_000
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
 
@@ -141,6 +142,21 @@ def test_version_0_lists_old_style_offsets(
     api = filled(bench, release="3.7.2")
     [partition] = api.exchange(offsets((0, timestamp), max_num_offsets=limit), 0).topics[0].partitions
     assert (partition.error_code, partition.old_style_offsets) == (0, expected)
+
+
+@pytest.mark.parametrize(("retained", "old_style", "by_time"), [(True, [3, 1, 1], -1), (False, [3, 1], 1)])
+def test_segments_before_the_start_count_until_retention_deletes_them(
+    bench: Callable[..., Any], retained: bool, old_style: list[int], by_time: int
+) -> None:
+    """The first lines are of a real 3.7.2; retention follows within five minutes, so no recording holds both."""
+    api = filled(bench, release="3.7.2")
+    partition = DeleteRecordsPartition(partition_index=0, offset=1)
+    api.exchange(DeleteRecordsRequest(topics=[DeleteRecordsTopic(name="orders", partitions=[partition])]), 2)
+    if not retained:
+        api.reactor.run_for(ms=31_000)
+    [partition] = api.exchange(offsets((0, -1), max_num_offsets=9), 0).topics[0].partitions
+    assert partition.old_style_offsets == old_style
+    assert summary_of(api.exchange(offsets((0, 1000)), 5))[0][3] == by_time
 
 
 def test_version_0_has_its_errors(bench: Callable[..., Any]) -> None:

@@ -43,13 +43,16 @@ ALL = (1, 2, 3)
 def placed(
     probe: Probe, suffix: str, *replicas: list[int], all_brokers: tuple[int, ...] = ALL, **config: str
 ) -> tuple[str, bytes]:
-    """A topic with a partition on each list of brokers, its first broker the leader; the name and the id."""
+    """A topic with a partition on each list of brokers, its first broker the leader; the name and the id.
+
+    Its records stay, however old they are, as those of `Probe.topic`.
+    """
     name = f"{probe.name}-{suffix}"
     topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
     topic.assignments = [
         CreatableReplicaAssignment(partition_index=index, broker_ids=ids) for index, ids in enumerate(replicas)
     ]
-    topic.configs = new(name, **config).configs
+    topic.configs = new(name, **({"retention_ms": "-1"} | config)).configs
     response: Any = probe.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     # A broker sends the request again to the next controller, if the first one has lost its quorum meanwhile.
     assert response.topics[0].error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), response

@@ -104,10 +104,7 @@ def _show(probe: Probe, name: str, note: str, *offsets: int) -> None:
 
 def _move_starts(probe: Probe, topics: dict[str, Layout]) -> dict[str, str]:
     """Kill a follower that has the first batch, append the others, and delete up to the start; return the names."""
-    names = {
-        suffix: placed(probe, suffix, layout.replicas, retention_ms="-1", **layout.config)[0]
-        for suffix, layout in topics.items()
-    }
+    names = {suffix: placed(probe, suffix, layout.replicas, **layout.config)[0] for suffix, layout in topics.items()}
     for name in names.values():
         _append(probe, name, FIRST)
     for name in names.values():

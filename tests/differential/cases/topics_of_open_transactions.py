@@ -174,7 +174,7 @@ def markers_of_topics_of_every_cleanup_policy(probe: Probe) -> None:
         if probe.release == "4.3.1"
         else {"message_timestamp_after_max_ms": "60000"},
         {"segment_bytes": "1048576"} if probe.release == "4.3.1" else {"segment_bytes": "200"},
-        {"retention_bytes": "1"},
+        {"retention_bytes": "100000"},
     )
     for number, config in enumerate(configs):
         topic = probe.topic(f"t{number}", **config)

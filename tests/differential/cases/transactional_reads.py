@@ -132,7 +132,8 @@ def a_fetch_that_waits_for_the_end(probe: Probe) -> None:
 
 @case()
 def records_deleted_below_an_open_transaction(probe: Probe) -> None:
-    topic = probe.topic()
+    """In one segment: retention deletes a segment below the start, with the aborted transactions that are in it."""
+    topic = probe.topic(segment_ms=str(2**63 - 1))
     transactions = Transactions(probe)
     fill(probe, topic, plain_batch(b"a"), plain_batch(b"b"))
     transactions.started((topic, 0))
