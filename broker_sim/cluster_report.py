@@ -38,6 +38,7 @@ from broker_sim.control.events import (
 from broker_sim.control.group_events import group_event_text, member_names
 from broker_sim.control.transaction_events import transaction_event_text, transactions_of
 from protocol_specs.error_codes import ErrorCode
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -106,7 +107,7 @@ def cluster_report(cluster: Cluster, journal: Path | None = None) -> str:
 
 
 def _rule_line(report: RuleReport) -> str:
-    counts = f"fired {report.fired} times, {report.matched} requests fitted"
+    counts = f"fired {plural(report.fired, 'time')}, {plural(report.matched, 'request')} fitted"
     return f"{report.name}: {report.act}, {counts}" + (f"; {report.problem}" if report.problem else "")
 
 

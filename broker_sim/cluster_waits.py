@@ -13,6 +13,7 @@ from broker_sim.coordinators.transactions.transaction_state import TransactionSt
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.stored_records import stored_records
 from sim_runtime.deadlines import deadline, sleep
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -144,7 +145,7 @@ def wait_for_rule(cluster: Cluster, name: str, fired: int, *, timeout_ms: float)
         return count if count >= fired else None
 
     def awaited() -> str:
-        return f"rule {name!r} to fire {fired} times (now: {cluster.faults.fired(name)})"
+        return f"rule {name!r} to fire {plural(fired, 'time')} (now: {cluster.faults.fired(name)})"
 
     return wait_until(cluster, find, awaited=awaited, timeout_ms=timeout_ms)
 

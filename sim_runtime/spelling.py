@@ -1,4 +1,4 @@
-"""The known name nearest to a wrong one, for the errors of all packages."""
+"""Words of the texts of all packages: the known name nearest to a wrong one, and a count with its noun."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["nearest"]
+__all__ = ["nearest", "plural"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` with the known name nearest to a wrong one, or an empty text."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """Return the count and the noun: `1 time`, `1,200 times`; `many` is an irregular plural."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"

@@ -32,6 +32,7 @@ from broker_sim.faults.rule_state import (
 from broker_sim.faults.selection import condition_text
 from broker_sim.faults.waiting_gates import WaitingGates
 from sim_runtime.deadlines import deadline, sleep
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +72,7 @@ class RuleReport:
 
     def __str__(self) -> str:
         problem = f": {self.problem}" if self.problem else ""
-        return f"rule {self.name} ({self.act}) has fired {self.fired} times{problem}"
+        return f"rule {self.name} ({self.act}) has fired {plural(self.fired, 'time')}{problem}"
 
 
 class FaultEngine:
@@ -219,7 +220,7 @@ class FaultEngine:
         waiter: Deferred[int] = Deferred()
         state.waiters.append((fired, waiter))
         self._call_waiters(state)
-        awaited = f"rule {name!r} to fire {fired} times (then: {state.fired})"
+        awaited = f"rule {name!r} to fire {plural(fired, 'time')} (then: {state.fired})"
         return deadline(self._reactor, waiter, timeout_ms, awaited=awaited, option="timeout_ms")
 
     def _call_waiters(self, state: RuleState) -> None:

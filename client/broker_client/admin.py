@@ -20,6 +20,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from broker_client.admin_errors import ItemsFailed
+from broker_client.bootstrap_problems import bootstrap_problems
 from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import ADMIN_KEYS
 from broker_client.core.admin.acls import (
@@ -565,6 +566,10 @@ class Admin:
     def delete_acls(self, filters: Sequence[AclBindingFilter]) -> dict[AclBindingFilter, list[AclBinding]]:
         """Delete the access control entries that filters select, and return them by filter."""
         return self._call(lambda: self._admin.delete_acls(filters))
+
+    def connection_problems(self) -> list[str] | None:
+        """Return why bootstrap servers cannot be reached so far, None once a broker has sent its metadata."""
+        return self._thread.call(lambda: bootstrap_problems(self._core))
 
     def close(self) -> None:
         """Close the connections and stop the network thread; a second call has no effect."""

@@ -16,6 +16,7 @@ import os
 from typing import TYPE_CHECKING, Any, Self
 
 from broker_client.api_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
+from broker_client.bootstrap_problems import bootstrap_problems
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore
 from broker_client.core.producer.wait_for_room import WaitForRoom, WaitingRecord, WaitingTable
@@ -294,6 +295,10 @@ class Producer:
         timeout_ms = int(timeout * 1000)
         limit_s = (timeout_ms + GRACE_MS) / 1000
         return self._thread.call(self._core.client_instance_id, timeout_ms, timeout_s=limit_s)
+
+    def connection_problems(self) -> list[str] | None:
+        """Return why bootstrap servers cannot be reached so far, None once a broker has sent its metadata."""
+        return self._thread.call(lambda: bootstrap_problems(self._core))
 
     def unacknowledged_records(self) -> int:
         """Return the number of records that were appended and are neither acknowledged nor failed."""

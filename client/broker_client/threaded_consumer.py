@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from broker_client.api_options import CLOSE_S, fresh_random, milliseconds
 from broker_client.app_thread_calls import AppThreadCalls
+from broker_client.bootstrap_problems import bootstrap_problems
 from broker_client.core.consumer.fetch_memory import keep_fetch_memory
 from broker_client.core.network.client_core import ClientCore
 from broker_client.core.telemetry.measured_consumer import MeasuredConsumer
@@ -65,6 +66,10 @@ class ThreadedConsumer(ABC, Generic[C]):
     def metrics(self) -> MetricsSnapshot:
         """Return a snapshot of all metrics, under Java's names: `metrics()["records-consumed-rate"]`."""
         return self._consumer.metrics.read()
+
+    def connection_problems(self) -> list[str] | None:
+        """Return why bootstrap servers cannot be reached so far, None once a broker has sent its metadata."""
+        return self._open_thread.call(lambda: bootstrap_problems(self._core))
 
     def client_instance_id(self, timeout: float) -> str | None:
         """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from sim_runtime.spelling import plural
+
 __all__ = ["clock", "partition_name", "plural"]
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """Return the count and the noun: `1 time`, `1,200 times`; `many` is an irregular plural."""
-    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
 
 
 def clock(time_us: int) -> str:

@@ -78,7 +78,7 @@ def test_clocks_jump_and_drift(cluster: ThreadedCluster) -> None:
 def test_an_action_is_done_when_the_call_returns(cluster: ThreadedCluster) -> None:
     name = cluster.do({"kill": 1})
     assert [each.running for each in cluster.brokers()] == [False, True]
-    assert [str(each) for each in cluster.rule_reports()] == [f"rule {name} (kill) has fired 1 times"]
+    assert [str(each) for each in cluster.rule_reports()] == [f"rule {name} (kill) has fired 1 time"]
     cluster.do({"restart": 1})
     assert [each.running for each in cluster.brokers()] == [True, True]
 

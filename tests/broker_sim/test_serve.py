@@ -89,7 +89,7 @@ def test_rules_of_a_file_apply_and_are_reported_at_the_end(tmp_path: Path) -> No
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS_MAX) == 0
         slow, idle, over_http = process.stderr.read().splitlines()
-    assert slow == "rule slow (delay_ms) has fired 1 times"
+    assert slow == "rule slow (delay_ms) has fired 1 time"
     assert idle.startswith("rule idle (kill) has fired 0 times: ")
     assert over_http.startswith("rule added (disconnect) has fired 0 times: ")
 

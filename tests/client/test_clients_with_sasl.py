@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_client import Admin, AlterConfigOp, ConfigResource, Consumer, Producer, ShareConsumer, TopicPartition
-from broker_client.errors import IllegalSaslState, MetadataTimeout, SaslAuthenticationFailed, UnsupportedSaslMechanism
+from broker_client.errors import (
+    IllegalSaslState,
+    MetadataTimeout,
+    SaslAuthenticationFailed,
+    SslAuthenticationFailed,
+    UnsupportedSaslMechanism,
+)
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.sasl.jaas import LOGIN_MODULES
 
@@ -141,3 +147,12 @@ def test_a_share_consumer_logs_in(cluster: ThreadedCluster) -> None:
         while not found:
             found += [record.value for record in consumer.poll(1.0)]
     assert found == [b"shared"]
+
+
+def test_sasl_without_tls_on_a_tls_listener_names_the_protocol_that_has_both(cluster: ThreadedCluster) -> None:
+    options = login(cluster, "SASL_PLAINTEXT", "PLAIN") | {
+        "bootstrap_servers": cluster.bootstrap_servers_of("SASL_SSL")
+    }
+    failure = failure_of(**options)
+    assert isinstance(failure, SslAuthenticationFailed)
+    assert str(failure).endswith("security.protocol names another (expected SASL_SSL)")

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-from sim_runtime.spelling import nearest
+from sim_runtime.spelling import nearest, plural
 
 
 def test_the_nearest_name_is_offered_and_none_that_is_far() -> None:
     assert nearest("num.partitons", ["num.partitions", "num.io.threads"]) == "; did you mean 'num.partitions'?"
     assert nearest("acks", ["linger.ms"]) == ""
+
+
+def test_a_count_has_its_noun_in_the_singular_or_the_plural() -> None:
+    assert [plural(count, "time") for count in (0, 1, 1_200)] == ["0 times", "1 time", "1,200 times"]
+    assert plural(2, "reply", "replies") == "2 replies"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +17,7 @@ from broker_scenarios.commands.result_lines import abandon_stdout
 from broker_scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
     from broker_client.admin import Admin
     from broker_client.errors import ProducerError
@@ -118,8 +119,9 @@ def timeout_ms_of(options: argparse.Namespace) -> int:
     return int(options.timeout * 1000)
 
 
-def new_admin(options: argparse.Namespace, *, beside_consumer: bool = False) -> Admin:
-    """Return an admin client; beside a consumer, -X may have configurations that only consumers have.
+@contextmanager
+def new_admin(options: argparse.Namespace, *, beside_consumer: bool = False) -> Iterator[Admin]:
+    """Open an admin client; beside a consumer, -X may have configurations that only consumers have.
 
     Raises:
         ConfigError: a configuration of -X cannot be used.
@@ -127,13 +129,15 @@ def new_admin(options: argparse.Namespace, *, beside_consumer: bool = False) -> 
     """
     from broker_client.admin import Admin
     from broker_client.config.consumer_keys import ADMIN_KEYS, CONSUMER_KEYS
+    from broker_scenarios.commands.connection_notice import ConnectionNotice
 
     timeout_ms = timeout_ms_of(options)
     own = {"default.api.timeout.ms": timeout_ms, "request.timeout.ms": min(timeout_ms, REQUEST_TIMEOUT_MS)}
     configs = {**own, **client_options(options, ADMIN_KEYS)}
     if beside_consumer:
         configs = {name: each for name, each in configs.items() if name in ADMIN_KEYS or name not in CONSUMER_KEYS}
-    return Admin(**configs)
+    with Admin(**configs) as admin, ConnectionNotice(admin, configs["bootstrap.servers"], options.timeout):
+        yield admin
 
 
 def partitions_of(admin: Admin, topic: str, partition: int | None) -> list[TopicPartition]:

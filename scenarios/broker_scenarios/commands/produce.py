@@ -45,6 +45,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def _run(options: argparse.Namespace) -> int:
     from broker_client.config_keys import KEYS
     from broker_client.producer import Producer
+    from broker_scenarios.commands.connection_notice import ConnectionNotice
     from broker_scenarios.commands.kafka_clients import REQUEST_TIMEOUT_MS, client_options, timeout_ms_of
     from broker_scenarios.errors import ScenarioError
 
@@ -64,7 +65,9 @@ def _run(options: argparse.Namespace) -> int:
         "linger.ms": 0 if timeout_ms < REQUEST_TIMEOUT_MS else 5,
     }
     outcome = _Outcome(as_json=options.json)
-    with Producer({**own, **client_options(options, KEYS)}) as producer:
+    configs = {**own, **client_options(options, KEYS)}
+    servers = configs["bootstrap.servers"]
+    with Producer(configs) as producer, ConnectionNotice(producer, servers, options.timeout):
         for key, value in _records(options):
             outcome.add(producer.send(options.topic, value, key, options.partition, headers))
         _flush(producer, options.timeout)

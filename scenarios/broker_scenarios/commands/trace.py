@@ -51,8 +51,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--batch",
         nargs="?",
         const=SLOWEST,
-        metavar="N",
-        help="the producer's batch, by its number or as --list names it (without a number the slowest)",
+        metavar="BATCH",
+        help="the batch of a producer, NUMBER or PRODUCER:NUMBER, as --list prints it (without a value the slowest)",
     )
     what.add_argument("--record", metavar="T-P@OFFSET", help="the record at that offset, as orders-2@61")
     what.add_argument("--partition", metavar="T-P", help="the batches of a partition, as orders-2")

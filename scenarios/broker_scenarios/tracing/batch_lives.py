@@ -140,19 +140,19 @@ def batch_named(lives: Sequence[BatchLife], text: str) -> BatchLife:
     """Return the batch `12` or `producer-0:12`. Raises ScenarioError if no batch or several have that name."""
     producer, _, digits = text.rpartition(":")
     if not digits.isdecimal():
-        raise ScenarioError(f"{text!r} is no batch (--batch): expected its number, or PRODUCER:NUMBER as in --list")
+        raise ScenarioError(f"--batch {text!r}: expected NUMBER or PRODUCER:NUMBER, as --list prints it")
     number = int(digits)
     candidates = batches_of(lives, producer or None)
     found = [life for life in candidates if life.number == number]
     if len(found) > 1:
-        names = ", ".join(life.name for life in found[:_NAMED_MAX])
-        raise ScenarioError(f"batch {number} is of {len(found)} producers (--batch): name one of them, {names}")
+        names = " or ".join(life.name for life in found[:_NAMED_MAX])
+        raise ScenarioError(f"--batch {number}: {len(found)} producers have a batch {number}: expected {names}")
     if not found:
         numbers: dict[str, list[int]] = {}
         for life in candidates:
             numbers.setdefault(life.producer, []).append(life.number)
         there = ", ".join(f"{name} has {min(own)} to {max(own)}" for name, own in list(numbers.items())[:_NAMED_MAX])
-        raise ScenarioError(f"no batch has the number {number} (--batch): {there}")
+        raise ScenarioError(f"--batch {text}: there is no such batch: {there}")
     return found[0]
 
 

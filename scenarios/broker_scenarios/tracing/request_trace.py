@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
+from broker_scenarios.tracing.timeline_text import numbers
 from broker_sim.control.events import (
     BatchAppended,
     BatchDeduplicated,
@@ -231,7 +232,7 @@ def _did(event: BatchAppended | BatchDeduplicated | ProduceCompleted) -> str:
         if event.error_code:
             return f"{name} completes: {error}"
         return f"{name} completes: base offset {event.base_offset:,}, acks {event.acks}, ISR {_ids(event.isr)}"
-    offsets = f"offsets {event.base_offset:,} to {event.last_offset:,}"
+    offsets = numbers("offset", event.base_offset, event.last_offset - event.base_offset + 1)
     if isinstance(event, BatchDeduplicated):
         return f"{name} has the batch already: {offsets}"
     return f"appended to {name}: {offsets}, {event.size:,} bytes, leader epoch {event.leader_epoch}"

@@ -20,6 +20,7 @@ STYLE: Final = """
 svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
 svg .soft { fill: var(--soft); } svg .axis { stroke: var(--line); } svg .inside { pointer-events: none; }
 svg .title { font-size: 17px; font-weight: 600; }
+svg .note { paint-order: stroke; stroke: var(--card); stroke-width: 5px; stroke-linejoin: round; }
 svg .on-dark { fill: #fff; } svg .on-light { fill: #17202b; } svg.close .rows text { font-size: 11.5px; }
 .stage { rx: 4px; } .s0 { fill: var(--isr); } .s1 { fill: var(--b0); } .s2 { fill: var(--b2); }
 .s3 { fill: var(--not-acked); } .s4 { fill: var(--acked); } .s5 { fill: var(--b1); } .s6 { fill: var(--b3); }
@@ -172,7 +173,7 @@ class _Chart:
         only = milliseconds(stages[0].duration_us) if len(stages) == 1 else ""
         note = self.timeline.lane_notes.get(lane, only)
         if note:
-            yield f'<text class="soft" x="{end + 6}" y="{baseline}">{escape(_cut(note))}</text>'
+            yield f'<text class="soft note" x="{end + 6}" y="{baseline}">{escape(_cut(note))}</text>'
 
     def _moments(self, y: int) -> Iterator[str]:
         yield f'<text x="{self.left - 12}" y="{y + 4}" text-anchor="end">events</text>'

@@ -45,7 +45,7 @@ def test_a_client_stays_on_the_proxy_and_meets_its_rules(tmp_path: Path) -> None
             proxy.send_signal(signal.SIGTERM)
             _, log = proxy.communicate(timeout=PATIENCE_S)
             assert proxy.returncode == 0
-    assert "rule lose (disconnect) has fired 1 times" in log
+    assert "rule lose (disconnect) has fired 1 time" in log
 
 
 def test_a_wrong_rule_is_refused_before_anything_starts(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_partition_shows_so_many_batches(trace: str, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--batch", "producer-0:999"], "no batch has the number 999 (--batch): producer-0 has 0 to "),
+        (["--batch", "producer-0:999"], "--batch producer-0:999: there is no such batch: producer-0 has 0 to "),
         (["--record", "orders-2@99999"], "no batch of orders-2 has offset 99999 (--record); nearest are "),
         (["--partition", "order-2"], "no batch is for 'order-2' (--partition); did you mean 'orders-2'?"),
         (["--producer", "producer-9"], "no producer is 'producer-9' (--producer); did you mean 'producer-"),

@@ -77,7 +77,7 @@ def test_the_verdict_is_about_the_users_own_client(tmp_path: Path, expect: str, 
     assert lines[1] == "group billing, orders-0: 10 read from 0 to 10, committed 8, 2 read and not committed"
     assert lines[-1] == last
     assert "duplicate (5): stored at two or more offsets" in lines
-    assert "rule lose-a-response (disconnect) has fired 1 times" in lines
+    assert "rule lose-a-response (disconnect) has fired 1 time" in lines
     assert ("not as expected: duplicated 5, expected exactly 0" in lines) is bool(status)
     assert "BatchAppended" in journal.read_text()
     (case,) = ET.parse(junit).getroot().iter("testcase")

@@ -84,11 +84,11 @@ def test_a_record_of_a_split_batch_is_found_in_its_part() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("0", "batch 0 is of 2 producers (--batch): name one of them, p:0, q:0"),
-        ("9", "no batch has the number 9 (--batch): p has 0 to 1, q has 0 to 0"),
-        ("p:9", "no batch has the number 9 (--batch): p has 0 to 1"),
+        ("0", "--batch 0: 2 producers have a batch 0: expected p:0 or q:0"),
+        ("9", "--batch 9: there is no such batch: p has 0 to 1, q has 0 to 0"),
+        ("p:9", "--batch p:9: there is no such batch: p has 0 to 1"),
         ("r:9", "no producer is 'r' (--producer) (there are p, q)"),
-        ("first", "'first' is no batch (--batch): expected its number, or PRODUCER:NUMBER as in --list"),
+        ("first", "--batch 'first': expected NUMBER or PRODUCER:NUMBER, as --list prints it"),
     ],
 )
 def test_a_batch_that_is_not_there_is_refused(text: str, problem: str) -> None:

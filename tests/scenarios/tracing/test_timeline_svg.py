@@ -8,7 +8,7 @@ import pytest
 
 from broker_scenarios.cli import main
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
-from broker_scenarios.tracing.timeline_svg import render_svg
+from broker_scenarios.tracing.timeline_svg import STYLE, render_svg
 
 CAPTURES = Path(__file__).parents[3] / "docs" / "how-to" / "captures"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -63,6 +63,14 @@ def test_nothing_leaves_the_drawing_and_long_names_are_cut() -> None:
     assert all(0 <= int(bar.attrib["x"]) <= int(bar.attrib["x"]) + int(bar.attrib["width"]) <= width for bar in bars)
     assert "l" * 19 + "…" + "l" * 14 + "-0 LSO" in texts(line)
     assert max(int(text.attrib["y"]) for text in root.iter(f"{SVG}text")) <= int(root.attrib["viewBox"].split()[3])
+
+
+def test_the_lines_of_the_axis_do_not_cross_a_note() -> None:
+    line = timeline(Stage(lane="group", name="Stable", start_us=0, duration_us=10))
+    line.lane_notes["group"] = "its session has ended"
+    [note] = [text for text in drawn(line).iter(f"{SVG}text") if text.text == "its session has ended"]
+    assert "note" in note.attrib["class"].split()
+    assert re.search(r"svg \.note {[^}]*paint-order: stroke;[^}]*stroke: var\(--card\);", STYLE)
 
 
 def test_the_documented_drawing_is_what_is_drawn_today(tmp_path: Path) -> None:

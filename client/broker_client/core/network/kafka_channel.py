@@ -234,8 +234,7 @@ class KafkaChannel(TwistedProtocol):
             frames = self._reader.receive(data)
         except FrameError as error:
             if not self._has_received and _is_tls_record(data, error):
-                problem = "sent a TLS record: it is a TLS listener, security.protocol names another (SSL is needed)"
-                self._fail_authentication(SslAuthenticationFailed(f"{self.address} {problem}"))
+                self._fail_authentication(SslAuthenticationFailed(f"{self.address} {self._tls_problem()}"))
                 return
             self._lose(f"{self.address} sent {_what_it_looks_like(data, error)}")
             return
@@ -248,6 +247,10 @@ class KafkaChannel(TwistedProtocol):
                 events.channel_active(self)
             else:
                 self._authenticate(frames, self.authentication)
+
+    def _tls_problem(self) -> str:
+        expected = "SSL, or SASL_SSL with credentials" if self.authentication is None else "SASL_SSL"
+        return f"sent a TLS record: it is a TLS listener, security.protocol names another (expected {expected})"
 
     def _stage(self, frames: list[bytes]) -> None:
         if self._events is not None:
