@@ -20,6 +20,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from broker_client.admin_errors import ItemsFailed
+from broker_client.admin_security import SecurityAdmin
 from broker_client.bootstrap_problems import bootstrap_problems
 from broker_client.client_options import client_options, parsed_options
 from broker_client.config.consumer_keys import ADMIN_KEYS
@@ -51,6 +52,7 @@ from broker_client.core.admin.configs import (
     ConfigSynonym,
     ConfigType,
 )
+from broker_client.core.admin.delegation_tokens import BROKERS_PERIOD, DelegationToken, TokenInformation
 from broker_client.core.admin.group_descriptions import (
     ClassicGroupDescription,
     ConsumerGroupDescription,
@@ -112,6 +114,7 @@ if TYPE_CHECKING:
     from broker_client.records import PartitionInfo, TopicPartition
 
 __all__ = [
+    "BROKERS_PERIOD",
     "HIGH_WATERMARK",
     "NO_DURATION",
     "AbortTransactionSpec",
@@ -132,6 +135,7 @@ __all__ = [
     "ConfigType",
     "ConsumerGroupDescription",
     "CreatedTopic",
+    "DelegationToken",
     "ElectionType",
     "FeatureMetadata",
     "FeatureUpdate",
@@ -170,6 +174,7 @@ __all__ = [
     "StreamsSubtopology",
     "StreamsTaskOffset",
     "StreamsTopicInfo",
+    "TokenInformation",
     "TopicDescription",
     "TopicListing",
     "TopicPartitionInfo",
@@ -188,7 +193,7 @@ T = TypeVar("T")
 _GRACE_S: Final = 5.0
 
 
-class Admin:
+class Admin(SecurityAdmin):
     """Administers a cluster, from any thread. The module's docstring lists the errors that calls raise.
 
     Options are Kafka's configurations of admin clients, with underscores.
@@ -544,28 +549,6 @@ class Admin:
     ) -> None:
         """Set quotas by entity and name; None removes one. `validate_only` only checks the request. From 2.6 on."""
         self._call(lambda: self._admin.alter_client_quotas(changes, validate_only=validate_only))
-
-    def describe_user_scram_credentials(
-        self, users: Sequence[str] | None = None
-    ) -> dict[str, list[ScramCredentialInfo]]:
-        """Return mechanisms and iterations by user, of all users or of these; from 2.7 on."""
-        return self._call(lambda: self._admin.describe_user_scram_credentials(users))
-
-    def alter_user_scram_credentials(self, alterations: Sequence[UserScramCredentialAlteration]) -> None:
-        """Set and delete passwords for SCRAM, one per user; from 2.7 on."""
-        self._call(lambda: self._admin.alter_user_scram_credentials(alterations))
-
-    def create_acls(self, acls: Sequence[AclBinding]) -> None:
-        """Create access control entries; one that exists stays."""
-        self._call(lambda: self._admin.create_acls(acls))
-
-    def describe_acls(self, only: AclBindingFilter | None = None) -> list[AclBinding]:
-        """Return access control entries, all of them or those that a filter selects."""
-        return self._call(lambda: self._admin.describe_acls(only))
-
-    def delete_acls(self, filters: Sequence[AclBindingFilter]) -> dict[AclBindingFilter, list[AclBinding]]:
-        """Delete the access control entries that filters select, and return them by filter."""
-        return self._call(lambda: self._admin.delete_acls(filters))
 
     def connection_problems(self) -> list[str] | None:
         """Return why bootstrap servers cannot be reached so far, None once a broker has sent its metadata."""

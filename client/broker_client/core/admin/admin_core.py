@@ -8,6 +8,7 @@ from broker_client.core.admin.acls import AclCalls
 from broker_client.core.admin.calls import AdminCalls
 from broker_client.core.admin.cluster import ClusterCalls
 from broker_client.core.admin.configs import ConfigCalls, ConfigEntry
+from broker_client.core.admin.delegation_tokens import DelegationTokenCalls
 from broker_client.core.admin.group_members import GroupMemberCalls
 from broker_client.core.admin.group_offsets import GroupOffsetCalls
 from broker_client.core.admin.groups import GroupCalls
@@ -47,6 +48,7 @@ class AdminCore(
     QuotaCalls,
     AclCalls,
     ScramCalls,
+    DelegationTokenCalls,
     GroupCalls,
     GroupMemberCalls,
     GroupOffsetCalls,
