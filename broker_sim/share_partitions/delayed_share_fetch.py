@@ -74,13 +74,14 @@ class DelayedShareFetch:
         if not acquirable:
             return False
         located = {key: offset for key, offset in acquirable.items() if self.partitions[key].located_offset == offset}
-        located_now = self._read({key: offset for key, offset in acquirable.items() if key not in located})
+        count = len(acquirable)
+        located_now = self._read({key: offset for key, offset in acquirable.items() if key not in located}, count)
         for key, result in located_now.items():
             if not result.error_code:
                 self.partitions[key].located_offset = acquirable[key]
         # Kafka has read the others to learn where their offsets are: these results come last.
-        results = {**self._read(located), **located_now}
-        limits = self._byte_limits(acquirable)
+        results = {**self._read(located, count), **located_now}
+        limits = self._byte_limits(acquirable, count)
         readable = sum(min(result.size_in_bytes, limits[key]) for key, result in results.items())
         if not any(result.error_code for result in results.values()) and readable < self._fetch.params.min_bytes:
             return False
@@ -90,7 +91,7 @@ class DelayedShareFetch:
     def expire(self) -> None:
         """Complete by case C."""
         acquirable = self._acquirable()
-        self._complete(acquirable, self._read(acquirable))
+        self._complete(acquirable, self._read(acquirable, len(acquirable)))
 
     def _acquirable(self) -> Acquirable:
         return {
@@ -99,14 +100,19 @@ class DelayedShareFetch:
             if partition.is_active and partition.can_acquire()
         }
 
-    def _byte_limits(self, acquirable: Acquirable) -> dict[TopicIdPartition, int]:
-        """Divide the bytes equally; the rest is for the first partitions. Mirrors PartitionMaxBytesStrategy."""
-        each, rest = divmod(self._fetch.params.max_bytes, len(acquirable))
-        if not each:
-            return {key: int(index < rest) for index, key in enumerate(acquirable)}
-        return {key: each + (0 if index else rest) for index, key in enumerate(acquirable)}
+    def _byte_limits(self, read: Acquirable, count: int) -> dict[TopicIdPartition, int]:
+        """Divide the bytes equally between all acquirable partitions, `count`, of which some are read together.
 
-    def _read(self, acquirable: Acquirable) -> dict[TopicIdPartition, PartitionFetchResult]:
+        The rest is for the first of those that are read. Mirrors PartitionMaxBytesStrategy.
+        """
+        max_bytes = self._fetch.params.max_bytes
+        each, rest = divmod(max_bytes, count if max_bytes >= count else len(read))
+        if not each:
+            return {key: int(index < rest) for index, key in enumerate(read)}
+        return {key: each + (0 if index else rest) for index, key in enumerate(read)}
+
+    def _read(self, acquirable: Acquirable, count: int) -> dict[TopicIdPartition, PartitionFetchResult]:
+        """Read some of the acquirable partitions, of which there are `count`."""
         if not acquirable:
             return {}
         params = self._fetch.params
@@ -116,7 +122,7 @@ class DelayedShareFetch:
                 key: PartitionFetchResult(topic_partition=self.partitions[key].topic_partition, error_code=_UNKNOWN)
                 for key in acquirable
             }
-        limits = self._byte_limits(acquirable)
+        limits = self._byte_limits(acquirable, count)
         left, at_least_one = params.max_bytes, True
         results: dict[TopicIdPartition, PartitionFetchResult] = {}
         for key, offset in acquirable.items():

@@ -2,8 +2,10 @@
 
     python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30
     python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30 --level 1
+    python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30 --members
     python -m tests.differential.explore_transactions --release 4.3.1 --seed 1 --sequences 30 --moves
 
+With `--members` offsets are committed by members of groups, and requests of every version read between the steps.
 With `--moves` there are three brokers, one of them down: coordinators and leaders move between the others, and topics
 become too strict for writes, so that transactions remain prepared.
 """
@@ -29,6 +31,7 @@ from tests.differential.group_requests import NO_DELAY
 from tests.differential.nodes import OurNodes
 from tests.differential.probe import Probe
 from tests.differential.record import SETTINGS
+from tests.differential.transaction_group_steps import MemberSequence, MemberSide
 from tests.differential.transaction_moves import DOWN, MovingSequence, MovingSide, place_internal_topics
 from tests.differential.transaction_sequences import TransactionSequence, TransactionSide, TransactionStep
 from tests.interop.real_kafka import real_kafka
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 SHORT_WRITES: Final = {"offsets.commit.timeout.ms": "600"}
 """A marker of offsets that cannot be replicated fails before a step is over."""
 
+ASSIGNED_AT_ONCE: Final = {"group.consumer.assignment.interval.ms": "0"}
 SHOWN_LINES: Final = 50
 SHOWN_CHARACTERS: Final = 400
 
@@ -50,7 +54,7 @@ def converse(arguments: argparse.Namespace, servers: Sequence[str], number: int,
     """Hold one conversation; return where the sides part and the requests of ours up to there, or None."""
     name = f"ts{arguments.seed}{turn}-{number}"
     random = Random(f"{arguments.seed} {number} {arguments.release}")
-    sequence, side = (MovingSequence, MovingSide) if arguments.moves else (TransactionSequence, TransactionSide)
+    sequence, side = _kind(arguments)
     steps = sequence(random, arguments.release, v2=arguments.level == LEVELS[0]).steps(arguments.steps)
     sides = [side(Probe(server, release=arguments.release, name=name)) for server in servers]
     try:
@@ -58,6 +62,12 @@ def converse(arguments: argparse.Namespace, servers: Sequence[str], number: int,
     finally:
         for side in sides:
             side.close()
+
+
+def _kind(arguments: argparse.Namespace) -> tuple[type[TransactionSequence], type[TransactionSide]]:
+    if arguments.moves:
+        return MovingSequence, MovingSide
+    return (MemberSequence, MemberSide) if arguments.members else (TransactionSequence, TransactionSide)
 
 
 def _hold(steps: Sequence[TransactionStep], sides: Sequence[TransactionSide], name: str) -> Parting | None:
@@ -103,9 +113,12 @@ def main() -> int:
     parser = explorer_arguments(__doc__, sequences=30, steps=30)
     parser.add_argument("--level", type=int, choices=LEVELS, default=LEVELS[0], help="of transaction.version")
     parser.add_argument("--moves", action="store_true", help="leaders and coordinators move between brokers")
+    parser.add_argument("--members", action="store_true", help="offsets are committed by members of groups")
     arguments = parser.parse_args()
     release, brokers = arguments.release, 3 if arguments.moves else 1
     settings = SETTINGS | KEPT_RECORDS | SHORT_WRITES | dict((*NO_DELAY, *SOON))
+    if not release.startswith("3"):
+        settings |= ASSIGNED_AT_ONCE
     with ExitStack() as running:
         kafka = running.enter_context(real_kafka(release, brokers=brokers, settings=settings))
         config = ours(settings, brokers)

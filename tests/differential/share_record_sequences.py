@@ -5,8 +5,9 @@ from __future__ import annotations
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from tests.differential.cases.delete_records import before
-from tests.differential.cases.share_state import alter_offsets, delete_offsets, describe_offsets, summarize
+from tests.differential.cases.share_state import alter_offsets, delete_offsets, describe_offsets, read, summarize, write
 from tests.differential.group_steps import ADMIN_SLOT, ChangeStep, GroupStep
 from tests.differential.requests import batch, fill
 from tests.differential.share_requests import (
@@ -22,6 +23,7 @@ from tests.differential.share_requests import (
     share_heartbeat,
 )
 from tests.differential.topic_steps import TopicSteps, pause
+from tests.differential.transaction_requests import Transactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from tests.differential.group_steps import Side
     from tests.differential.share_requests import Acks
+
+    Kinds = list[Callable[[], GroupStep | ChangeStep]]
 
 SLOTS: Final = (2, 3, 4)
 LOCK_MS: Final = 1_000
@@ -54,6 +58,7 @@ CONFIGS: Final = {
     "share.renew.acknowledge.enable": ("true", "false"),
     "share.auto.offset.reset": ("earliest", "latest"),
 }
+PRODUCERS: Final = ("t", "u")
 OFFSETS: Final = (0, 1, 2, 3, 5, 8, 13, 40)
 
 
@@ -66,13 +71,20 @@ class ShareRecordSequence:
         self.topics = {f"{name}-a": 1, f"{name}-b": 2}
         self._names = list(self.topics)[: random.choice((1, 1, 2))]
         self._changes = TopicSteps(random, self.group, dict(self.topics), consumers=True)
+        self._transactional, self._odd = self._chance(0.4), self._chance(0.3)
+        self._producers: dict[tuple[Side, str], Transactions] = {}
+        self._is_open = dict.fromkeys(PRODUCERS, False)
 
     def steps(self, count: int) -> list[GroupStep | ChangeStep]:
         """Return the steps, and those that read the result."""
-        kinds: list[Callable[[], GroupStep | ChangeStep]] = [
+        kinds: Kinds = [
             *[self._fetch] * 8, *[self._acknowledge] * 6, *[self._produce] * 3, self._configure, self._close,
             self._describe, self._delete_records, lambda: pause(PAUSE_SECONDS), self._alter, self._delete, self._beat,
         ]  # fmt: skip
+        if self._transactional:
+            kinds += [self._transact] * 5
+        if self._odd:
+            kinds += [self._read_state, self._read_state, self._write_state, self._delete_group]
         first = [self._changes.set("share.auto.offset.reset", "earliest")]
         first += [self._configure() for _ in range(2)]
         made = [self._random.choice(kinds)() for _ in range(count)]
@@ -81,7 +93,8 @@ class ShareRecordSequence:
     def audit(self) -> list[GroupStep | ChangeStep]:
         """Return the steps that read what has become of the group."""
         described = GroupStep(slot=ADMIN_SLOT, version=1, note="group", build=lambda _: share_describe(self.group))
-        return [described, self._describe(everything=True), *map(self._summary, self._places())]
+        states = [self._read_state(place) for place in self._places()]
+        return [described, self._describe(everything=True), *map(self._summary, self._places()), *states]
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability
@@ -199,6 +212,29 @@ class ShareRecordSequence:
 
         return ChangeStep(note=f"produces {counts} to {name} {index}", apply=apply)
 
+    def _transact(self) -> ChangeStep:
+        """Write in the transaction of a producer, or end it."""
+        name, index = self._pick(*self._places())
+        suffix = self._pick(*PRODUCERS)
+        ends, well, count = self._is_open[suffix] and self._chance(0.5), self._chance(0.5), self._pick(1, 1, 3)
+        self._is_open[suffix] = not ends
+
+        def apply(side: Side) -> None:
+            if (side, suffix) not in self._producers:
+                self._producers[side, suffix] = Transactions(side.probe, suffix)
+                self._producers[side, suffix].begin()
+            producer = self._producers[side, suffix]
+            if ends:
+                producer.ended(commit=well)
+                return
+            producer.open((name, index))
+            for _ in range(count - 1):
+                producer.write(name, index)
+
+        return ChangeStep(
+            note=f"{suffix} {f'ends {well}' if ends else f'writes {count} to {name} {index}'}", apply=apply
+        )
+
     def _configure(self) -> ChangeStep:
         name = self._pick(*CONFIGS)
         return self._changes.set(name, self._pick(*CONFIGS[name]))
@@ -236,6 +272,44 @@ class ShareRecordSequence:
         name = self._pick(*self._names)
         return GroupStep(
             slot=ADMIN_SLOT, version=0, note="deletes offsets", build=lambda _: delete_offsets(self.group, name)
+        )
+
+    def _delete_group(self) -> GroupStep:
+        return GroupStep(
+            slot=ADMIN_SLOT,
+            version=2,
+            note="deletes the group",
+            build=lambda _: DeleteGroupsRequest(groups_names=[self.group]),
+        )
+
+    def _read_state(self, place: tuple[str, int] | None = None) -> GroupStep:
+        """Read the state of a partition; a leader epoch beyond the leader's own fences it."""
+        name, index = place or self._pick(*self._places())
+        epoch = 0 if place else self._pick(-1, 0, 0, 0, 1)
+        return GroupStep(
+            slot=ADMIN_SLOT,
+            version=0,
+            note=f"reads state, epoch {epoch}",
+            build=lambda side: read(self.group, side.topic_ids[name], index, leader_epoch=epoch),
+        )
+
+    def _write_state(self) -> GroupStep:
+        name, index = self._pick(*self._places())
+        first, state, start = self._pick(*OFFSETS), self._pick(0, 2, 4), self._pick(-1, *OFFSETS)
+        last, epoch = first + self._pick(0, 1, 4), self._pick(0, 1, 2)
+        count = self._pick(0, 1, 2)
+        return GroupStep(
+            slot=ADMIN_SLOT,
+            version=1,
+            note="writes state",
+            build=lambda side: write(
+                self.group,
+                side.topic_ids[name],
+                (first, last, state, count),
+                partition=index,
+                state_epoch=epoch,
+                start=start,
+            ),
         )
 
     def _summary(self, place: tuple[str, int]) -> GroupStep:

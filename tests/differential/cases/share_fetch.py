@@ -347,6 +347,22 @@ def partitions_that_take_turns(probe: Probe) -> None:
 
 
 @case(settings=SHARE, releases=ONLY_NEW)
+def bytes_of_partitions_that_are_read_apart(probe: Probe) -> None:
+    """A partition has its part of the bytes also where the place of the other's fetch offset is known."""
+    topic = known_topic(probe, partitions=2)
+    topic_id = probe.topic_id(topic)
+    member = ShareConsumer(probe, share_group_of(probe), "m1", [topic])
+    member.join()
+    member.await_assignment(2)
+    both = {topic_id: {0: [], 1: []}}
+    member.fetch(both, max_wait_ms=600, note="both are empty")
+    fill(probe, topic, batch(b"a"), batch(b"b", b"c", b"d"), batch(b"e", b"f"), batch(b"g"), batch(b"h"))
+    member.fetch({}, max_records=1, batch_size=1, note="the first record")
+    for max_bytes in (100, 1, 2):
+        member.fetch({}, max_bytes=max_bytes, max_wait_ms=200, note=f"{max_bytes} bytes")
+
+
+@case(settings=SHARE, releases=ONLY_NEW)
 def released_records_wait_for_the_next_fetch(probe: Probe) -> None:
     topic_id, (member, other) = joined(probe, "m1", "m2", batches=(1, 1, 1))
     for note in ("releases", "accepts", "closes its session"):
