@@ -498,6 +498,21 @@ class OffsetRemoved(Event):
 
 
 @dataclass(slots=True, kw_only=True, repr=False, eq=False)
+class ShareRecordsChanged(TrafficEvent):
+    """Records of a share group have another state (ACQUIRED, AVAILABLE, ACKNOWLEDGED, ARCHIVED) on their leader."""
+
+    group_id: str
+    member_id: str
+    topic: str
+    partition: int
+    first_offset: int
+    last_offset: int
+    state: str
+    delivery_count: int
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True, repr=False, eq=False)
 class TransactionStateChanged(TrafficEvent):
     """A transactional id has another state, or its transaction other partitions: the record is replicated.
 

@@ -12,6 +12,7 @@ from broker_sim.control.events import (
     GroupStateChanged,
     OffsetCommitted,
     OffsetRemoved,
+    ShareRecordsChanged,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ GroupEvent: TypeAlias = (
     | GroupRequestRefused
     | OffsetCommitted
     | OffsetRemoved
+    | ShareRecordsChanged
 )
 GROUP_EVENTS: Final = (
     GroupStateChanged,
@@ -38,8 +40,16 @@ GROUP_EVENTS: Final = (
     GroupRequestRefused,
     OffsetCommitted,
     OffsetRemoved,
+    ShareRecordsChanged,
 )
 """The events that belong to one group."""
+_SHARE_VERBS: Final = {
+    "ACQUIRED": "acquires",
+    "ACKNOWLEDGED": "accepts",
+    "AVAILABLE": "releases",
+    "ARCHIVED": "archives",
+}
+_SHARE_STATES: Final = {"AVAILABLE": "available again", "ARCHIVED": "archived"}
 
 
 def member_names(events: Iterable[Event]) -> dict[str, str]:
@@ -82,3 +92,17 @@ def group_event_text(event: GroupEvent, names: Mapping[str, str]) -> str:
             return f"offset {event.offset} of {event.topic}-{event.partition} is committed{by}"
         case OffsetRemoved():
             return f"the offset of {event.topic}-{event.partition} is removed: {event.reason}"
+        case ShareRecordsChanged():
+            return _share_text(event, member)
+
+
+def _share_text(event: ShareRecordsChanged, member: str) -> str:
+    """Return what a member does with records, or what befalls them: `c releases orders-0, offset 7 (delivery 2)`."""
+    is_one = event.first_offset == event.last_offset
+    offsets = f"offset {event.first_offset}" if is_one else f"offsets {event.first_offset} to {event.last_offset}"
+    records = f"{event.topic}-{event.partition}, {offsets} (delivery {event.delivery_count})"
+    if not event.reason:
+        return f"{member} {_SHARE_VERBS.get(event.state, event.state)} {records}"
+    of_member = f" of {member}" if event.member_id else ""
+    verb = "is" if is_one else "are"
+    return f"{records}{of_member} {verb} {_SHARE_STATES.get(event.state, event.state)}: {event.reason}"

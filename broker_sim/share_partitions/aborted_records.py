@@ -37,7 +37,15 @@ def archive_aborted(
         if floor is not None and floor.last_offset >= begin:
             begin = floor.first_offset
         in_delivery = partition.batches.between(begin, batch.last_offset)
-        archive(partition, batch.base_offset, batch.next_offset, in_delivery, of_state=RecordState.ACQUIRED, count=True)
+        archive(
+            partition,
+            batch.base_offset,
+            batch.next_offset,
+            in_delivery,
+            of_state=RecordState.ACQUIRED,
+            count=True,
+            reason="of an aborted transaction",
+        )
     left = list(ranges)
     for batch in removed:
         left = [each for acquired in left for each in _without(acquired, batch)]

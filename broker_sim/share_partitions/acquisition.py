@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_sim.coordinators.share.state_batches import StateBatch
 from broker_sim.share_partitions.in_flight_batch import InFlightBatch
 from broker_sim.share_partitions.in_flight_state import InFlightState
 from broker_sim.share_partitions.record_states import RecordState
@@ -56,7 +57,10 @@ def acquire(
     limits = _limits(partition, request, batches[-1].last_offset)
     if limits is None:
         return [], 0
-    return _Acquisition(partition, request, batches, *limits).run()
+    ranges, count = _Acquisition(partition, request, batches, *limits).run()
+    for first, last, delivery_count in ranges:
+        partition.report(request.member_id, StateBatch(first, last, delivery_count, RecordState.ACQUIRED))
+    return ranges, count
 
 
 def _limits(partition: SharePartition, request: AcquireRequest, last_offset: int) -> tuple[int, int] | None:
@@ -125,7 +129,15 @@ class _Acquisition:
         floor = partition.batches.floor(fetch_offset)
         begin = floor.first_offset if floor is not None and floor.last_offset >= fetch_offset else fetch_offset
         missing = partition.batches.between(begin, self._first_offset - 1)
-        if archive(partition, fetch_offset, self._first_offset, missing, of_state=RecordState.AVAILABLE, count=True):
+        if archive(
+            partition,
+            fetch_offset,
+            self._first_offset,
+            missing,
+            of_state=RecordState.AVAILABLE,
+            count=True,
+            reason="removed by compaction",
+        ):
             partition.search_available = True
 
     # Batches that are in delivery.

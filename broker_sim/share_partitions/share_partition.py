@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred, fail, succeed
 
+from broker_sim.control.events import ShareRecordsChanged
 from broker_sim.coordinators.share.state_batches import StateBatch
 from broker_sim.replication.requests import FetchIsolation
 from broker_sim.share_partitions.acknowledgement import acknowledge_batch
@@ -29,6 +30,7 @@ from protocol_specs.messages import write_share_group_state as write
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from broker_sim.control.journal import Journal
     from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
     from broker_sim.coordinators.share.share_persister import SharePersister
     from broker_sim.replication.purgatory import ExpirationQueue
@@ -47,6 +49,8 @@ UNINITIALIZED_START_OFFSET = -1
 class SharePartitionHost(Protocol):
     """The parts of its broker that a share partition uses."""
 
+    id: int
+    journal: Journal
     reactor: IReactor
     replica_manager: ReplicaManager
 
@@ -259,7 +263,7 @@ class SharePartition:
         except ShareError as error:
             self._roll_back(transitions)
             return fail(error)
-        return self._store(transitions)
+        return self._store(transitions, member_id, "")
 
     def release(self, member_id: str) -> Deferred[None]:
         """Release all records that a member has acquired: its session has ended. Mirrors releaseAcquiredRecords."""
@@ -273,7 +277,7 @@ class SharePartition:
         except ShareError as error:
             self._roll_back(transitions)
             return fail(error)
-        return self._store(transitions)
+        return self._store(transitions, member_id, "its session has ended")
 
     def _split_at_start(self, batch: InFlightBatch, member_id: str | None) -> None:
         """Keep a state per offset for an acquired batch that has the start offset inside."""
@@ -306,7 +310,7 @@ class SharePartition:
             if RecordState(stored.delivery_state).is_terminal and not state.state.is_terminal:
                 self.complete_count -= self.count_from_start(stored.first_offset, stored.last_offset)
 
-    def _store(self, transitions: list[Transition]) -> Deferred[None]:
+    def _store(self, transitions: list[Transition], member_id: str, reason: str) -> Deferred[None]:
         if not transitions:
             return succeed(None)
         written = self._write([transition.stored for transition in transitions])
@@ -316,6 +320,8 @@ class SharePartition:
                 transition.state.complete(stored=True)
                 if transition.state.state is RecordState.AVAILABLE:
                     self.search_available = True
+            for transition in transitions:
+                self.report(member_id, transition.stored, reason)
             if advance_start_offset(self):
                 self._changed(self.key)
 
@@ -341,6 +347,30 @@ class SharePartition:
 
         return self._persister.write(self.key, data).addCallback(written)
 
+    def report(self, member_id: str, records: StateBatch, reason: str = "") -> None:
+        """Add an event to the journal: records have another state. Without a reason the member has requested it."""
+        journal = self._host.journal
+        if not journal.full:
+            return
+        state = RecordState(records.delivery_state)
+        if not reason and state is RecordState.ARCHIVED and records.delivery_count >= self.delivery_limit:
+            reason = f"delivery {records.delivery_count} was the last one"
+        journal.append(
+            ShareRecordsChanged(
+                time_us=journal.now_us(),
+                broker_id=self._host.id,
+                group_id=self.key.group_id,
+                member_id=member_id,
+                topic=self.topic_partition.topic,
+                partition=self.topic_partition.partition,
+                first_offset=records.first_offset,
+                last_offset=records.last_offset,
+                state=state.name,
+                delivery_count=records.delivery_count,
+                reason=reason,
+            )
+        )
+
     # Locks.
 
     def _lock_expired(self, lock: AcquisitionLock) -> None:
@@ -348,7 +378,7 @@ class SharePartition:
         floor = self.batches.floor(lock.first_offset)
         if floor is None:
             return
-        released: list[StateBatch] = []
+        released: list[tuple[str, StateBatch]] = []
         for batch in self.batches.between(floor.first_offset, lock.last_offset):
             self._split_at_start(batch, None)
             for first, last, state in batch.parts():
@@ -357,14 +387,19 @@ class SharePartition:
                     self._expire_part(first, last, state, released)
         if not released:
             return
-        self._write(released).addErrback(share_error).addCallback(lambda _: advance_start_offset(self))
+        for member_id, stored in released:
+            self.report(member_id, stored, "the acquisition lock has expired")
+        self._write([stored for _, stored in released]).addErrback(share_error).addCallback(
+            lambda _: advance_start_offset(self)
+        )
         self._after_lock(self.key)
 
-    def _expire_part(self, first: int, last: int, state: InFlightState, released: list[StateBatch]) -> None:
+    def _expire_part(self, first: int, last: int, state: InFlightState, released: list[tuple[str, StateBatch]]) -> None:
         following = RecordState.ARCHIVED if last < self.start_offset else RecordState.AVAILABLE
+        member_id = state.member_id
         if not state.change(following, self.delivery_limit):
             return
-        released.append(StateBatch(first, last, state.delivery_count, state.state))
+        released.append((member_id, StateBatch(first, last, state.delivery_count, state.state)))
         state.cancel_lock()
         if state.state is RecordState.ARCHIVED:
             self.complete_count += self.count_from_start(first, last)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.coordinators.share.state_batches import StateBatch
 from broker_sim.share_partitions.record_states import RecordState
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def move_to_log_start(partition: SharePartition, log_start_offset: int) -> None:
         partition.batches,
         of_state=RecordState.AVAILABLE,
         count=False,
+        reason="below the start of the log",
     ):
         partition.search_available = True
     partition.start_offset = log_start_offset
@@ -116,10 +118,11 @@ def archive(
     *,
     of_state: RecordState,
     count: bool,
+    reason: str,
 ) -> bool:
     """Archive records of a state in a range, without `end_offset`; return True if there was one.
 
-    With `count` they count as finished. Mirrors archiveRecords.
+    With `count` they count as finished; the journal has the `reason`. Mirrors archiveRecords.
     """
     archived = False
     for batch in batches:
@@ -133,6 +136,7 @@ def archive(
             if first_offset <= first and last < end_offset and state.state is of_state:
                 state.archive()
                 archived = True
+                partition.report("", StateBatch(first, last, state.delivery_count, state.state), reason)
                 if count:
                     partition.complete_count += last - first + 1
     return archived

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.text_forms import plural
@@ -14,6 +15,7 @@ from broker_sim.control.events import (
     GroupStateChanged,
     HighWatermarkAdvanced,
     OffsetCommitted,
+    ShareRecordsChanged,
 )
 from broker_sim.control.group_events import GROUP_EVENTS, group_event_text, member_names
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
@@ -70,6 +72,7 @@ def trace_group(journal: Sequence[tuple[int, Event]], group_id: str) -> Timeline
     lanes = member_names(own)
     timeline.stages += _member_stages(own, lanes, start_us, end_us)
     timeline.lane_notes = _notes(own, lanes)
+    _add_share_partitions(timeline, own, start_us, end_us)
     if states:
         timeline.lane_notes[GROUP_LANE] = states[-1].state
     add_moments(timeline, [*_moments(journal, group_id, start_us, lanes)])
@@ -121,6 +124,39 @@ def _member_stages(own: Sequence[Event], lanes: dict[str, str], start_us: int, e
 
 def _membership(lane: str, start_us: int, duration_us: int) -> Stage:
     return Stage(lane=lane, name="member", start_us=start_us, duration_us=duration_us)
+
+
+def _add_share_partitions(timeline: Timeline, own: Sequence[Event], start_us: int, end_us: int) -> None:
+    """Draw a lane per share partition: the times at which members hold records, and how many are finished."""
+    held: dict[str, set[int]] = {}
+    since: dict[str, int] = {}
+    finished: dict[str, Counter[str]] = {}
+    for event in own:
+        if not isinstance(event, ShareRecordsChanged):
+            continue
+        lane = f"{event.topic}-{event.partition}"
+        offsets = held.setdefault(lane, set())
+        changed = range(event.first_offset, event.last_offset + 1)
+        counts = finished.setdefault(lane, Counter())
+        if event.state == "ACQUIRED":
+            offsets.update(changed)
+            since.setdefault(lane, event.time_us)
+            continue
+        offsets.difference_update(changed)
+        if event.state != "AVAILABLE":
+            counts[event.state.lower()] += len(changed)
+        if not offsets and lane in since:
+            begin_us = since.pop(lane)
+            timeline.stages.append(_acquired(lane, begin_us - start_us, event.time_us - begin_us))
+    timeline.stages += [_acquired(lane, begin_us - start_us, end_us - begin_us) for lane, begin_us in since.items()]
+    for lane, counts in finished.items():
+        timeline.lane_notes[lane] = (
+            ", ".join(f"{count:,} {state}" for state, count in counts.items()) or "none finished"
+        )
+
+
+def _acquired(lane: str, start_us: int, duration_us: int) -> Stage:
+    return Stage(lane=lane, name="acquired", start_us=start_us, duration_us=duration_us)
 
 
 def _notes(own: Sequence[Event], lanes: dict[str, str]) -> dict[str, str]:

@@ -50,6 +50,7 @@ _COLOURS: Final = {
     "Stable": 4,
     "Dead": 2,
     "member": 5,
+    "acquired": 1,
     "Ongoing": 1,
     "PrepareCommit": 3,
     "PrepareAbort": 6,

@@ -14,6 +14,7 @@ from broker_sim.control.events import (
     GroupStateChanged,
     OffsetCommitted,
     OffsetRemoved,
+    ShareRecordsChanged,
 )
 from broker_sim.control.group_events import group_event_text, member_names
 
@@ -27,6 +28,20 @@ def joined(member_id: str, client_id: str, group_instance_id: str | None = None)
         client_id=client_id,
         client_host="/127.0.0.1",
         group_instance_id=group_instance_id,
+    )
+
+
+def share(state: str, first: int, last: int, *, member_id: str = "m", reason: str = "") -> ShareRecordsChanged:
+    return ShareRecordsChanged(
+        **WHERE,
+        member_id=member_id,
+        topic="t",
+        partition=0,
+        first_offset=first,
+        last_offset=last,
+        state=state,
+        delivery_count=2,
+        reason=reason,
     )
 
 
@@ -57,6 +72,17 @@ def test_members_with_one_client_id_are_numbered_and_static_ones_have_their_own_
         (
             OffsetCommitted(**WHERE, member_id="x", generation=2, topic="t", partition=0, offset=5),
             "offset 5 of t-0 is committed by x",
+        ),
+        (share("ACQUIRED", 7, 9), "c acquires t-0, offsets 7 to 9 (delivery 2)"),
+        (share("ACKNOWLEDGED", 7, 7), "c accepts t-0, offset 7 (delivery 2)"),
+        (share("AVAILABLE", 8, 8), "c releases t-0, offset 8 (delivery 2)"),
+        (
+            share("AVAILABLE", 8, 9, reason="the acquisition lock has expired"),
+            "t-0, offsets 8 to 9 (delivery 2) of c are available again: the acquisition lock has expired",
+        ),
+        (
+            share("ARCHIVED", 8, 8, member_id="", reason="below the start of the log"),
+            "t-0, offset 8 (delivery 2) is archived: below the start of the log",
         ),
         (OffsetRemoved(**WHERE, topic="t", partition=0, reason="expired"), "the offset of t-0 is removed: expired"),
     ],

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.control.events import ShareRecordsChanged
+from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -9,7 +11,7 @@ if TYPE_CHECKING:
 
     from tests.broker_sim.share_partitions.share_group_bench import ShareGroupBench
 
-ACCEPT, RELEASE = 1, 2
+ACCEPT, RELEASE, REJECT = 1, 2, 3
 LOCK_MS = 30_000
 
 
@@ -54,3 +56,52 @@ def test_another_leader_continues_from_the_stored_state(share_group: Callable[..
     share.epochs.clear()
     assert share.acquired(batch_size=5, max_wait_ms=5000) == [(0, 4, 1), (10, 14, 1)]
     assert share.share_partition().read_gap is None
+
+
+def changes(share: ShareGroupBench) -> list[tuple[str, int, int, int, str]]:
+    """Return the changes of records in the journal: state, offsets, delivery count, and reason."""
+    return [
+        (event.state, event.first_offset, event.last_offset, event.delivery_count, event.reason)
+        for event in share.cluster.journal.events_of(ShareRecordsChanged)
+    ]
+
+
+def test_the_journal_has_each_change_of_records(share_group: Callable[..., ShareGroupBench]) -> None:
+    share = share_group(group_share_delivery_count_limit="2")
+    share.produce(4)
+    share.acquired()
+    assert share.acknowledged((0, 3, [ACCEPT, REJECT, RELEASE, RELEASE])) == (0, None)
+    share.acquired("other", max_records=2)
+    share.run(LOCK_MS)
+    assert changes(share)[:5] == [
+        ("ACQUIRED", 0, 3, 1, ""),
+        ("ACKNOWLEDGED", 0, 0, 1, ""),
+        ("ARCHIVED", 1, 1, 1, ""),
+        ("AVAILABLE", 2, 2, 1, ""),
+        ("AVAILABLE", 3, 3, 1, ""),
+    ]
+    assert ("ARCHIVED", 2, 2, 2, "the acquisition lock has expired") in changes(share)
+
+
+def test_the_journal_names_the_last_delivery(share_group: Callable[..., ShareGroupBench]) -> None:
+    share = share_group(group_share_delivery_count_limit="2")
+    share.produce(1)
+    for _ in range(2):
+        share.acquired()
+        assert share.acknowledged((0, 0, [RELEASE])) == (0, None)
+    assert changes(share) == [
+        ("ACQUIRED", 0, 0, 1, ""),
+        ("AVAILABLE", 0, 0, 1, ""),
+        ("ACQUIRED", 0, 0, 2, ""),
+        ("ARCHIVED", 0, 0, 2, "delivery 2 was the last one"),
+    ]
+
+
+def test_the_journal_has_records_that_the_log_has_lost(share_group: Callable[..., ShareGroupBench]) -> None:
+    share = share_group()
+    share.produce(4)
+    share.acquired()
+    assert share.acknowledged((0, 3, [RELEASE])) == (0, None)
+    share.cluster.brokers[1].replica_manager.delete_records({TopicPartition("orders", 0): 2}, timeout_ms=0)
+    share.acquired()
+    assert ("ARCHIVED", 0, 0, 1, "below the start of the log") in changes(share)

@@ -19,6 +19,7 @@ from broker_sim.control.events import (
     HighWatermarkAdvanced,
     OffsetCommitted,
     OffsetRemoved,
+    ShareRecordsChanged,
 )
 
 
@@ -127,3 +128,27 @@ def test_a_group_that_only_commits_has_no_states():
     timeline = trace_group([(1, commit)], "orders")
     assert timeline.stages == []
     assert [moment.text for moment in timeline.moments] == ["offset 7 of orders-0 is committed"]
+
+
+def share(at_ms: int, member_id: str, state: str, first: int, last: int, reason: str = "") -> ShareRecordsChanged:
+    return of_member(
+        ShareRecordsChanged, at_ms, member_id, topic="orders", partition=0, first_offset=first, last_offset=last,
+        state=state, delivery_count=1, reason=reason,
+    )  # fmt: skip
+
+
+def test_a_share_partition_is_a_lane_of_the_times_at_which_members_hold_records():
+    journal = [
+        EVENTS[1],
+        share(20, "c-1", "ACQUIRED", 0, 9),
+        share(30, "c-1", "ACKNOWLEDGED", 0, 4),
+        share(40, "c-1", "ARCHIVED", 5, 5),
+        share(50, "c-1", "AVAILABLE", 6, 9, "the acquisition lock has expired"),
+        share(70, "c-1", "ACQUIRED", 6, 9),
+        share(80, "c-1", "ACKNOWLEDGED", 6, 6),
+    ]
+    timeline = trace_group(list(enumerate(journal, 1)), "orders")
+    acquired = [(stage.start_us // 1000, stage.end_us // 1000) for stage in timeline.lanes["orders-0"]]
+    assert acquired == [(10, 40), (60, 70)]
+    assert timeline.lane_notes["orders-0"] == "6 acknowledged, 1 archived"
+    assert "c acquires orders-0, offsets 0 to 9 (delivery 1)" in [moment.text for moment in timeline.moments]
