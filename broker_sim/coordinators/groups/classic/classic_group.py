@@ -17,6 +17,7 @@ from broker_sim.coordinators.groups.classic.subscribed_topics import CONSUMER_PR
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_journal import readable_assignment
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -318,7 +319,7 @@ class ClassicGroup:
             if member.group_instance_id is not None:
                 self._static_members.pop(member.group_instance_id, None)
         if self.is_leader(member_id):
-            self.leader_id = next(iter(self.members), None)
+            self.leader_id = next(iter(hash_order(self.members)), None)
         self.pending_join_members.pop(member_id, None)
         self.pending_sync_members.pop(member_id, None)
 
@@ -337,14 +338,18 @@ class ClassicGroup:
         return member
 
     def elect_joined_leader(self) -> bool:
-        """Replace a leader that has not joined by a member that has; return False if no member has."""
+        """Replace a leader that has not joined by a member that has; return False if no member has.
+
+        Kafka takes the first one of a hash table. The order of arrival would prefer a client that has died in the join
+        phase to the client that replaces it, and each such leader costs another session time-out.
+        """
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].awaiting_join is not None:
             return True
-        for member in self.members.values():
-            if member.awaiting_join is not None:
-                self.leader_id = member.member_id
+        for member_id in hash_order(self.members):
+            if self.members[member_id].awaiting_join is not None:
+                self.leader_id = member_id
                 return True
         return False
 

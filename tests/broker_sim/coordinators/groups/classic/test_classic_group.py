@@ -6,6 +6,7 @@ from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup, GroupServices
 from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState
 from broker_sim.coordinators.groups.classic.classic_member import ClassicMember
+from broker_sim.coordinators.groups.classic.parked_response import ParkedResponse
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_journal import GroupJournal
 from protocol_specs.error_codes import ErrorCode
@@ -151,6 +152,21 @@ def test_the_first_member_leads_until_it_leaves(make_group):
     assert group.leader_id == "bob"
     group.remove("bob", "it left")
     assert group.leader_id is None
+
+
+def test_the_next_leader_is_the_first_of_a_hash_table(make_group):
+    group = make_group("ann", "cy", "bob")
+    group.remove("ann", "it left")
+    assert group.leader_id == "bob"
+
+
+def test_of_the_members_that_have_joined_the_first_of_a_hash_table_leads(make_group):
+    group = make_group("ann")
+    assert not make_group("ann", "cy").elect_joined_leader()
+    for name in ("cy", "bob"):
+        group.add(member(name), create_autospec(ParkedResponse, instance=True))
+    assert group.elect_joined_leader()
+    assert group.leader_id == "bob"
 
 
 def test_the_longest_rebalance_timeout_counts(make_group):
