@@ -6,6 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
+from broker_sim.errors import BrokerSimError
+
 __all__ = ["html_page", "page_style", "write_page"]
 
 _STYLE: Final = Path(__file__).with_name("page.css")
@@ -37,8 +39,15 @@ def page_style() -> str:
     return _STYLE.read_text(encoding="utf-8")
 
 
-def write_page(path: Path, page: str) -> Path:
-    """Write a page, folders included; returns the path as it can be opened."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+def write_page(path: Path, page: str, option: str) -> Path:
+    """Write a page, folders included; returns the path as it can be opened.
+
+    Raises:
+        BrokerSimError: It cannot be written; the text names the path and the `option` of the command line.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise BrokerSimError(f"cannot write {path} ({option}): {error.strerror}") from error
     return path.resolve()

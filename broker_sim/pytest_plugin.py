@@ -205,7 +205,8 @@ def _shaped(request: pytest.FixtureRequest, factory: ClusterFactory) -> Threaded
     try:
         return factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
     except BrokerSimError as error:
-        pytest.fail(f"kafka_cluster: {error}", pytrace=False)
+        problem = f"kafka_cluster: {error}"
+    pytest.fail(problem, pytrace=False)  # after the block: the report does not repeat the error as its context
 
 
 def _kept(request: pytest.FixtureRequest, factory: ClusterFactory) -> Iterator[ThreadedCluster]:

@@ -88,7 +88,7 @@ def _event(line: str, where: str) -> tuple[int, Event]:
     try:
         values = json.loads(line)
     except json.JSONDecodeError as error:
-        raise JournalFileError(f"{where}: {error}") from error
+        raise JournalFileError(f"{where}: no JSON, {error}; a journal has one event per line") from error
     return read_event(values, where)
 
 

@@ -7,6 +7,7 @@ starts fast.
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import sys
@@ -44,6 +45,7 @@ _OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    from broker_scenarios.commands.result_lines import abandon_stdout
     from broker_scenarios.errors import ScenarioError
     from broker_sim.errors import BrokerSimError
     from protocol_specs.errors import ProtocolError
@@ -57,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except (ScenarioError, BrokerSimError, ProtocolError, SimRuntimeError) as error:
         print(error, file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -67,6 +70,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         on_spark = getattr(options, "spark", False)
         option, extra = ("--spark", "spark") if on_spark else ("--history (Parquet files)", "arrow")
         print(f"{option} needs {package}: pip install 'broker-sim[{extra}]'", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except BrokenPipeError:
+        abandon_stdout()
+        return 0
+    except OSError as error:
+        if error.filename is None:
+            if error.errno != errno.ENOSPC:
+                raise
+            abandon_stdout()
+        print(f"{error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

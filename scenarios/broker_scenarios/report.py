@@ -61,7 +61,7 @@ _LEGEND: Final = (
 
 def write_report(path: Path, runs: Sequence[RunRecord]) -> Path:
     """Write the report of these runs; returns the path as it can be opened."""
-    return write_page(path, render_report(runs))
+    return write_page(path, render_report(runs), "--report")
 
 
 def render_report(runs: Sequence[RunRecord]) -> str:

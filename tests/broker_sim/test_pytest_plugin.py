@@ -211,6 +211,7 @@ def test_marker(kafka_cluster):
     )
     assert "did you mean 'min.insync.replicas'?" in output, output
     assert "kafka_cluster: topic 'orders': replication factor 3 with 2 brokers" in output, output
+    assert "During handling of the above exception" not in output, output
     assert "there is no broker 7: they are [1, 2, 3]" in output, output
     assert "broker_sim/" not in output.replace("-p broker_sim", ""), output
 

@@ -119,3 +119,30 @@ def test_the_shell_completes_commands_and_options(line: str, completions: str, t
     }
     subprocess.run(command(), env={**environment(), **variables}, check=True, timeout=30)
     assert result.read_text() == completions
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["run", "--report", "/dev/full"], "cannot write /dev/full (--report): No space left on device\n"),
+        (["run", "--history", "/dev/null"], "/dev/null: File exists\n"),
+        (["trace", "--html", "/dev/full"], "cannot write /dev/full (--html): No space left on device\n"),
+        (["trace", "--svg", "/dev/full"], "cannot write /dev/full (--svg): No space left on device\n"),
+    ],
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_one_line(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command, *others = options
+    scenario = str(CATALOG / "leader-crash-any-time-acks-all.yaml")
+    assert main([command, scenario, "--records", "20", *others]) == 2
+    assert capsys.readouterr().err.endswith(message)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "broker_scenarios", "protocol", "list"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (2, "standard output: No space left on device\n")

@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json is not None:
         write_text(options.json, results_json(results, target.name), "--json")
     if options.html is not None:
-        print(f"index: {write_page(options.html, catalog_page(results, target.name))}")
+        print(f"index: {write_page(options.html, catalog_page(results, target.name), '--html')}")
     return 0 if shown + refused == len(results) else 1
 
 

@@ -24,7 +24,7 @@ tr.meanwhile td { color: var(--soft); }
 
 def write_timeline(path: Path, timeline: Timeline) -> Path:
     """Write the page; returns the path as it can be opened."""
-    return write_page(path, render_timeline(timeline))
+    return write_page(path, render_timeline(timeline), "--html")
 
 
 def render_timeline(timeline: Timeline) -> str:

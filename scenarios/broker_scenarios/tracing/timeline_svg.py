@@ -101,7 +101,7 @@ def render_svg(timeline: Timeline) -> str:
 
 def write_svg(path: Path, timeline: Timeline) -> Path:
     """Write the drawing; returns the path as it can be opened."""
-    return write_page(path, render_svg(timeline))
+    return write_page(path, render_svg(timeline), "--svg")
 
 
 class _Chart:

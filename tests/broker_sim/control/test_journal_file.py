@@ -86,7 +86,7 @@ def test_a_line_that_was_not_finished_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("no json", "line 1: Expecting value"),
+        ("no json", "line 1: no JSON, Expecting value"),
         ("[]", "line 1: an event has a sequence and a kind"),
         ('{"kind": "RuleFired"}', "line 1: an event has a sequence and a kind"),
         ('{"sequence": 1, "kind": "RuleFird"}', "unknown kind of event 'RuleFird'; did you mean 'RuleFired'?"),
