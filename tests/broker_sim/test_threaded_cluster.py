@@ -162,7 +162,7 @@ def test_a_wait_ends_when_a_rule_has_fired() -> None:
         name = cluster.add_rule({"select": {"api": "Produce"}, "act": {"delay_ms": 1}})
         assert name == "rule-1"
         assert cluster.add_rule({"select": {"api": "Fetch"}, "act": "hold", "optional": True}) == "rule-2"
-        with pytest.raises(DeadlineExceeded, match=r"rule 'rule-1' to fire 1 times \(now: 0\)"):
+        with pytest.raises(DeadlineExceeded, match=r"rule 'rule-1' to fire 1 time \(now: 0\)"):
             cluster.wait_for_rule(name, timeout_s=0.1)
         produce(cluster, 1)
         assert cluster.wait_for_rule(name) == 1

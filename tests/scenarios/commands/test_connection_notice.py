@@ -53,8 +53,8 @@ def test_a_command_without_a_broker_reports_early_what_it_waits_for(
     monkeypatch.setattr(connection_notice, "NOTICE_AFTER_S", 0.01)
     assert main([*command, "-b", "127.0.0.1:1", "--timeout", "1"]) == 1
     first, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("waiting up to 1 s (--timeout) for 127.0.0.1:1 (127.0.0.1:1: ")
-    assert last.startswith("no metadata from bootstrap.servers after 1000 ms")
+    assert first.startswith("waiting up to 1 s (--timeout) for 127.0.0.1:1")
+    assert last.startswith("no metadata from bootstrap.servers after ")
 
 
 def test_the_producer_reports_it_too(
@@ -65,4 +65,4 @@ def test_the_producer_reports_it_too(
     with (tmp_path / "lines").open() as lines:
         monkeypatch.setattr("sys.stdin", lines)
         assert main(["produce", "-t", "x", "-b", "127.0.0.1:1", "--timeout", "1"]) == 1
-    assert capsys.readouterr().err.startswith("waiting up to 1 s (--timeout) for 127.0.0.1:1 (127.0.0.1:1: ")
+    assert capsys.readouterr().err.startswith("waiting up to 1 s (--timeout) for 127.0.0.1:1")
