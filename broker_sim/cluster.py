@@ -338,8 +338,9 @@ class Cluster:
         registration = self.controller.committed_image.partition(topic, partition)
         if registration is None:
             counts = self.partition_counts
-            known = f"; topic {topic!r} has {counts[topic]}" if topic in counts else nearest(topic, counts)
-            raise BrokerSimError(f"there is no partition {topic}-{partition}{known}")
+            if topic not in counts:
+                raise BrokerSimError(f"there is no topic {topic!r}{nearest(topic, counts)}")
+            raise BrokerSimError(f"there is no partition {topic}-{partition}; topic {topic!r} has {counts[topic]}")
         return registration
 
     def log_of(self, broker_id: int, topic: str, partition: int) -> ReplicaLog | None:

@@ -265,7 +265,8 @@ class ClusterAdmin:
             partition_index=partition, offset=HIGH_WATERMARK if before_offset is None else before_offset
         )
         topics = [delete_records.DeleteRecordsTopic(name=topic, partitions=[wanted])]
-        return self._request(delete_records.DeleteRecordsRequest(topics=topics, timeout_ms=TIMEOUT_MS), leader)
+        request = delete_records.DeleteRecordsRequest(topics=topics, timeout_ms=TIMEOUT_MS)
+        return self._request(request, leader, about=f" of {topic}-{partition} before offset {wanted.offset}")
 
     def config_of(self, kind: str, name: str) -> Deferred[dict[str, str]]:
         """Fire with the configurations that are set on a `topic`, `broker` or `group` itself."""
@@ -350,10 +351,13 @@ class ClusterAdmin:
 
         return finalize(self._cluster, to)
 
-    def _request(self, request: Any, broker_id: int | None = None) -> Deferred[None]:
-        """Serve a request at a broker, by default the first that runs; fires without an error in the response."""
+    def _request(self, request: Any, broker_id: int | None = None, *, about: str = "") -> Deferred[None]:
+        """Serve a request at a broker, by default the first that runs; fires without an error in the response.
+
+        Errors name the API and what the request is `about`.
+        """
         cluster = self._cluster
-        name = request.API_KEY.api_name
+        name = f"{request.API_KEY.api_name}{about}"
         if broker_id is None:
             broker_id = next(filter(cluster.is_running, cluster.broker_ids), None)
         if broker_id is None or not cluster.is_running(broker_id):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import msgspec
 
 from broker_sim.errors import BrokerSimError
 
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
     from broker_sim.http_control.clusters import Clusters, HostedCluster
 
-__all__ = ["CLUSTER", "Call", "Operation", "UnknownName"]
+__all__ = ["CLUSTER", "Call", "Limit", "Operation", "UnknownName"]
 
 CLUSTER: Final = "/clusters/{cluster}"
 """The path of one cluster, which most paths begin with."""
+Limit: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+"""How many items a query wants at most."""
 
 
 class UnknownName(BrokerSimError):

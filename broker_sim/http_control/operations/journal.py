@@ -13,7 +13,7 @@ from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.control.journal_file import event_line
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.rule_checks import check_api
-from broker_sim.http_control.operation import CLUSTER, Operation
+from broker_sim.http_control.operation import CLUSTER, Limit, Operation
 from protocol_specs.json_form import to_json
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class EventsQuery:
     kind: str | None = None
     after: int = 0
     where: str | None = None
-    limit: int = 1_000
+    limit: Limit = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class RequestsQuery:
     api: str | None = None
     client_id: str | None = None
     after: int = 0
-    limit: int = 1_000
+    limit: Limit = 1_000
     bodies: bool = False
 
 

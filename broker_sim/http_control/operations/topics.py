@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.cluster_input import config_texts
 from broker_sim.cluster_state import PartitionStatus, TopicStatus, topic_status
 from broker_sim.errors import nearest
-from broker_sim.http_control.operation import CLUSTER, Operation, UnknownName
+from broker_sim.http_control.operation import CLUSTER, Limit, Operation, UnknownName
 from broker_sim.stored_records import StoredRecord, stored_records
 from broker_sim.topic_spec import TopicSpec
 
@@ -41,7 +41,7 @@ class RecordsQuery:
 
     partition: int | None = None
     offset: int = 0
-    limit: int = 1_000
+    limit: Limit = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

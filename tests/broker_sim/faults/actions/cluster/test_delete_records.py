@@ -15,4 +15,4 @@ def test_the_log_start_moves(replicas: Callable[..., Any], fire: Callable[..., A
     assert fire(made, {"delete_records": "t-0"}).problem is None
     assert made.cluster.log_of(1, "t", 0).log_start_offset == 5
     problem = fire(made, {"delete_records": {"partition": "t-0", "before": 99}}).problem
-    assert problem == "DeleteRecords: OFFSET_OUT_OF_RANGE"
+    assert problem == "DeleteRecords of t-0 before offset 99: OFFSET_OUT_OF_RANGE"
