@@ -40,7 +40,7 @@ def test_an_election_that_is_not_needed_is_the_problem_of_the_rule(
     made = replicas()
     assert "ElectLeaders: ELECTION_NOT_NEEDED" in fire(made, {"elect_leader": "t-0"}).problem
     assert "it is the leader" in fire(made, {"elect_leader": {"partition": "t-0", "broker": 1}}).problem
-    assert "no partition x-0" in fire(made, {"elect_leader": {"partition": "x-0", "broker": 1}}).problem
+    assert "there is no topic 'x'" in fire(made, {"elect_leader": {"partition": "x-0", "broker": 1}}).problem
 
 
 def test_zookeeper_elects_by_itself(replicas: Callable[..., Any], fire: Callable[..., Any]) -> None:
