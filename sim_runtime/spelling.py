@@ -1,4 +1,4 @@
-"""Words of the texts of all packages: the known name nearest to a wrong one, and a count with its noun."""
+"""Words of the texts of all packages: the known name nearest to a wrong one, and a count or numbers with their noun."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["nearest", "plural"]
+__all__ = ["nearest", "numbers", "plural"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -20,3 +20,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """Return the count and the noun: `1 time`, `1,200 times`; `many` is an irregular plural."""
     return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
+def numbers(noun: str, first: int, count: int) -> str:
+    """Return consecutive numbers with their noun: `offset 7`, or `offsets 7 to 9`."""
+    return f"{noun} {first:,}" if count == 1 else f"{noun}s {first:,} to {first + count - 1:,}"

@@ -14,6 +14,7 @@ from broker_sim.control.events import (
     OffsetRemoved,
     ShareRecordsChanged,
 )
+from sim_runtime.spelling import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -98,11 +99,11 @@ def group_event_text(event: GroupEvent, names: Mapping[str, str]) -> str:
 
 def _share_text(event: ShareRecordsChanged, member: str) -> str:
     """Return what a member does with records, or what befalls them: `c releases orders-0, offset 7 (delivery 2)`."""
-    is_one = event.first_offset == event.last_offset
-    offsets = f"offset {event.first_offset}" if is_one else f"offsets {event.first_offset} to {event.last_offset}"
+    count = event.last_offset - event.first_offset + 1
+    offsets = numbers("offset", event.first_offset, count)
     records = f"{event.topic}-{event.partition}, {offsets} (delivery {event.delivery_count})"
     if not event.reason:
         return f"{member} {_SHARE_VERBS.get(event.state, event.state)} {records}"
     of_member = f" of {member}" if event.member_id else ""
-    verb = "is" if is_one else "are"
+    verb = "is" if count == 1 else "are"
     return f"{records}{of_member} {verb} {_SHARE_STATES.get(event.state, event.state)}: {event.reason}"

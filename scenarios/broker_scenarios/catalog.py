@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.language.scenario import load_scenario
-from broker_scenarios.text_forms import plural
 from broker_sim.html_page import html_page
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

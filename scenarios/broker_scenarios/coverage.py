@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.text_forms import plural
 from broker_sim.control.events import GroupStateChanged, RequestReceived, RuleFired, TransactionStateChanged
 from broker_sim.control.journal import EVENT_KINDS
 from protocol_specs.entities import named_values
 from protocol_specs.error_codes import ErrorCode
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -23,10 +23,11 @@ from broker_scenarios.measures.liveness import not_live
 from broker_scenarios.measures.measure import RunFacts
 from broker_scenarios.promises import ClientPromises, Promises
 from broker_scenarios.run_record import RunRecord
-from broker_scenarios.text_forms import partition_name, plural
+from broker_scenarios.text_forms import partition_name
 from broker_scenarios.timeline import build_timeline
 from broker_scenarios.verdict import check_run
 from broker_sim.config.release_behaviour import behaviour_of
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.findings import FINDING_HELP, FindingKind
-from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES, RunVerdict, Validity
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Outcome
-from broker_scenarios.text_forms import clock, plural
+from broker_scenarios.text_forms import clock
 from protocol_specs.error_codes import ErrorCode
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

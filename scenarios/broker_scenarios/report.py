@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import FindingKind
 from broker_scenarios.report_chart import partition_chart
-from broker_scenarios.text_forms import clock, partition_name, plural
+from broker_scenarios.text_forms import clock, partition_name
 from broker_scenarios.timeline import is_internal
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, JudgedKind, Validity
 from broker_sim.html_page import html_page, write_page
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.shrinking.failure import wording_of_stop
 from broker_scenarios.table import run_notes
-from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES, Counts, Validity
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

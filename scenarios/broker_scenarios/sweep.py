@@ -15,8 +15,8 @@ from broker_scenarios.coverage import Coverage
 from broker_scenarios.result_files import ResultFiles, RunResult, write_text
 from broker_scenarios.sweeps.failing_seeds import by_signature
 from broker_scenarios.table import load_progress
-from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,8 +19,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from broker_scenarios.text_forms import clock, partition_name, plural
+from broker_scenarios.text_forms import clock, partition_name
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, Validity
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

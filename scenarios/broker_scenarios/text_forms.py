@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sim_runtime.spelling import plural
-
-__all__ = ["clock", "partition_name", "plural"]
+__all__ = ["clock", "partition_name"]
 
 
 def clock(time_us: int) -> str:

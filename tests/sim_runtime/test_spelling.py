@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sim_runtime.spelling import nearest, plural
+from sim_runtime.spelling import nearest, numbers, plural
 
 
 def test_the_nearest_name_is_offered_and_none_that_is_far() -> None:
@@ -11,3 +11,4 @@ def test_the_nearest_name_is_offered_and_none_that_is_far() -> None:
 def test_a_count_has_its_noun_in_the_singular_or_the_plural() -> None:
     assert [plural(count, "time") for count in (0, 1, 1_200)] == ["0 times", "1 time", "1,200 times"]
     assert plural(2, "reply", "replies") == "2 replies"
+    assert [numbers("offset", 1_000, count) for count in (1, 3)] == ["offset 1,000", "offsets 1,000 to 1,002"]

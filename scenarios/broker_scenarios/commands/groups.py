@@ -136,7 +136,7 @@ def _description(admin: Admin, group: ConsumerGroupDescription | ShareGroupDescr
 
 def _group_lines(group: dict[str, Any]) -> Iterator[str]:
     from broker_scenarios.commands.text_columns import columns
-    from broker_scenarios.text_forms import plural
+    from sim_runtime.spelling import plural
 
     members = plural(len(group["members"]), "member")
     yield f"{group['group']}: {group['type']}, {group['state']}, coordinator {group['coordinator']}, {members}"

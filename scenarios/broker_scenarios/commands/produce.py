@@ -135,7 +135,7 @@ class _Outcome:
 
     def report(self, topic: str) -> int:
         """Write the failures to stderr; returns the exit status."""
-        from broker_scenarios.text_forms import plural
+        from sim_runtime.spelling import plural
 
         sys.stdout.flush()
         for text in self._failures:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.text_forms import plural
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     import argparse

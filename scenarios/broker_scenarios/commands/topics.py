@@ -143,7 +143,7 @@ def _create(options: argparse.Namespace) -> int:
     from broker_scenarios.commands.kafka_clients import new_admin
     from broker_scenarios.commands.result_lines import print_lines
     from broker_scenarios.errors import ScenarioError
-    from broker_scenarios.text_forms import plural
+    from sim_runtime.spelling import plural
 
     configs = {}
     for pair in options.topic_config:

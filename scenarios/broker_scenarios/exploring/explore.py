@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.exploring.schedule_file import ScheduleFile
 from broker_scenarios.exploring.search import Search, replay
-from broker_scenarios.text_forms import plural
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,8 +24,8 @@ from broker_scenarios.histories.fault_explanations import FaultExplainer
 from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFinding
 from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.operations import numbered_operations, split_key
-from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import Validity
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.findings import FINDING_HELP, FindingKind
 from broker_scenarios.histories.judge import is_table
 from broker_scenarios.operations import numbered_operations, op_to_json
-from broker_scenarios.text_forms import plural
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

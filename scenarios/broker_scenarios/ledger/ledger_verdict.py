@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_scenarios.findings import FindingKind
 from broker_scenarios.histories.verdict_text import verdict_lines
 from broker_scenarios.operations import write_operations
-from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import Validity
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

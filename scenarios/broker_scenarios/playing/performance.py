@@ -16,8 +16,9 @@ from broker_scenarios.measures.broker_metrics import MetricSamples
 from broker_scenarios.playing.cast import Cast
 from broker_scenarios.playing.final_polls import poll_finally
 from broker_scenarios.settling import wait_for_due_rules
-from broker_scenarios.text_forms import clock, plural
+from broker_scenarios.text_forms import clock
 from sim_runtime.deadlines import sleep
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,9 +25,10 @@ from broker_scenarios.served.wire_book import WireBook
 from broker_scenarios.served.wire_readers import WireReaders
 from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_scenarios.tcp_run import cluster_of
-from broker_scenarios.text_forms import partition_name, plural
+from broker_scenarios.text_forms import partition_name
 from broker_scenarios.verdict import COUNT_NAMES
 from broker_sim.control.journal_file import JournalWriter
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from broker_scenarios.shrinking.concrete import concrete_document
 from broker_scenarios.shrinking.delta import Reducer
 from broker_scenarios.shrinking.shortfall import faultless, idle
 from broker_scenarios.shrinking.trial import Trial, run_trial
-from broker_scenarios.text_forms import plural
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,8 @@ from broker_scenarios.spark.connector import register
 from broker_scenarios.spark.connector.record_columns import check_columns
 from broker_scenarios.spark.drive import drive_keyed_load, drive_partitions
 from broker_scenarios.spark.failures import spark_errors
-from broker_scenarios.text_forms import plural
 from broker_scenarios.workloads.load_source import load_source
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from broker_client.core.producer.trace import BatchEvent, BatchEventKind, ReadyReason
 from broker_scenarios.tracing.request_trace import trace_request
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
-from broker_scenarios.tracing.timeline_text import numbers
+from sim_runtime.spelling import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.text_forms import plural
 from broker_scenarios.tracing.coordinated_lives import Coordination, add_moments, check_known, counted, state_stages
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
 from broker_sim.control.events import (
@@ -19,6 +18,7 @@ from broker_sim.control.events import (
 )
 from broker_sim.control.group_events import GROUP_EVENTS, group_event_text, member_names
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from broker_client.core.producer.trace import BatchEventKind
 from broker_scenarios.tracing.batch_trace import ACCUMULATOR, stages_of
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
-from broker_scenarios.tracing.timeline_text import numbers
+from sim_runtime.spelling import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
-from broker_scenarios.tracing.timeline_text import numbers
 from broker_sim.control.events import (
     BatchAppended,
     BatchDeduplicated,
@@ -30,6 +29,7 @@ from broker_sim.control.events import (
     RuleFired,
 )
 from protocol_specs.error_codes import ErrorCode
+from sim_runtime.spelling import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

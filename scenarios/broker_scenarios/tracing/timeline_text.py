@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from broker_scenarios.tracing.timeline import Stage, Timeline
 
-__all__ = ["milliseconds", "numbers", "timeline_lines"]
+__all__ = ["milliseconds", "timeline_lines"]
 
 BAR_WIDTH: Final = 48
 _NAME_WIDTH_MIN: Final = 16
@@ -46,11 +46,6 @@ def timeline_lines(timeline: Timeline) -> Iterator[str]:
 def milliseconds(duration_us: int) -> str:
     """A time as text."""
     return f"{duration_us / 1000:,.3f} ms"
-
-
-def numbers(what: str, first: int, count: int) -> str:
-    """`offset 7`, or `offsets 7 to 9`."""
-    return f"{what} {first:,}" if count == 1 else f"{what}s {first:,} to {first + count - 1:,}"
 
 
 def _stages(timeline: Timeline) -> Iterator[str]:

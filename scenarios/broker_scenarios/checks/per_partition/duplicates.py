@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_scenarios.findings import Cause, Finding, FindingKind
-from broker_scenarios.text_forms import plural
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
