@@ -57,8 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         argcomplete.autocomplete(parser)  # prints the completions and exits
     options = parser.parse_args(arguments)
+    code: int = EXIT_NOT_AS_EXPECTED  # until the command has said otherwise
     try:
-        code: int = options.run(options)
+        code = options.run(options)
         sys.stdout.flush()
     except (ScenarioError, BrokerSimError, ProtocolError, SimRuntimeError) as error:
         print(error, file=sys.stderr)
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_BAD_INPUT
     except BrokenPipeError:
         abandon_stdout()
-        return 0
+        return code
     except OSError as error:
         if error.filename is None:
             if error.errno != errno.ENOSPC:
