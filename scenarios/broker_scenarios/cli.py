@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         argcomplete.autocomplete(parser)  # prints the completions and exits
     options = parser.parse_args(arguments)
-    code: int = EXIT_NOT_AS_EXPECTED  # until the command has said otherwise
+    code: int = EXIT_NOT_AS_EXPECTED  # until the command has returned another
     try:
         code = options.run(options)
         sys.stdout.flush()
