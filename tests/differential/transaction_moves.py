@@ -124,6 +124,15 @@ class MovingSide(TransactionSide):
             if self._error_of_coordinator(at, self.connection(at)) not in LOADING:
                 return
 
+    def _await_reloaded(self, at: Partition) -> None:
+        """Wait until a coordinator has loaded a partition whose replicas have changed.
+
+        Kafka 3.7.2 loads a partition again whenever its registration changes. A load that ends after the broker has
+        resigned makes it a coordinator for good: it resigns at the next leader epoch, which the load does not have.
+        """
+        self._alter({})
+        self._await_loaded(at)
+
     def _await_resigned(self, at: Partition, broker: int) -> None:
         """Wait until a broker is no longer the coordinator of a partition: then it lists nothing of it."""
         for _ in attempts(f"broker {broker} to leave the coordinator of {at}"):
@@ -163,6 +172,8 @@ class MovingSide(TransactionSide):
             changed: Any = self.probe.quiet(reassign((topic, {partition: replicas})), 0)
             if not changed.error_code and not changed.responses[0].partitions[0].error_code:
                 break
+        if topic in (STATE_TOPIC, OFFSETS_TOPIC):
+            self._await_reloaded(at)
         for connection in self._connections.values():
             for _ in attempts(f"leader {leader} of {at}"):
                 self.probe.quiet(elect((topic, [partition])), 2)
@@ -189,7 +200,7 @@ class MovingSide(TransactionSide):
             self.frozen.difference_update(topics)
 
     def _alter(self, values: dict[str, str]) -> None:
-        """Set the replicas that must be in sync; return when each broker has done it."""
+        """Set the replicas that must be in sync; return when each broker has done it, and all before it."""
         strict = not self._barrier_is_strict()
         changes = [(TOPIC, topic, [("min.insync.replicas", SET, value)]) for topic, value in values.items()]
         barrier = (TOPIC, BARRIER, [("min.insync.replicas", SET, STRICT if strict else LENIENT)])
