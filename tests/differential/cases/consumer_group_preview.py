@@ -201,6 +201,30 @@ def targets_that_change_while_a_member_revokes(probe: Probe) -> None:
 
 
 @case(settings=AT_ONCE, releases=ONLY_PREVIEW)
+def partitions_that_are_assigned_again_before_they_are_revoked(probe: Probe) -> None:
+    """They count as free then: another member gets them while the first one still has them."""
+    topic = known_topic(probe, partitions=6)
+    group = group_of(probe)
+    first, second, third = (Consumer(probe, group, name, [topic]) for name in ("m1", "m2", "m3"))
+    first.join()
+    first.report()
+    second.join()
+    first.beat(note="it has to revoke")
+    second.leave()
+    first.beat(note="it has them again")
+    second.join(note="m2 gets them at once")
+    first.beat(note="it has to revoke them")
+    third.join(note="m3 joins, too")
+    first.beat(note="it has to revoke more")
+    second.report()
+    first.report()
+    settle([first, second, third], 2)
+    second.leave()
+    settle([first, third], 2)
+    write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=AT_ONCE, releases=ONLY_PREVIEW)
 def static_members_that_come_back(probe: Probe) -> None:
     topic, other = known_topic(probe, partitions=3), known_topic(probe, "u")
     group = group_of(probe)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
+from broker_sim.coordinators.groups.consumer.partition_epochs import PartitionEpochs, PreviewPartitionEpochs
 from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
 from broker_sim.coordinators.groups.consumer.record_format import record_format
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.modern.modern_group import ModernGroup, count, is_homogeneous
-from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
 from broker_sim.coordinators.runtime.snapshot_registry import TimelineDict
 from broker_sim.coordinators.runtime.timeline_value import TimelineValue
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import hash_order, hash_order_of_computed, string_hash, timeline_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.coordinators.groups.group import PartitionCheck
@@ -67,8 +67,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
         """Assignor -> the number of members that request it."""
         self.classic_protocols: TimelineDict[str, int] = TimelineDict(snapshots)
         """Protocol -> the number of classic members that support it."""
-        self._partition_epochs: TimelineDict[tuple[bytes, int], int] = TimelineDict(snapshots)
-        """The epoch of the member that has a partition, or has not revoked it yet."""
+        self._owners = (PreviewPartitionEpochs if self._first_preview else PartitionEpochs)(snapshots)
 
     # State.
 
@@ -93,13 +92,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
                 dict(self.subscribers.items()), dict(self.regex_subscribers.items()), len(self.members)
             )
         )
-        for partition in _partitions_of(old):
-            assert old is not None
-            if self._partition_epochs.get(partition) == old.member_epoch:
-                self._partition_epochs.pop(partition)
-        for partition in _partitions_of(new):
-            assert new is not None
-            self._partition_epochs[partition] = new.member_epoch
+        self._owners.change_member(old, new)
         if new is not None:
             if new.instance_id is not None:
                 self.static_members[new.instance_id] = new.member_id
@@ -121,7 +114,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember]):
 
     def is_free(self, topic_id: bytes, partition: int) -> bool:
         """Return True if no member has the partition or must still revoke it."""
-        return (topic_id, partition) not in self._partition_epochs
+        return self._owners.is_free(topic_id, partition)
 
     def target_for(self, member_id: str, instance_id: str | None) -> TopicPartitions:
         """Return the target assignment of a member; a static one has that of its instance id."""
@@ -310,9 +303,3 @@ def _assignors_of(member: ConsumerMember | None) -> list[str]:
 
 def _classic_protocols_of(member: ConsumerMember | None) -> list[str]:
     return [name for name, _ in member.classic.protocols] if member is not None and member.classic is not None else []
-
-
-def _partitions_of(member: ConsumerMember | None) -> Iterator[tuple[bytes, int]]:
-    if member is not None:
-        yield from each_partition(member.assigned)
-        yield from each_partition(member.pending_revocation)
