@@ -109,6 +109,7 @@ class MovingSide(TransactionSide):
                 return
 
     def _await_coordinators(self) -> None:
+        self._alter({})
         for connection in self._connections.values():
             for _ in attempts("a first block of producer ids"):
                 response: Any = self.probe.quiet(init(), 4, on=connection)
