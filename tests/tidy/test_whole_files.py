@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SECONDS_MAX = 60
+SECONDS_MAX = 180
 HOOKS = """
 from pathlib import Path
 from tests.whole_files import WholeFile, collect_files, fail_without_tests
