@@ -279,16 +279,17 @@ def fields_hash(*hashes: int) -> int:
     return value
 
 
-def hash_set_order(hashes: Iterable[int], *, copied: int = 0) -> list[int]:
+def hash_set_order(hashes: Iterable[int], *, copied: int = 0, most: int = 0) -> list[int]:
     """The places of elements in the order in which a Scala mutable.HashSet that grew with them lists them.
 
-    `copied` is the number of elements, repetitions included, from which it was made at once.
+    `copied` is the number of elements, repetitions included, from which it was made at once; `most` is the number that
+    it has had: it never shrinks. The keys of a mutable.HashMap have the same order.
     """
     given = [value & _INT32_MASK ^ (value & _INT32_MASK) >> 16 for value in hashes]
     table = _SMALLEST_TABLE
     if copied:
         table = 1 << max(int((copied + 1) / _LOAD_FACTOR) - 1, 4).bit_length()
-    while len(given) >= table * _LOAD_FACTOR:
+    while max(len(given), most) >= table * _LOAD_FACTOR:
         table *= 2
 
     def bucket(place: int) -> tuple[int, int]:

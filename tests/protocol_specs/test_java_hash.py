@@ -189,3 +189,8 @@ def test_the_keys_of_a_concurrent_map_are_in_the_order_of_its_history() -> None:
         "g115", "name-23", "name-75", "name-64", "g72", "g53", "g42", "g143", "g120", "g1", "name-111", "name-148",
         "name-123", "name-149",
     ]  # fmt: skip
+
+
+def test_a_hash_set_keeps_the_table_of_its_most_elements() -> None:
+    assert hash_set_order([1, 16], most=11) == [1, 0]
+    assert hash_set_order([1, 16], most=12) == [0, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order, hash_set_order, string_hash
 from protocol_specs.messages.join_group import JoinGroupRequest
 from tests.differential.case import case
 from tests.differential.group_requests import (
@@ -39,6 +40,40 @@ def a_group_of_one_in_every_version(probe: Probe) -> None:
         member.sync({member.id: b"assignment"}, min(version, 5))
         member.join(version, note="again")
         probe.exchange(leave(group, (member.id, None)), 2)
+
+
+def _note_order(probe: Probe, members: list[Any], known: list[str], most: int, *, note: str) -> None:
+    """Write down whether members are listed as Kafka's table has them; the ids are random."""
+    if probe.release == "3.7.2":
+        order = [known[place] for place in hash_set_order(map(string_hash, known), most=most)]
+    else:
+        order = hash_order(known, beside=most - len(known))
+    probe.write(note=note, in_order=[each.member_id for each in members] == order, members=len(members))
+
+
+@case(settings=NO_DELAY)
+def members_are_listed_in_the_order_of_a_hash_table(probe: Probe) -> None:
+    """To the leader, and by DescribeGroups: 3.7's table is one of Scala, which grows sooner."""
+    for count in (3, 11, 12, 13):
+        group = group_of(probe, f"g{count}")
+        times = {"session_ms": 60_000, "rebalance_ms": 60_000}
+        leader, *others = (Member(probe, group, **times) for _ in range(count))
+        leader.join()
+        parked = []
+        for place, member in enumerate(others, 2):
+            member.learn_id()
+            parked.append(probe.start(member.join_request, 9, on=member.connection))
+            await_members(probe, group, place)
+        joined: Any = probe.quiet(leader.join_request, 9, on=leader.connection)
+        known = [leader.id, *(member.id for member in others)]
+        _note_order(probe, joined.members, known, count, note="the leader's list")
+        for each in parked:
+            probe.finish(each)
+        described: Any = probe.quiet(describe_groups(group), 5)
+        _note_order(probe, described.groups[0].members, known, count, note="described")
+        probe.exchange(leave(group, (known.pop(), None)), 5)
+        described = probe.quiet(describe_groups(group), 5)
+        _note_order(probe, described.groups[0].members, known, count, note="the last one has left")
 
 
 @case(settings=NO_DELAY)

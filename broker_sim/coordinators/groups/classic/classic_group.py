@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.classic.classic_group_state import ClassicGroupState, may_become
 from broker_sim.coordinators.groups.classic.group_metadata_records import group_tombstone
+from broker_sim.coordinators.groups.classic.member_table import MemberTable
 from broker_sim.coordinators.groups.classic.protocol_votes import ProtocolCounts, most_voted
 from broker_sim.coordinators.groups.classic.responses import join_refusal, sync_refusal
 from broker_sim.coordinators.groups.classic.subscribed_topics import CONSUMER_PROTOCOL, subscribed_topics
 from broker_sim.coordinators.groups.group import GroupType
 from broker_sim.coordinators.groups.group_journal import readable_assignment
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.java_hash import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,7 +61,7 @@ class GroupServices:
 
 
 class ClassicGroup:
-    """A group with its members in the order in which they joined."""
+    """A group with its members in the order of the broker's hash table."""
 
     type: ClassVar[GroupType] = GroupType.CLASSIC
 
@@ -87,7 +87,7 @@ class ClassicGroup:
         self.leader_id = leader_id
         self.state_timestamp_ms: int | None = services.now_ms()
         """The time of the last change of the state; None if the group was loaded from a record without it."""
-        self.members: dict[str, ClassicMember] = {}
+        self.members = MemberTable(of_scala=services.old_coordinator)
         self.pending_join_members: dict[str, None] = {}
         """The ids of members that must join again with the id that they received (KIP-394)."""
         self.pending_sync_members: dict[str, None] = {}
@@ -319,7 +319,7 @@ class ClassicGroup:
             if member.group_instance_id is not None:
                 self._static_members.pop(member.group_instance_id, None)
         if self.is_leader(member_id):
-            self.leader_id = next(iter(hash_order(self.members)), None)
+            self.leader_id = next(iter(self.members), None)
         self.pending_join_members.pop(member_id, None)
         self.pending_sync_members.pop(member_id, None)
 
@@ -347,7 +347,7 @@ class ClassicGroup:
             return False
         if self.members[self.leader_id].awaiting_join is not None:
             return True
-        for member_id in hash_order(self.members):
+        for member_id in self.members:
             if self.members[member_id].awaiting_join is not None:
                 self.leader_id = member_id
                 return True
