@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -158,19 +158,16 @@ def hash_order_of_copied_set(numbers: Iterable[int], *, copied: int, most: int) 
     return sorted(sorted(numbers), key=lambda number: hash_bucket(number, table))
 
 
-def hash_order_of_changed_map(before: Iterable[int], now: Iterable[int]) -> list[int]:
-    """Return the integer keys of a HashMap that was copied from that of `before`, lost keys, and then got new ones.
+def hash_order_of_changed_map(before: Sequence[int], kept: Container[int], added: Sequence[int]) -> list[int]:
+    """Return the integer keys of a HashMap that was copied from another, lost keys, and then got new ones.
 
-    If `before` is empty the map grew with its keys.
+    `before` are the keys of the other map in its order. If none of them is kept, the map grew with the new ones.
     """
-    old, given = set(before), sorted(now)
-    if not old:
-        table = _table_size(len(given))
-    else:
-        table = _copied_table_size(len(old), smallest=1)
-        while len(given) > table * _LOAD_FACTOR:
-            table *= 2
-    return sorted(given, key=lambda number: hash_bucket(number, table))
+    left = [number for number in before if number in kept]
+    table = _copied_table_size(len(before), smallest=1) if left else _SMALLEST_TABLE
+    while len(left) + len(added) > table * _LOAD_FACTOR:
+        table *= 2
+    return _bucketed([*left, *added], int, table)
 
 
 def hash_order_of_copied_integers(copied: Iterable[int], added: Iterable[int]) -> list[int]:

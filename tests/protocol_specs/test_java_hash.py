@@ -11,6 +11,7 @@ from protocol_specs.java_hash import (
     hash_order,
     hash_order_by,
     hash_order_of_changed,
+    hash_order_of_changed_map,
     hash_order_of_computed,
     hash_order_of_copy,
     hash_order_of_longs,
@@ -194,3 +195,12 @@ def test_the_keys_of_a_concurrent_map_are_in_the_order_of_its_history() -> None:
 def test_a_hash_set_keeps_the_table_of_its_most_elements() -> None:
     assert hash_set_order([1, 16], most=11) == [1, 0]
     assert hash_set_order([1, 16], most=12) == [0, 1]
+
+
+def test_a_changed_map_lists_what_it_kept_before_what_it_got() -> None:
+    # Heartbeats of 4.3.1 to members whose partitions increase.
+    assert hash_order_of_changed_map([4, 5], [4, 5], [1]) == [4, 5, 1]
+    assert hash_order_of_changed_map([6], [6], [2]) == [6, 2]
+    assert hash_order_of_changed_map([16, 17, 9, 10, 15], {9, 10, 15, 16, 17}, []) == [16, 17, 9, 10, 15]
+    assert hash_order_of_changed_map([16, 19, 11], {11, 16, 19}, []) == [16, 19, 11]
+    assert hash_order_of_changed_map([1], [], [16, 17]) == [16, 17]

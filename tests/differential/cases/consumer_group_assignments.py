@@ -50,6 +50,26 @@ def members_come_and_go(probe: Probe) -> None:
 
 
 @case(settings=AT_ONCE, releases=ONLY_NEW)
+def partitions_are_listed_as_the_table_of_the_member_has_them(probe: Probe) -> None:
+    """It is copied from the one before: what the member keeps comes before what it gets, where both are in a bucket."""
+    topic = known_topic(probe, partitions=18)
+    for assignor in ("uniform", "range"):
+        group = group_of(probe, assignor)
+        members = [Consumer(probe, group, name, [topic], assignor=assignor) for name in NAMES]
+        for count, member in enumerate(members, 1):
+            member.join()
+            for each in members[:count]:
+                each.report()
+                each.report()
+        while len(members) > 1:
+            members.pop(len(members) // 2).leave()
+            for each in members:
+                each.beat(note=f"{each.id} of {len(members)}")
+                each.report()
+        probe.exchange(consumer_describe(group), 1)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
 def members_of_several_topics_come_and_go(probe: Probe) -> None:
     topics = topics_in_hash_order(probe, t=4, u=3, v=1)
     for assignor in ("uniform", "range"):

@@ -23,6 +23,7 @@ from broker_sim.coordinators.groups.consumer.member_lookup import (
 )
 from broker_sim.coordinators.groups.consumer.member_update import MemberUpdate, epoch_records
 from broker_sim.coordinators.groups.consumer.migration import Migration
+from broker_sim.coordinators.groups.consumer.partition_order import equal_epochs, loaded_order, recorded_order
 from broker_sim.coordinators.groups.consumer.preview_member import PreviewMember
 from broker_sim.coordinators.groups.consumer.preview_replay import PreviewReplay
 from broker_sim.coordinators.groups.consumer.regex_subscriptions import RegexSubscriptions
@@ -30,14 +31,11 @@ from broker_sim.coordinators.groups.modern.epoch_groups import EpochGroups
 from broker_sim.coordinators.groups.modern.epoch_member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker_sim.coordinators.groups.modern.topic_partitions import (
     NO_PARTITIONS,
-    each_partition,
-    ordered,
     partition_names,
     reported_topics,
     to_topics,
 )
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
-from protocol_specs.java_hash import hash_order_of_changed_map
 from protocol_specs.messages.consumer_group_describe import DescribedGroup
 from protocol_specs.messages.consumer_group_heartbeat import (
     Assignment,
@@ -182,12 +180,10 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
             return Assignment(topic_partitions=member.topics_of("assigned", TopicPartitions))
         if not self.config.behaviour.groups_time_their_assignments:
             return Assignment(topic_partitions=to_topics(member.assigned, TopicPartitions))
-        kept = {} if before.progress == member.progress else before.assigned
+        in_order = loaded_order if before.progress == member.progress else recorded_order
         topics = [
-            TopicPartitions(
-                topic_id=topic_id, partitions=hash_order_of_changed_map(kept.get(topic_id, frozenset()), partitions)
-            )
-            for topic_id, partitions in ordered(member.assigned)
+            TopicPartitions(topic_id=topic_id, partitions=partitions)
+            for topic_id, partitions in in_order(member.assigned, member.assignment_epochs).items()
         ]
         return Assignment(topic_partitions=topics)
 
@@ -235,7 +231,7 @@ class ConsumerGroups(EpochGroups[ConsumerGroup, ConsumerMember, DescribedGroup])
             member,
             member_epoch=STATIC_LEAVE_EPOCH,
             pending_revocation=NO_PARTITIONS,
-            assignment_epochs=dict.fromkeys(each_partition(member.assigned), 0) if member.assignment_epochs else {},
+            assignment_epochs=equal_epochs(member.assigned, 0) if member.assignment_epochs else {},
         )
         return CoordinatorResult([group.records.current_assignment_record(group.group_id, paused)], response)
 

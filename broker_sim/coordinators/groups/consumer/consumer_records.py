@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.coordinators.groups.modern.topic_partitions import ordered, to_topics
+from broker_sim.coordinators.groups.consumer.partition_order import recorded_order
+from broker_sim.coordinators.groups.modern.topic_partitions import to_topics
 from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
 from protocol_specs.schemas.coordinator.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from broker_sim.coordinators.groups.consumer.consumer_group import ResolvedRegex
     from broker_sim.coordinators.groups.consumer.consumer_member import ConsumerMember
+    from broker_sim.coordinators.groups.consumer.partition_order import Epochs
     from broker_sim.coordinators.groups.modern import topic_partitions
     from broker_sim.coordinators.groups.modern.subscription_metadata import TopicMetadata as SubscribedTopic
 
@@ -191,16 +193,14 @@ def current_assignment_record(group_id: str, member: ConsumerMember) -> Coordina
     )
 
 
-def _with_epochs(
-    assignment: topic_partitions.TopicPartitions, epochs: Mapping[tuple[bytes, int], int]
-) -> list[TopicPartitions]:
+def _with_epochs(assignment: topic_partitions.TopicPartitions, epochs: Epochs) -> list[TopicPartitions]:
     return [
         TopicPartitions(
             topic_id=topic_id,
             partitions=partitions,
             assignment_epochs=[epochs[topic_id, partition] for partition in partitions] if epochs else None,
         )
-        for topic_id, partitions in ordered(assignment)
+        for topic_id, partitions in recorded_order(assignment, epochs).items()
     ]
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
+from broker_sim.coordinators.groups.consumer.partition_order import changed_order, loaded_order
 from broker_sim.coordinators.groups.modern.member_state import MemberState
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, each_partition
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -55,17 +56,27 @@ class Reconciliation:
             CoordinatorError: FENCED_MEMBER_EPOCH for a state of a newer release.
         """
         updated = self._next_step(member)
-        if updated is member or not self.keeps_epochs:
-            return updated
-        # A partition that was to be revoked and is assigned again gets a new epoch.
+        return self._with_epochs(member, updated) if self.keeps_epochs and updated is not member else updated
+
+    def _with_epochs(self, member: ConsumerMember, updated: ConsumerMember) -> ConsumerMember:
+        """Return the updated member with the epochs of its partitions, in the order of its tables.
+
+        A partition that was to be revoked and is assigned again gets a new epoch.
+        """
         known = member.assignment_epochs
-        kept = {partition: known[partition] for partition in each_partition(member.assigned) if partition in known}
+        held = loaded_order(member.assigned, known)
+        assigned = changed_order(held, updated.assigned, self.target)
+        revoked = changed_order(held, updated.pending_revocation, member.pending_revocation)
         epochs = {
-            partition: known.get(partition, updated.member_epoch)
-            for partition in each_partition(updated.pending_revocation)
+            (topic_id, partition): known.get((topic_id, partition), updated.member_epoch)
+            for topic_id, partitions in revoked.items()
+            for partition in partitions
         }
-        for partition in each_partition(updated.assigned):
-            epochs[partition] = kept.get(partition, updated.member_epoch)
+        for topic_id, partitions in assigned.items():
+            kept = member.assigned.get(topic_id, _NOTHING)
+            for partition in partitions:
+                known_epoch = known.get((topic_id, partition)) if partition in kept else None
+                epochs[topic_id, partition] = updated.member_epoch if known_epoch is None else known_epoch
         return replace(updated, assignment_epochs=epochs)
 
     def _next_step(self, member: ConsumerMember) -> ConsumerMember:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.coordinators.groups.consumer.partition_order import loaded_order
 from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, ordered, to_named_topics
 from protocol_specs.java_hash import hash_order_of_set, hash_order_of_uuids
 from protocol_specs.messages.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
@@ -51,9 +52,9 @@ def _described_member(
     topics: Mapping[bytes, TopicImage],
     shows_revocations: bool,  # noqa: FBT001
 ) -> Member:
-    held = {topic_id: list(partitions) for topic_id, partitions in ordered(member.assigned)}
+    held = loaded_order(member.assigned, member.assignment_epochs)
     if shows_revocations:
-        for topic_id, partitions in ordered(member.pending_revocation):
+        for topic_id, partitions in loaded_order(member.pending_revocation, member.assignment_epochs).items():
             held.setdefault(topic_id, []).extend(partitions)
         held = {topic_id: held[topic_id] for topic_id in hash_order_of_uuids(held)}
     return Member(

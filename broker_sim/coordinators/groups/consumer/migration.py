@@ -19,7 +19,7 @@ from broker_sim.coordinators.groups.consumer.classic_formats import (
 )
 from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProtocolData, ConsumerMember
 from broker_sim.coordinators.groups.consumer.member_update import epoch_records
-from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
+from broker_sim.coordinators.groups.consumer.partition_order import equal_epochs
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import MessageEndsInNumber, ProtocolError, UnsupportedVersion
 
@@ -118,9 +118,7 @@ class Migration:
                     client_host=member.client_host,
                     subscribed_topic_names=frozenset(subscription.topics),
                     assigned=assigned,
-                    assignment_epochs=dict.fromkeys(each_partition(assigned), group.generation_id)
-                    if keeps_epochs
-                    else {},
+                    assignment_epochs=equal_epochs(assigned, group.generation_id) if keeps_epochs else {},
                     classic=ClassicProtocolData(member.session_timeout_ms, member.protocols),
                 )
             )
