@@ -91,6 +91,7 @@ def walks() -> tuple[tuple[str, str, Batches], ...]:
             "records alike",
             "alike_deltas",
             (
+                ("3 records of 100 B", batch(3, 100, 100)),
                 ("5 records of 100 B", batch(5, 100, 100)),
                 ("10 records of 100 B", batch(10, 100, 100)),
                 ("60 records of 1 kB", batch(60, 1000, 1000)),

@@ -8,10 +8,14 @@ Records with headers are excluded; without headers the last byte of a record is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.records.varints import SMALL_VARINTS, SMALL_VARINTS_END
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _ONE_BYTE_DELTAS: Final = 64
 _PERIOD: Final = 8192
@@ -79,61 +83,68 @@ class Layout:
         self.constant_columns = (*range(start, after_length), *range(value, after_value), *range(key, after_key))
 
 
-ALIKE_MIN: Final = 5
+ALIKE_MIN: Final = 3
 ALIKE_MAX: Final = _ONE_BYTE_DELTAS
 """Sections of fewer records than the first are walked faster by the loop; of more than the second the offset deltas
 take two bytes."""
-_TWO_BYTES_END: Final = 1 << 14
+LAYOUTS_MAX: Final = 2048
+"""Most layouts of small sections that are kept."""
+_SMALLEST_BYTES: Final = 7
+"""A record has six numbers of at least a byte, and its attributes."""
+_ONE_BYTE_LENGTH_MAX_BYTES: Final = 64
+"""The size of the largest record whose length takes one byte."""
 
 
 def alike_deltas(data: bytes, count: int, start: int, end: int) -> tuple[int, int, bool] | None:
     """Check a section whose records all have one size and layout, right offset deltas and no headers.
 
-    Return its least and largest timestamp delta, and True for null keys; None if a record differs, or has a timestamp
-    delta, a key length or an offset delta of more than one byte, or another length of more than two.
+    Return its least and largest timestamp delta, and True for null keys; None if a record differs, has no value, or has
+    a timestamp delta, a key length or an offset delta of more than one byte, or another length of more than two.
     """
     size, rest = divmod(end - start, count)
-    if rest:
+    if rest or size < _SMALLEST_BYTES or data[start] != data[start + size]:
         return None
-    position = start
-    columns = []
-    stop = start + size
-    try:
-        length = data[position]
-        if length > 127:
-            columns.append(position)
-            position += 1
-            length += (data[position] << 7) - 128
-        columns.append(position)
-        timestamp = position + 2
-        if length != (stop - position - 1) << 1 or length >= _TWO_BYTES_END:
-            return None
-        position += 4
-        columns.append(position)
-        key = data[position]
-        position += 1 if key & 1 else 1 + (key >> 1)
-        value = data[position]
-        columns.append(position)
-        position += 1
-        if value > 127:
-            value += (data[position] << 7) - 128
-            columns.append(position)
-            position += 1
-        if not value & 1:
-            position += value >> 1
-    except IndexError:
+    key = data[start + (4 if size <= _ONE_BYTE_LENGTH_MAX_BYTES else 5)]
+    layout = _alike_layout(size, count, start, key)
+    if layout is None:
         return None
-    # The last byte is the count of headers.
-    if position + 1 != stop or key > 127 or value >= _TWO_BYTES_END or data[position:end:size] != bytes(count):
+    columns, expected, timestamps = layout
+    if columns(data) != expected:
         return None
-    for column in columns:
-        if data[column:end:size] != data[column : column + 1] * count:
-            return None
-    deltas = data[timestamp:end:size]
-    if data[timestamp + 1 : end : size] != _LOW_ONLY[:count] or not deltas.isascii():
+    deltas = data[timestamps]
+    if not deltas.isascii():
         return None
-    numbers = [_ZIGZAG[raw] for raw in set(deltas)]
-    return min(numbers), max(numbers), bool(key & 1)
+    ordered = set(deltas.translate(_ORDERED))
+    return min(ordered) - 64, max(ordered) - 64, bool(key & 1)
+
+
+@lru_cache(maxsize=LAYOUTS_MAX)
+def _alike_layout(
+    size: int, count: int, start: int, key: int
+) -> tuple[Callable[[bytes], tuple[bytes, ...]], tuple[bytes, ...], slice] | None:
+    """Return a function that reads all columns but those of timestamps and strings, their bytes, and the timestamps.
+
+    The lengths of record and value follow from `size` and `key`, the byte with the key's length. None for others.
+    """
+    length = _length_within(size)
+    value = len(length or b"") + 4 + (0 if key & 1 else key >> 1)
+    value_length = _length_within(size - 1 - value)
+    if length is None or value_length is None or key > 127:
+        return None
+    constants = {**dict(enumerate(length)), len(length) + 3: key, **dict(enumerate(value_length, value)), size - 1: 0}
+    expected = {place: bytes((byte,)) * count for place, byte in constants.items()}
+    expected[len(length) + 2] = _LOW_ONLY[:count]
+    end = start + size * count
+    columns = itemgetter(*(slice(start + place, end, size) for place in expected))
+    return columns, tuple(expected.values()), slice(start + len(length) + 1, end, size)
+
+
+def _length_within(total: int) -> bytes | None:
+    """Return the length that takes `total` bytes together with what it counts; None if it needs more than two bytes."""
+    for width in (1, 2):
+        if width <= total < SMALL_VARINTS_END and len(SMALL_VARINTS[total - width]) == width:
+            return SMALL_VARINTS[total - width]
+    return None
 
 
 def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> RecordRun | None:
