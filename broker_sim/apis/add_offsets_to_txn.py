@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
+from broker_sim.apis.transaction_requests import NewFencedError, responded
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
 from broker_sim.topic_partition import TopicPartition
@@ -36,7 +36,7 @@ def handle(request: AddOffsetsToTxnRequest, context: RequestContext) -> Message 
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
     return responded(
         coordinators.transactions.add_partitions(request.transactional_id, producer, [partition], client_version=0),
-        Named(request.transactional_id, producer),
+        (request.transactional_id, producer),
         context,
         lambda _: _response(ErrorCode.NONE),
         lambda error_code: _response(_FENCED.of(error_code, context)),

@@ -18,7 +18,7 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.handler_result import NoResponse, when_all
 from broker_sim.apis.repeated_response import FRAMES_MAX, frame_tail, frame_with_tail
-from broker_sim.apis.transaction_requests import Named, NewFencedError, note_refusal, responded
+from broker_sim.apis.transaction_requests import NewFencedError, note_refusal, responded
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.transactions.partition_sets import in_set_order
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
@@ -44,11 +44,15 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.handler_result import HandlerResult, PreparedResponse, Response
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.apis.transaction_requests import Named
     from protocol_specs.message import Message
     from protocol_specs.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
 
 BATCHES_SINCE: Final = 4
 _FENCED: Final = NewFencedError(since=2)
+# Constants, because looking up a member of an enum is slow.
+_NONE: Final = ErrorCode.NONE
+_UNSUPPORTED_VERSION: Final = ErrorCode.UNSUPPORTED_VERSION
 
 Results = list[tuple[str, list[tuple[int, ErrorCode]]]]
 """Topics with their partitions and errors."""
@@ -58,16 +62,14 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
     """Add or verify the partitions of each transaction; the response waits for all."""
     if context.api_version < BATCHES_SINCE:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-        named = Named(request.v3_and_below_transactional_id, producer)
+        named = request.v3_and_below_transactional_id, producer
         topics = request.v3_and_below_topics
         partitions = _partitions(topics)
         refusal = _refusal(named, partitions, topics, context)
         if refusal is not None:
             return single_response(refusal)
         added: Response | NoResponse | Deferred[Response | NoResponse] = responded(
-            context.broker.coordinators.transactions.add_partitions(
-                named.transactional_id, named.producer, partitions, client_version=0
-            ),
+            context.broker.coordinators.transactions.add_partitions(*named, partitions, client_version=0),
             named,
             context,
             lambda _: _success(topics, context),
@@ -94,7 +96,7 @@ def handle(request: AddPartitionsToTxnRequest, context: RequestContext) -> Handl
 def _results_of(
     transaction: AddPartitionsToTxnTransaction, topics: Sequence[Any], shown: Sequence[Any], context: RequestContext
 ) -> Results | Deferred[Results]:
-    named = Named(transaction.transactional_id, ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch))
+    named = transaction.transactional_id, ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
     if transaction.verify_only:
         return _verify(named, topics, context)
     return _add(named, topics, shown, context)
@@ -110,9 +112,7 @@ def _add(
         return refusal
     client_version = TRANSACTIONS_V2 if context.behaviour.transactions_have_client_versions else 0
     return responded(
-        context.broker.coordinators.transactions.add_partitions(
-            named.transactional_id, named.producer, partitions, client_version
-        ),
+        context.broker.coordinators.transactions.add_partitions(*named, partitions, client_version),
         named,
         context,
         lambda _: _alike(shown, ErrorCode.NONE),
@@ -125,19 +125,22 @@ def _verify(named: Named, topics: Sequence[Any], context: RequestContext) -> Res
     refused = _refused(partitions, context)
     if refused:
         return _by_topic(refused)
-    if not named.transactional_id:
+    transactional_id, producer = named
+    if not transactional_id:
         return _by_topic(dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST))
     broker = context.broker
     try:
-        found = broker.coordinators.transactions.verify_partitions(named.transactional_id, named.producer, partitions)
+        found = broker.coordinators.transactions.verify_partitions(transactional_id, producer, partitions)
     except CoordinatorError as error:
         note_refusal(named, context, error.error_code)
         return _by_topic(dict.fromkeys(partitions, error.error_code))
+    if all(found):
+        return _by_topic(dict.fromkeys(partitions, _NONE))
     abortable = broker.config.behaviour.unverified_transactions_are_abortable
     missing = ErrorCode.TRANSACTION_ABORTABLE if abortable else ErrorCode.INVALID_TXN_STATE
     errors: dict[TopicPartition, ErrorCode] = {}
     for partition, is_there in zip(partitions, found, strict=True):
-        errors[partition] = ErrorCode.NONE if is_there else missing
+        errors[partition] = _NONE if is_there else missing
     return _by_topic(errors)
 
 
@@ -153,7 +156,7 @@ def _refusal(
     refused = _refused(partitions, context)
     if refused:
         return _by_topic(refused)
-    return None if named.transactional_id else _alike(shown, ErrorCode.INVALID_REQUEST)
+    return None if named[0] else _alike(shown, ErrorCode.INVALID_REQUEST)
 
 
 def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> dict[TopicPartition, ErrorCode]:
@@ -161,16 +164,21 @@ def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> d
     image = context.broker.metadata_cache.image
     errors: dict[TopicPartition, ErrorCode] = {}
     for partition in partitions:
-        if (context.api_version < BATCHES_SINCE and is_internal(partition.topic, context.broker.config)) or (
-            context.api_version < BATCHES_SINCE
-            and not context.may(AclOperation.WRITE, ResourceType.TOPIC, partition.topic)
-        ):
+        if context.api_version < BATCHES_SINCE and not _may_add(partition.topic, context):
             errors[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         elif image.partition(*partition) is None:
             errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not errors:
         return errors
     return errors | {each: ErrorCode.OPERATION_NOT_ATTEMPTED for each in partitions if each not in errors}
+
+
+def _may_add(topic: str, context: RequestContext) -> bool:
+    """Return True if a producer may add partitions of a topic."""
+    if is_internal(topic, context.broker.config):
+        return False
+    access = context.access
+    return access is None or access.allows(AclOperation.WRITE, ResourceType.TOPIC, topic)
 
 
 def _alike(topics: Sequence[Any], error_code: ErrorCode) -> Results:
@@ -234,7 +242,7 @@ def _batched(found: Sequence[Results], request: AddPartitionsToTxnRequest) -> Me
         for topic, errors in results:
             partitions = []
             for index, error_code in errors:
-                if error_code is ErrorCode.UNSUPPORTED_VERSION:
+                if error_code is _UNSUPPORTED_VERSION:
                     # Kafka leaves the request with this exception, also where one transaction of several has it.
                     return AddPartitionsToTxnResponse(error_code=error_code)
                 partitions.append(_partition_result(index, error_code))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.repeated_response import frame_tail, frame_with_tail
-from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
+from broker_sim.apis.transaction_requests import NewFencedError, responded
 from broker_sim.coordinators.transactions.producers import ProducerIdAndEpoch
 from broker_sim.coordinators.transactions.transaction_metadata import TRANSACTIONS_V2
 from protocol_specs.error_codes import ErrorCode
@@ -53,7 +53,7 @@ def handle(request: EndTxnRequest, context: RequestContext) -> HandlerResult:
 
     result: Response | NoResponse | Deferred[Response | NoResponse] = responded(
         written,
-        Named(request.transactional_id, producer),
+        (request.transactional_id, producer),
         context,
         respond,
         lambda error_code: _refused(_FENCED.of(error_code, context)),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
-from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
+from broker_sim.apis.transaction_requests import NewFencedError, responded
 from broker_sim.coordinators.transactions.producers import NO_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch, ProducerResult
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdResponse
@@ -56,7 +56,7 @@ def handle(request: InitProducerIdRequest, context: RequestContext) -> Message |
     )
     return responded(
         written,
-        Named(request.transactional_id, expected),
+        (request.transactional_id, expected),
         context,
         lambda result: _response(result, context),
         lambda error_code: _refused(_FENCED.of(error_code, context)),

@@ -75,7 +75,11 @@ _UNVERIFIED: Final = (
 PartitionOutcome: TypeAlias = "tuple[bytes, PartitionAppend]"
 """The result of a partition, with its topic's id."""
 
+# Constants, because looking up a member of an enum is slow.
 _NONE: Final = ErrorCode.NONE
+_DEFAULT: Final = Support.DEFAULT
+_ABORTABLE: Final = Support.ABORTABLE
+_ADDS_PARTITIONS: Final = Support.ADDS_PARTITIONS
 
 
 class ProducePartitions:
@@ -231,7 +235,7 @@ class ProducePartitions:
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         """Append to the partitions of the transaction; errors that older producers give up at are retriable ones."""
         self.by_coordinator = found.by_coordinator
-        adds = transaction_support(self.context.api_version) is Support.ADDS_PARTITIONS
+        adds = transaction_support(self.context.api_version) is _ADDS_PARTITIONS
         replicas = self.context.broker.replica_manager
         for key, error in found.errors.items():
             del self.entries[key]
@@ -428,8 +432,8 @@ def _hash_with_id(outcome: PartitionOutcome) -> int:
 def transaction_support(version: int) -> Support:
     """Return what a version of Produce supports of transactions."""
     if version >= ADDS_PARTITIONS_LOWEST:
-        return Support.ADDS_PARTITIONS
-    return Support.ABORTABLE if version >= ABORTABLE_LOWEST else Support.DEFAULT
+        return _ADDS_PARTITIONS
+    return _ABORTABLE if version >= ABORTABLE_LOWEST else _DEFAULT
 
 
 def unreadable(context: RequestContext) -> NoResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from broker_sim.control.events import TransactionRequestRefused
 from broker_sim.coordinators.coordinator_error import CoordinatorError
@@ -38,11 +38,8 @@ class NewFencedError:
         return error_code
 
 
-class Named(NamedTuple):
-    """The transactional id and the producer that a request names."""
-
-    transactional_id: str
-    producer: ProducerIdAndEpoch
+Named: TypeAlias = "tuple[str, ProducerIdAndEpoch]"
+"""The transactional id and the producer that a request names."""
 
 
 def responded(
@@ -75,13 +72,14 @@ def responded(
 def note_refusal(named: Named, context: RequestContext, error_code: ErrorCode) -> None:
     """Record that a producer is fenced, unknown, or too early."""
     journal = context.broker.journal
+    transactional_id, producer = named
     journal.append(
         TransactionRequestRefused(
             time_us=journal.now_us(),
             broker_id=context.broker.id,
-            transactional_id=named.transactional_id,
-            producer_id=named.producer.producer_id,
-            producer_epoch=named.producer.producer_epoch,
+            transactional_id=transactional_id,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
             api=context.request.NAME,
             error=error_code.name,
             client_id=context.client_id or "",

@@ -41,6 +41,10 @@ class Support(Enum):
     ADDS_PARTITIONS = "partitions are added by the request itself (KIP-890, transactions v2)"
 
 
+_ADDS_PARTITIONS: Final = Support.ADDS_PARTITIONS
+"""A constant, because looking up a member of an enum is slow."""
+
+
 @dataclass(slots=True)
 class Verified:
     """`errors` has the partitions that must not be appended to, `guards` what the append needs for others.
@@ -62,7 +66,7 @@ def verified(
 ) -> Verified | Deferred[Verified]:
     """Verify the partitions of `sequences`, which are the first sequences of their records."""
     config = context.broker.config
-    adds = support is Support.ADDS_PARTITIONS
+    adds = support is _ADDS_PARTITIONS
     result = Verified()
     if not adds and not (config.behaviour.transactions_are_verified and config[VERIFICATION]):
         return result
@@ -120,11 +124,11 @@ class _Verification:
             self._producer,
             list(self._result.guards),
             self._verified,
-            adds=self._support is Support.ADDS_PARTITIONS,
+            adds=self._support is _ADDS_PARTITIONS,
         )
 
     def _verified(self, errors: PartitionErrors) -> None:
-        if self._support is Support.ADDS_PARTITIONS and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values():
+        if self._support is _ADDS_PARTITIONS and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values():
             backoff_s = self._number(_RETRY_BACKOFF) / 1000
             waited_s = self._broker.reactor.seconds() - self._started_s
             if waited_s + backoff_s < self._number(_RETRY_BACKOFF_MAX) / 1000:

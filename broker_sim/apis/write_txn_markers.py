@@ -61,6 +61,9 @@ _NOT_READY: Final = (
 )
 """The coordinator of transactions knows no such errors: they become NOT_LEADER_OR_FOLLOWER."""
 
+_COMMIT: Final = ControlRecordType.COMMIT
+"""A constant, because looking up a member of an enum is slow."""
+
 Errors = dict[TopicPartition, ErrorCode]
 
 
@@ -225,7 +228,7 @@ def _write(
 
 
 def _marker_batch(marker: WritableTxnMarker, context: RequestContext) -> LoneBatch:
-    kind = ControlRecordType.COMMIT if marker.transaction_result else ControlRecordType.ABORT
+    kind = _COMMIT if marker.transaction_result else ControlRecordType.ABORT
     return lone_marker_batch(
         marker_of(kind, marker.coordinator_epoch),
         producer_id=marker.producer_id,

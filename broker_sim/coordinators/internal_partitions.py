@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.metadata.topic_names import (
@@ -9,7 +10,7 @@ from broker_sim.metadata.topic_names import (
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,
 )
-from protocol_specs.java_hash import string_hash
+from protocol_specs.java_hash import HASHES_KEPT_MAX, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,7 @@ class InternalPartitions:
         return self._counts.get(topic, 0)
 
 
+@lru_cache(HASHES_KEPT_MAX)
 def partition_for(key: str, partitions: int) -> int:
     """Return the index for a group id, transactional id or share partition key: Java's string hash, made positive."""
     value = string_hash(key)

@@ -11,7 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin
-from broker_sim.log.received_batch import ReceivedBatch, place_in_request
+from broker_sim.log.received_batch import LARGE_BATCH_BYTES, ReceivedBatch, place_in_request
 from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, assign_offset, target_codec
 from broker_sim.log.stored_batch import LOG_FIELDS, NO_TIMESTAMP, StoredBatch
 from protocol_specs.errors import RecordBatchError
@@ -109,7 +109,7 @@ def stored_as_it_is(
         return None
     make: Callable[..., StoredBatch] = StoredBatch
     data: bytes | memoryview
-    place = None if codec else place_in_request(records)
+    place = None if codec or length < LARGE_BATCH_BYTES else place_in_request(records)
     if place is None:
         data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
         walk = _walk(data, RECORD_BATCH_OVERHEAD, length, records_count, codec)

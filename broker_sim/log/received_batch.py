@@ -23,11 +23,12 @@ def place_in_request(records: bytes | memoryview) -> tuple[bytes, int] | None:
     """Return the request that `records` is a part of and the position of `records` in it.
 
     A view does not know its position. It is that of the batch's header, if the request has these bytes in one place
-    only. None if it has them twice, or if the batch must be copied because it is not a large part of the request.
+    only. None if it has them twice, or if the batch must be copied because it is not a large part of the request. A
+    batch has at least LARGE_BATCH_BYTES.
     """
     request = records.obj if isinstance(records, memoryview) else records
     length = len(records)
-    if length < LARGE_BATCH_BYTES or not isinstance(request, bytes):
+    if not isinstance(request, bytes):
         return None
     beside = len(request) - length
     if beside > BESIDE_BATCH_BYTES_MAX:

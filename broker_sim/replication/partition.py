@@ -234,11 +234,11 @@ class Partition:
         if self.leader_id != host.broker_id:
             raise self._not_leader()
         log = self.log
-        # The ISR mostly has min.insync.replicas as configured, and the full test is not needed for every batch.
+        # The rule of `effective_min_isr`, without a call for every batch.
         if (
             required_acks == -1
             and (in_sync := len(self.isr_state.isr)) < log.config.min_insync_replicas
-            and in_sync < self.effective_min_isr
+            and (in_sync <= len(self.followers) or not host.min_isr_within_replicas)
         ):
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
@@ -357,8 +357,8 @@ class Partition:
         in_sync = len(state.isr)
         if (
             in_sync < log.config.min_insync_replicas
+            and (in_sync <= len(self.followers) or not self._host.min_isr_within_replicas)
             and self._host.high_watermark_waits_for_min_isr
-            and in_sync < self.effective_min_isr
         ):
             return False
         end = new = log.log_end_offset

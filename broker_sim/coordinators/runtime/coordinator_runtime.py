@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["CoordinatorRuntime"]
 
 S = TypeVar("S", bound="Shard")
+
+_ACTIVE: Final = ShardState.ACTIVE
+"""A constant, because looking up a member of an enum is slow."""
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -86,7 +89,7 @@ class CoordinatorRuntime(Generic[S]):
     def shard(self, partition: int) -> S | None:
         """Return the shard of a partition if it is active, for reports and tests."""
         runner = self._runners.get(partition)
-        return runner.shard if runner is not None and runner.state is ShardState.ACTIVE else None
+        return runner.shard if runner is not None and runner.state is _ACTIVE else None
 
     # Operations.
 
@@ -124,6 +127,17 @@ class CoordinatorRuntime(Generic[S]):
         return runner.end_transaction(
             producer, data, committed=committed, transaction_version=transaction_version
         ).deferred
+
+    def active_shard(self, partition: int) -> S:
+        """Return the shard of a partition.
+
+        Raises:
+            CoordinatorError: The shard is loading or not here.
+        """
+        runner = self._runners.get(partition)
+        if runner is None:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        return runner.check_active()
 
     def read(self, partition: int, operation: Callable[[S, int], Any]) -> Any:
         """Return `operation(shard, committed offset)`.

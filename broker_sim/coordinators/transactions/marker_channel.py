@@ -1,9 +1,10 @@
 """The markers that a coordinator sends to the leaders of a transaction's partitions. Mirrors
 TransactionMarkerChannelManager with its TxnMarkerQueue, and TransactionMarkerRequestCompletionHandler.
 
-Markers wait in a queue per broker. A round takes all of a queue into one WriteTxnMarkers; a broker has at most one in
-flight. Markers of partitions without a live leader wait for a change of the metadata. A marker that fails goes to the
-present leader, for ever; a transaction whose markers are all written is completed by a last record.
+Markers wait for the next round, which finds the leaders of their partitions and has a queue per broker. A round takes
+all of a queue into one WriteTxnMarkers; a broker has at most one in flight. Markers of partitions without a live leader
+wait for a change of the metadata. A marker that fails goes to the present leader, for ever; a transaction whose markers
+are all written is completed by a last record.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ _ABANDONED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANS
 """Another producer or coordinator has gone on: the transaction is not completed by this one."""
 _WRITTEN: Final = frozenset({ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION})
 """A log whose format has no markers is not waited for."""
+# Constants, because looking up a member of an enum is slow.
+_COMPLETE_COMMIT: Final = TransactionState.COMPLETE_COMMIT
+_WRITE_TXN_MARKERS: Final = ApiKey.WRITE_TXN_MARKERS
 _log = Logger()
 
 
@@ -118,7 +122,7 @@ class _Ending:
             self.producer_id,
             self.epoch,
             self.shard.coordinator_epoch,
-            self.target.state is TransactionState.COMPLETE_COMMIT,
+            self.target.state is _COMPLETE_COMMIT,
             self.metadata.client_version,
             list(topics.values()),
         )
@@ -137,9 +141,11 @@ class MarkerChannel:
         self._host = host
         self._complete = complete
         self._endings: dict[str, _Ending] = {}
+        self._waiting: list[tuple[_Ending, list[TopicPartition]]] = []
         self._queues: dict[int, list[tuple[_Ending, list[TopicPartition]]]] = {}
         self._without_leader: list[tuple[_Ending, list[TopicPartition]]] = []
         self._in_flight: dict[int, None] = {}
+        self._round: IDelayedCall | None = None
         self._calls: dict[IDelayedCall, None] = {}
         self._stopped = False
 
@@ -147,7 +153,10 @@ class MarkerChannel:
         """Send a marker to each partition of a prepared transaction, and complete it when all are written."""
         ending = self._ending_type(shard, metadata, metadata.prepare_complete(self._host.now_ms()))
         self._endings[metadata.transactional_id] = ending
-        self._enqueue(ending, list(metadata.partitions))
+        if metadata.partitions:
+            self._enqueue(ending, list(metadata.partitions))
+        else:
+            self._complete_if_written(ending)
 
     def drop(self, partition: int) -> None:
         """Forget the endings of a partition of the transaction log; its next coordinator sends their markers."""
@@ -164,6 +173,9 @@ class MarkerChannel:
     def stop(self) -> None:
         """End with the process: nothing is sent any more."""
         self._stopped = True
+        if self._round is not None:
+            self._round.cancel()
+            self._round = None
         for call in self._calls:
             call.cancel()
         self._calls.clear()
@@ -174,8 +186,26 @@ class MarkerChannel:
         return self._endings.get(ending.metadata.transactional_id) is ending
 
     def _enqueue(self, ending: _Ending, partitions: list[TopicPartition]) -> None:
-        if not self._is_current(ending):
-            return
+        """Send markers with the next round: after the response to the producer, which waits for none of this."""
+        self._waiting.append((ending, partitions))
+        self._plan_round()
+
+    def _plan_round(self) -> None:
+        if self._round is None and not self._stopped:
+            self._round = self._host.reactor.callLater(0, self._run_round)
+
+    def _run_round(self) -> None:
+        self._round = None
+        waiting, self._waiting = self._waiting, []
+        for ending, partitions in waiting:
+            if self._is_current(ending):
+                self._route(ending, partitions)
+        for broker_id in list(self._queues):
+            if broker_id not in self._in_flight:
+                self._send(broker_id)
+
+    def _route(self, ending: _Ending, partitions: list[TopicPartition]) -> None:
+        """Put markers into the queues of the leaders."""
         image = self._host.metadata_cache.image
         leaders: dict[int, list[TopicPartition]] = {}
         for partition in partitions:
@@ -190,13 +220,7 @@ class MarkerChannel:
                 self._without_leader.append((ending, led))
             else:
                 self._queues.setdefault(leader, []).append((ending, led))
-                self._plan(leader)
         self._complete_if_written(ending)
-
-    def _plan(self, broker_id: int) -> None:
-        if broker_id not in self._in_flight and not self._stopped:
-            self._in_flight[broker_id] = None
-            self._later(0, self._send, broker_id)
 
     def _later(self, delay_ms: float, function: Callable[..., None], *arguments: Any) -> None:
         def run() -> None:
@@ -209,13 +233,13 @@ class MarkerChannel:
     # Requests.
 
     def _send(self, broker_id: int) -> None:
-        entries = [entry for entry in self._queues.pop(broker_id, []) if self._is_current(entry[0])]
+        entries = [entry for entry in self._queues.pop(broker_id, ()) if self._is_current(entry[0])]
         if not entries:
-            del self._in_flight[broker_id]
             return
+        self._in_flight[broker_id] = None
         request = _request([ending.marker(partitions) for ending, partitions in entries])
         host = self._host
-        version = host.release.api_versions[ApiKey.WRITE_TXN_MARKERS].highest
+        version = host.release.api_versions[_WRITE_TXN_MARKERS].highest
         host.links.call(
             host.id,
             broker_id,
@@ -247,8 +271,8 @@ class MarkerChannel:
         Return False after an error that Kafka does not expect, such as that of a marker above max.message.bytes: what
         follows it is not looked at, and not sent again before the transaction's partition moves to another coordinator.
         """
-        known = self.written | self.retried | _ABANDONED
-        if not known.issuperset(results.values()):
+        errors = frozenset(results.values())
+        if not errors <= self.written and not errors <= self.written | self.retried | _ABANDONED:
             in_order = hash_order_by(results, lambda partition: topic_partition_hash(*partition))
             results = {partition: results[partition] for partition in in_order}
         failed: list[TopicPartition] = []
@@ -293,7 +317,7 @@ class MarkerChannel:
     def _sent(self, broker_id: int) -> None:
         del self._in_flight[broker_id]
         if broker_id in self._queues:
-            self._plan(broker_id)
+            self._plan_round()
 
     # Completion.
 

@@ -33,6 +33,8 @@ __all__ = ["PartitionErrors", "PartitionVerifier", "VerifierHost"]
 
 BATCHES_SINCE: Final = 4
 _TOPIC: Final = Log.TRANSACTION_STATE.value
+_ADD_PARTITIONS_TO_TXN: Final = ApiKey.ADD_PARTITIONS_TO_TXN
+"""A constant, because looking up a member of an enum is slow."""
 
 PartitionErrors = dict[TopicPartition, ErrorCode]
 """The partitions that are not in the transaction, each with the reason."""
@@ -138,11 +140,11 @@ class PartitionVerifier:
         return registration.leader
 
     def _send(self, coordinator: int) -> None:
-        if coordinator in self._in_flight or self._stopped or not self._waiting.get(coordinator):
+        if coordinator in self._in_flight or self._stopped:
             return
         verifications = list(self._waiting.pop(coordinator).values())
         host = self._host
-        served = host.protocol.api_versions.get(ApiKey.ADD_PARTITIONS_TO_TXN)
+        served = host.protocol.api_versions.get(_ADD_PARTITIONS_TO_TXN)
         if served is None or served.highest < BATCHES_SINCE:
             for verification in verifications:
                 verification.verified({})  # the coordinator cannot verify: everything is allowed
@@ -185,7 +187,8 @@ class PartitionVerifier:
 
     def _send_next(self, coordinator: int) -> None:
         del self._in_flight[coordinator]
-        self._send(coordinator)
+        if coordinator in self._waiting:
+            self._send(coordinator)
 
 
 def _for_log(error_code: int) -> ErrorCode:

@@ -158,10 +158,7 @@ class TransactionCoordinator:
         self, transactional_id: str, producer: ProducerIdAndEpoch, partitions: Iterable[TopicPartition]
     ) -> list[bool]:
         """Return for each partition whether it is in the transaction. Raises CoordinatorError."""
-        found: list[bool] = self._read(
-            transactional_id, lambda shard, _: shard.verify_partitions(transactional_id, producer, partitions)
-        )
-        return found
+        return self._shard_of(transactional_id).verify_partitions(transactional_id, producer, partitions)
 
     def end(
         self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool, client_version: int
@@ -177,10 +174,7 @@ class TransactionCoordinator:
 
     def metadata_of(self, transactional_id: str) -> TransactionMetadata | None:
         """Return the state of an id, None if it is unknown. Raises CoordinatorError."""
-        found: TransactionMetadata | None = self._read(
-            transactional_id, lambda shard, _: shard.transactions.get(transactional_id)
-        )
-        return found
+        return self._shard_of(transactional_id).transactions.get(transactional_id)
 
     @property
     def is_loading(self) -> bool:
@@ -199,8 +193,8 @@ class TransactionCoordinator:
     ) -> PendingWrite:
         return self.runtime.write(self.partition_for(transactional_id), name, operation)
 
-    def _read(self, transactional_id: str, operation: Callable[[TransactionShard, int], Any]) -> Any:
-        return self.runtime.read(self.partition_for(transactional_id), operation)
+    def _shard_of(self, transactional_id: str) -> TransactionShard:
+        return self.runtime.active_shard(self.partition_for(transactional_id))
 
     def _complete_end(self, partition: int, shard: TransactionShard, operation: Any) -> PendingWrite | None:
         """Run the last write of a transaction, unless the shard is not the present one any more."""

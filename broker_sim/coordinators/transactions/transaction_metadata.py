@@ -48,8 +48,11 @@ _NO_TAGS: Final = b"\0"
 LARGEST_EPOCH: Final = 2**15 - 1
 TRANSACTIONS_V2: Final = 2
 """The level of `transaction.version` from which on each end of a transaction increments the epoch (KIP-890)."""
+# Constants, because looking up a member of an enum is slow.
 _EMPTY: Final = TransactionState.EMPTY
-"""A constant, because looking up a member of an enum is slow."""
+_ONGOING: Final = TransactionState.ONGOING
+_PREPARE_COMMIT: Final = TransactionState.PREPARE_COMMIT
+_COMPLETE_COMMIT: Final = TransactionState.COMPLETE_COMMIT
 
 
 def is_exhausted(producer_epoch: int) -> bool:
@@ -230,9 +233,9 @@ class TransactionMetadata:
 
     def prepare_add(self, added: Sequence[TopicPartition], now_ms: int, client_version: int) -> TransactionTarget:
         """Add partitions; the first ones start a transaction."""
-        is_new = self.state is not TransactionState.ONGOING
+        is_new = self.state is not _ONGOING
         return self._prepare(
-            TransactionState.ONGOING,
+            _ONGOING,
             copied=len(self.partitions) + len(added),
             partitions=tuple(dict.fromkeys([*self.partitions, *added])),
             start_ms=now_ms if is_new else self.start_ms,
@@ -291,9 +294,9 @@ class TransactionMetadata:
         """All markers will be written; a producer whose epochs are exhausted then has its next id."""
         self.has_failed_epoch_fence = False
         rotates = self.client_version >= TRANSACTIONS_V2 and self.next_producer_id != NO_PRODUCER_ID
-        is_commit = self.state is TransactionState.PREPARE_COMMIT
+        is_commit = self.state is _PREPARE_COMMIT
         return self._prepare(
-            TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
+            _COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
             producer_id=self.next_producer_id if rotates else self.producer_id,
             producer_epoch=0 if rotates else self.producer_epoch,
             partitions=(),

@@ -42,6 +42,10 @@ __all__ = ["MarkerSender", "TransactionShard"]
 
 T = TypeVar("T")
 
+# Constants, because looking up a member of an enum is slow.
+_NONE: Final = ErrorCode.NONE
+_COORDINATOR_NOT_AVAILABLE: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE
+_ONGOING: Final = TransactionState.ONGOING
 _COMMITTED: Final = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
 _ABORTED: Final = (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
 _EXPIRES: Final = (TransactionState.EMPTY, *COMPLETE)
@@ -152,7 +156,7 @@ class TransactionShard:
             raise CoordinatorError(ErrorCode.PRODUCER_FENCED)
         if metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
-        if metadata.state is TransactionState.ONGOING:
+        if metadata.state is _ONGOING:
             reason = FENCED if expected is None else CONTINUED
             fenced = self.abort_fenced(
                 metadata, server_version=server_version, next_id=next_id, reason=reason, client_id=client_id
@@ -167,7 +171,7 @@ class TransactionShard:
         return self._write(
             metadata,
             target,
-            ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch),
+            ProducerResult(_NONE, target.producer_id, target.producer_epoch),
             reason=BEGUN if expected is None else CONTINUED,
             client_id=client_id,
         )
@@ -191,7 +195,7 @@ class TransactionShard:
         _refuse_if_pending(metadata)
         if metadata.state in PREPARE:
             raise CoordinatorError(ErrorCode.CONCURRENT_TRANSACTIONS)
-        if metadata.state is TransactionState.ONGOING and all(each in metadata.partitions for each in partitions):
+        if metadata.state is _ONGOING and all(each in metadata.partitions for each in partitions):
             return CoordinatorResult((), None)
         return self._write(metadata, metadata.prepare_add(partitions, self.context.now_ms(), client_version), None)
 
@@ -245,14 +249,14 @@ class TransactionShard:
             if state is completed:
                 return CoordinatorResult((), _producer_of(metadata))
             raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)
-        is_open = state is TransactionState.ONGOING
+        is_open = state is _ONGOING
         if not is_open and (commit or client_version < TRANSACTIONS_V2):
             raise CoordinatorError(ErrorCode.INVALID_TXN_STATE)
         target = self._prepare_end(metadata, prepared, client_version, next_id, starts_now=not is_open)
         if target.next_producer_id != NO_PRODUCER_ID:
-            response = ProducerResult(ErrorCode.NONE, target.next_producer_id, 0)
+            response = ProducerResult(_NONE, target.next_producer_id, 0)
         else:
-            response = ProducerResult(ErrorCode.NONE, target.producer_id, target.producer_epoch)
+            response = ProducerResult(_NONE, target.producer_id, target.producer_epoch)
         return self._write(metadata, target, response, reason=ENDED)
 
     def _prepare_end(
@@ -299,7 +303,7 @@ class TransactionShard:
 
     def complete_end(self, metadata: TransactionMetadata, target: TransactionTarget) -> CoordinatorResult[None]:
         """Write that all markers are written; the caller has prepared the change."""
-        return self._write(metadata, target, None, keeps_pending=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self._write(metadata, target, None, keeps_pending=_COORDINATOR_NOT_AVAILABLE)
 
     def timed_out(self) -> list[TransactionMetadata]:
         """Return the open transactions whose time is up. Mirrors timedOutTransactions."""
@@ -307,7 +311,7 @@ class TransactionShard:
         return [
             metadata
             for metadata in self.listed
-            if metadata.state is TransactionState.ONGOING
+            if metadata.state is _ONGOING
             and metadata.pending_state is None
             and metadata.start_ms + metadata.timeout_ms < now_ms
         ]
@@ -444,4 +448,4 @@ def _refuse_if_pending(metadata: TransactionMetadata) -> None:
 
 
 def _producer_of(metadata: TransactionMetadata) -> ProducerResult:
-    return ProducerResult(ErrorCode.NONE, metadata.producer_id, metadata.producer_epoch)
+    return ProducerResult(_NONE, metadata.producer_id, metadata.producer_epoch)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.apis.transaction_requests import Named, NewFencedError, responded
+from broker_sim.apis.transaction_requests import NewFencedError, responded
 from broker_sim.control.events import TransactionRequestRefused
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.pending_writes import PendingWrite
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.broker_sim.apis.conftest import ApiBench
 
-NAMED = Named("t", ProducerIdAndEpoch(7, 3))
+NAMED = ("t", ProducerIdAndEpoch(7, 3))
 
 
 @pytest.mark.parametrize("at_once", [True, False])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
+from protocol_specs.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.broker_sim.coordinators.transactions.transactional_producer import BILLS, ORDERS, TransactionalProducer
 
 if TYPE_CHECKING:
@@ -70,3 +73,27 @@ def test_a_deleted_topic_does_not_keep_a_transaction_open(bench: Callable[..., A
     api.reactor.run_for(ms=500)
     assert producer.state() == "CompleteCommit"
     assert producer.read(ORDERS) == [b"v"]
+
+
+def test_a_marker_goes_to_the_leader_of_the_next_round_and_shares_its_request(bench: Callable[..., ApiBench]) -> None:
+    api = bench()
+    producer = TransactionalProducer(api)
+    producer.init()
+    producer.add(ORDERS, BILLS)
+    host = api.cluster.broker(producer.coordinator)
+    assert host is not None
+    channel = host.coordinators.transactions.markers
+    sent: list[tuple[int, int]] = []
+    call = host.links.call
+
+    def counted(source: int, target: int, request: Any, *arguments: Any, **options: Any) -> None:
+        if isinstance(request, WriteTxnMarkersRequest):
+            sent.append((target, sum(len(topic.partition_indexes) for topic in request.markers[0].topics)))
+        call(source, target, request, *arguments, **options)
+
+    with patch.object(host.links, "call", counted), patch.object(channel, "_route", wraps=channel._route) as route:
+        assert producer.end(commit=True).error_code == 0
+        api.reactor.run_for(ms=500)
+    assert route.call_count == 1
+    assert sorted(sent) == sorted(Counter(producer.leader(each) for each in (ORDERS, BILLS)).items())
+    assert producer.state() == "CompleteCommit"
