@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol_specs.errors import ProtocolError
 
-__all__ = ["ColumnarUnavailable", "copy_strings", "gather_strings", "np"]
+__all__ = ["LONG_BYTES", "ColumnarUnavailable", "copy_strings", "gather_equal", "gather_strings", "np"]
 
 
 class ColumnarUnavailable(ProtocolError, ImportError):
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     Bytes: TypeAlias = NDArray[np.uint8]
     Ints: TypeAlias = NDArray[np.int64]
 
-# A string is copied in pieces of the largest size that fits into it; longer ones are copied one by one.
+# A string is copied in pieces of the largest size that fits into it.
 _PIECES: Final = (1, 4, 16, 64, 512)
-_LONG_BYTES: Final = 8192
+LONG_BYTES: Final = 8192
+"""The size from which on strings are copied one by one."""
 
 
 def copy_strings(target: Bytes, target_starts: Ints, source: Bytes, source_starts: Ints, sizes: Ints) -> None:
@@ -46,10 +47,10 @@ def copy_strings(target: Bytes, target_starts: Ints, source: Bytes, source_start
     if not len(sizes):
         return
     least, most = int(sizes.min()), int(sizes.max())
-    if least == most and 0 < most < _LONG_BYTES:
+    if least == most and 0 < most < LONG_BYTES:
         _pieces_of(target, most)[target_starts] = _pieces_of(source, most)[source_starts]
         return
-    for piece, next_piece in zip(_PIECES, (*_PIECES[1:], _LONG_BYTES), strict=True):
+    for piece, next_piece in zip(_PIECES, (*_PIECES[1:], LONG_BYTES), strict=True):
         if most < piece or least >= next_piece:
             continue
         if piece <= least and most < next_piece:
@@ -58,8 +59,8 @@ def copy_strings(target: Bytes, target_starts: Ints, source: Bytes, source_start
         rows = np.flatnonzero((sizes >= piece) & (sizes < next_piece))
         if len(rows):
             _copy_pieces(target, target_starts[rows], source, source_starts[rows], sizes[rows], piece)
-    if most >= _LONG_BYTES:
-        for row in np.flatnonzero(sizes >= _LONG_BYTES).tolist():
+    if most >= LONG_BYTES:
+        for row in np.flatnonzero(sizes >= LONG_BYTES).tolist():
             to, start, size = int(target_starts[row]), int(source_starts[row]), int(sizes[row])
             target[to : to + size] = source[start : start + size]
 
@@ -68,14 +69,18 @@ def gather_strings(source: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Byte
     """Return strings one after another: where each begins, with the end of the last, and their bytes."""
     if len(sizes):
         least, most = int(sizes.min()), int(sizes.max())
-        if least == most and 0 < most < _LONG_BYTES:
-            offsets = np.arange(0, (len(sizes) + 1) * most, most, dtype=np.int64)
-            return offsets, _pieces_of(source, most)[starts].view(np.uint8)
+        if least == most and 0 < most < LONG_BYTES:
+            return np.arange(0, (len(sizes) + 1) * most, most, dtype=np.int64), gather_equal(source, starts, most)
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     target = np.empty(int(offsets[-1]), np.uint8)
     copy_strings(target, offsets[:-1], source, starts, sizes)
     return offsets, target
+
+
+def gather_equal(source: Bytes, starts: Ints, size: int) -> Bytes:
+    """Return the bytes of strings of one size, which is from 1 to LONG_BYTES, one string after another."""
+    return _pieces_of(source, size)[starts].view(np.uint8)
 
 
 def _copy_pieces(

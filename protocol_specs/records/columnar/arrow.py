@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
+from protocol_specs.records.columnar.arrays import LONG_BYTES, ColumnarUnavailable, gather_equal, np
 from protocol_specs.records.columnar.columns import COLUMNS, HeadersColumn, RecordColumns, StringColumn
-from protocol_specs.records.equal_records import NULL_SIZE
 
 try:
     import pyarrow as pa
@@ -38,6 +37,7 @@ SCHEMA: Final = pa.schema(
 _FIELDS: Final = {field.name: field for field in SCHEMA}
 _NO_HEADERS: Final = pa.array([], _HEADER)
 _INT64: Final = pa.int64()
+_BINARY: Final = pa.binary()
 _INT32_MAX: Final = 0x7FFF_FFFF
 
 
@@ -92,23 +92,31 @@ def _array(column: Any) -> Any:
 
 
 def _binary(column: StringColumn, kind: Any = None) -> Any:
-    sizes = column.sizes
-    if int(sizes.max(initial=NULL_SIZE)) < 0:
-        return pa.nulls(len(column), kind or pa.binary())
-    has_nulls = int(sizes.min()) < 0
-    offsets, data = column.packed(has_nulls=has_nulls)
-    if len(data) > _INT32_MAX:
-        kind = pa.large_string() if kind == pa.string() else pa.large_binary()
+    count = len(column)
+    least, most = column.size_range
+    if most < 0:
+        return pa.nulls(count, kind or _BINARY)
+    valid = None
+    if least == most < LONG_BYTES and 0 < most * count <= _INT32_MAX:
+        offsets: Any = np.arange(0, most * count + 1, most, dtype=np.int32)
+        data = gather_equal(column.data, column.starts, most)
     else:
-        kind, offsets = kind or pa.binary(), offsets.astype(np.int32)
-    valid = pa.py_buffer(np.packbits(sizes >= 0, bitorder="little")) if has_nulls else None
-    return pa.Array.from_buffers(kind, len(column), [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
+        places, data = column.packed(has_nulls=least < 0)
+        if len(data) > _INT32_MAX:
+            kind, offsets = pa.large_string() if kind == pa.string() else pa.large_binary(), places
+        else:
+            offsets = places.astype(np.int32)
+        if least < 0:
+            valid = pa.py_buffer(np.packbits(column.sizes >= 0, bitorder="little"))
+    return pa.Array.from_buffers(kind or _BINARY, count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def _headers(column: HeadersColumn) -> Any:
-    offsets = column.offsets.astype(np.int32)
+    count = len(column)
     if not len(column.key):
-        return pa.Array.from_buffers(_HEADERS, len(column), [None, pa.py_buffer(offsets)], children=[_NO_HEADERS])
+        offsets = pa.py_buffer(np.zeros(count + 1, np.int32))
+        return pa.Array.from_buffers(_HEADERS, count, [None, offsets], children=[_NO_HEADERS])
+    offsets = column.offsets.astype(np.int32)
     key = _binary(column.key)
     try:
         key = key.cast(pa.string())

@@ -6,6 +6,7 @@ A byte string of a column is a range of a shared buffer, so that reading copies 
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,6 +25,7 @@ COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 """The columns of a record, in this order."""
 
 _INT64: Final = np.dtype(np.int64)
+_SIZE: Final = struct.Struct("=q")
 
 _Column = TypeVar("_Column")
 
@@ -35,6 +37,8 @@ class StringColumn:
     data: Bytes
     starts: Ints
     sizes: Ints
+    equal_size: int | None = None
+    """The size of all strings, if the maker of the column knows that they have one."""
 
     @classmethod
     def of(cls, strings: Iterable[bytes | None]) -> StringColumn:
@@ -45,6 +49,13 @@ class StringColumn:
         np.cumsum(np.maximum(sizes[:-1], 0), out=starts[1:])
         data = np.frombuffer(b"".join([string for string in given if string is not None]), np.uint8)
         return cls(data, starts, sizes)
+
+    @classmethod
+    def of_equal(cls, data: Bytes, starts: Ints, size: int) -> StringColumn:
+        """Make a column of strings of one size."""
+        # One number in memory stands for all.
+        sizes = np.ndarray((len(starts),), np.int64, _SIZE.pack(size), strides=(0,))
+        return cls(data, starts, sizes, size)
 
     @classmethod
     def from_offsets(cls, data: bytes | memoryview | Bytes, offsets: Ints, valid: Any = None) -> StringColumn:
@@ -62,6 +73,15 @@ class StringColumn:
         if valid is not None:
             sizes = np.where(np.asarray(valid, np.bool_), sizes, NULL_SIZE)
         return cls(buffer, offsets[:-1], sizes)
+
+    @property
+    def size_range(self) -> tuple[int, int]:
+        """The smallest and the largest size; those of null for a column without strings."""
+        if self.equal_size is not None:
+            return self.equal_size, self.equal_size
+        if not len(self.sizes):
+            return NULL_SIZE, NULL_SIZE
+        return int(self.sizes.min()), int(self.sizes.max())
 
     @property
     def nulls(self) -> Any:

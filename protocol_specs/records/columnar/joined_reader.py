@@ -6,7 +6,7 @@ records would otherwise cost more in calls than in bytes. Any other batch makes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from protocol_specs.records.batch_peek import (
     MAGIC_OFFSET,
@@ -17,7 +17,7 @@ from protocol_specs.records.batch_peek import (
 from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn, join_columns
 from protocol_specs.records.columnar.reader import read_batch_columns
-from protocol_specs.records.equal_records import find_runs
+from protocol_specs.records.equal_records import NULL_SIZE, find_runs
 from protocol_specs.records.record_reader import (
     MAX_DECOMPRESSED_BYTES,
     SAFE_BASE_MAX,
@@ -27,12 +27,15 @@ from protocol_specs.records.record_reader import (
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from protocol_specs.records.batch_peek import BatchHeader
     from protocol_specs.records.columnar.arrays import Bytes, Ints
 
 __all__ = ["read_joined"]
+
+_ONE_BYTE_NUMBERS: Final = np.array([raw >> 1 ^ -(raw & 1) for raw in range(0x80)], np.int64)
+"""The numbers whose varints are one byte, by that byte."""
 
 
 def read_joined(batches: Sequence[bytes | memoryview]) -> RecordColumns:
@@ -68,26 +71,26 @@ def _read_runs(batches: Sequence[bytes | memoryview]) -> RecordColumns | None:
         is_append_time = header.timestamp_type == TimestampType.LOG_APPEND_TIME
         time = header.max_timestamp if is_append_time else header.base_timestamp
         for run in runs:
+            # Where the first record of all would be if the run began with it.
+            origin = run.start - first * run.size
             table.append(
                 (
-                    run.count,
-                    first,
                     run.size,
-                    run.start + run.timestamp,
+                    origin + run.timestamp,
                     run.timestamp_width,
-                    run.start + run.key,
+                    origin + run.key,
                     run.key_size,
-                    run.start + run.value,
+                    origin + run.value,
                     run.value_size,
-                    offset,
+                    offset - first,
                     time,
                     not is_append_time,
+                    run.count,
                 )
             )
             first += run.count
             offset += run.count
-    widths = list(dict.fromkeys(row[4] for row in table))
-    return _columns(np.frombuffer(sections.data, np.uint8), np.array(table, np.int64).T, first, widths)
+    return _columns(np.frombuffer(sections.data, np.uint8), list(zip(*table, strict=True)), first)
 
 
 class _Sections(NamedTuple):
@@ -131,46 +134,66 @@ def _address(data: bytes | memoryview) -> int:
     return address
 
 
-def _columns(data: Bytes, table: Any, total: int, widths: Sequence[int]) -> RecordColumns | None:
-    """Make the columns of `total` records; the varints of their timestamp deltas have the given widths."""
-    firsts, sizes, times_at, widths_of, keys_at, key_sizes, values_at, value_sizes, offsets, times, is_create_time = (
-        np.repeat(table[1:], table[0], axis=1)
-    )
-    index = np.arange(total, dtype=np.int64) - firsts
-    distance = index * sizes
-    deltas = _deltas(data, times_at + distance, widths_of, widths)
+def _columns(data: Bytes, runs: list[tuple[int, ...]], total: int) -> RecordColumns | None:
+    """Make the columns of `total` records from the fields of their runs; None if a timestamp has another width."""
+    *fields, counts = runs
+    size, times_at, width, keys_at, key_size, values_at, value_size, offset, time, is_create = _spread(fields, counts)
+    index = np.arange(total, dtype=np.int64)
+    distance = index * size
+    deltas = _deltas(data, distance + times_at, width, fields[2])
     if deltas is None:
         return None
+    if is_create is not True:
+        deltas *= is_create
+    deltas += time
+    values = distance + values_at
+    # Null keys are nowhere.
+    keys = values if isinstance(key_size, int) and key_size == NULL_SIZE else distance + keys_at
     return RecordColumns(
-        offset=offsets + index,
-        timestamp=times + deltas * is_create_time,
-        key=StringColumn(data, keys_at + distance, key_sizes),
-        value=StringColumn(data, values_at + distance, value_sizes),
+        offset=index + offset,
+        timestamp=deltas,
+        key=_strings(data, keys, key_size),
+        value=_strings(data, values, value_size),
         headers=HeadersColumn.none(total),
     )
 
 
-def _deltas(data: Bytes, starts: Ints, widths_of: Ints, widths: Sequence[int]) -> Ints | None:
+def _spread(fields: Sequence[tuple[int, ...]], counts: tuple[int, ...]) -> list[Any]:
+    """Return the number of a field that all runs share, else an array of the numbers of all records."""
+    varying = [field for field in fields if field.count(field[0]) < len(field)]
+    if not varying:
+        return [field[0] for field in fields]
+    arrays = iter(np.array(varying, np.int64).repeat(counts, axis=1))
+    return [field[0] if field.count(field[0]) == len(field) else next(arrays) for field in fields]
+
+
+def _strings(data: Bytes, starts: Ints, size: int | Ints) -> StringColumn:
+    return StringColumn.of_equal(data, starts, size) if isinstance(size, int) else StringColumn(data, starts, size)
+
+
+def _deltas(data: Bytes, starts: Ints, width: int | Ints, widths: Iterable[int]) -> Ints | None:
     """The timestamp deltas; None if a varint has another width than the first of its run."""
-    if len(widths) == 1:
-        raw = _varints(data, starts, widths[0])
-    else:
-        raw = np.empty(len(starts), np.int64)
-        for width in widths:
-            rows = np.flatnonzero(widths_of == width)
-            of_width = _varints(data, starts[rows], width)
-            if of_width is None:
-                return None
-            raw[rows] = of_width
-    return None if raw is None else (raw >> 1) ^ -(raw & 1)
+    if isinstance(width, int):
+        return _varlongs(data, starts, width)
+    deltas = np.empty(len(starts), np.int64)
+    for each in dict.fromkeys(widths):
+        rows = np.flatnonzero(width == each)
+        of_width = _varlongs(data, starts[rows], each)
+        if of_width is None:
+            return None
+        deltas[rows] = of_width
+    return deltas
 
 
-def _varints(data: Bytes, starts: Ints, width: int) -> Ints | None:
-    """The unsigned varints from some starts; None if one has not `width` bytes."""
-    found = np.zeros(len(starts), np.int64)
+def _varlongs(data: Bytes, starts: Ints, width: int) -> Ints | None:
+    """The varlongs from some starts; None if one has not `width` bytes."""
+    column = data[starts]
+    if width == 1:
+        return _ONE_BYTE_NUMBERS[column] if column.tobytes().isascii() else None
+    raw = np.zeros(len(starts), np.int64)
     for at in range(width):
         column = data[starts + at]
         if column.max() > 0x7F if at + 1 == width else column.min() < 0x80:
             return None
-        found |= (column & 0x7F).astype(np.int64) << 7 * at
-    return found
+        raw |= (column & 0x7F).astype(np.int64) << 7 * at
+    return (raw >> 1) ^ -(raw & 1)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol_specs.fuzzing.strategies import records
+from protocol_specs.records.columnar import arrow
 from protocol_specs.records.columnar.arrays import copy_strings, gather_strings
 from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn, join_columns
 from protocol_specs.records.record_batch import Record
@@ -47,6 +48,34 @@ def test_copies_of_any_sizes_touch_nothing_else(sizes: list[int], gap: int) -> N
     )
     assert target.tobytes() == wanted
     assert gather_strings(target, places, lengths)[1].tobytes() == source.tobytes()
+
+
+@pytest.mark.parametrize("size", [-1, 0, 1, 5, 8191, 8192])
+def test_strings_of_one_size_are_the_same_column_as_strings_of_any_size(size: int) -> None:
+    data = np.random.default_rng(1).integers(0, 255, 30_000, np.uint8)
+    starts = np.array([9, 20_000, 700])
+    equal, other = StringColumn.of_equal(data, starts, size), StringColumn(data, starts, np.full(3, size))
+    assert list(equal) == list(other)
+    assert equal.size_range == other.size_range == (size, size)
+    assert equal.nulls.tolist() == other.nulls.tolist()
+    array, expected = (RecordColumns(value=column).to_arrow()["value"].chunk(0) for column in (equal, other))
+    array.validate(full=True)
+    assert array.equals(expected)
+    assert array.to_pylist() == list(other)
+
+
+def test_strings_of_one_size_past_the_limit_of_arrows_offsets_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = StringColumn.of_equal(np.zeros(9, np.uint8), np.array([0, 3]), 3)
+    for limit, kind in ((6, pa.binary()), (5, pa.large_binary())):
+        monkeypatch.setattr(arrow, "_INT32_MAX", limit)
+        array = RecordColumns(value=column).to_arrow()["value"].chunk(0)
+        array.validate(full=True)
+        assert (array.type, array.to_pylist()) == (kind, [bytes(3)] * 2)
+
+
+def test_a_column_without_strings_has_the_sizes_of_null() -> None:
+    assert StringColumn.of(()).size_range == (-1, -1)
+    assert StringColumn.of([b"abc", None]).size_range == (-1, 3)
 
 
 def test_offsets_of_arrows_layout_are_taken_and_checked() -> None:

@@ -81,6 +81,24 @@ def test_log_append_time_counts_for_every_record_of_its_batch() -> None:
     records = [record for batch in batches for record in read_records(batch)]
     assert {record.timestamp for record in records[:40]} == {APPEND_TIME}
     assert read_joined(batches).to_records() == records
+    assert read_joined(batches[:1]).to_records() == records[:40]
+
+
+def test_equal_sizes_of_keys_and_values_are_known() -> None:
+    columns = read_joined([equal(0, 200, 10), equal(200, 70, 10)])
+    assert (columns.key.equal_size, columns.value.equal_size) == (3, 10)
+    columns = read_joined([equal(0, 200, 10), equal(200, 70, 11)])
+    assert (columns.key.equal_size, columns.value.equal_size) == (3, None)
+    assert read_joined([append_time_batch()]).key.size_range == (1, 1)
+
+
+def test_null_keys_of_all_records_are_null() -> None:
+    builder = RecordBatchBuilder()
+    for index in range(70):
+        builder.append(1_000 + index, None, b"v" * 10)
+    columns = read_joined([builder.build()])
+    assert list(columns.key) == [None] * 70
+    assert columns.key.equal_size == -1
 
 
 def test_a_longer_timestamp_shifts_the_fields_of_its_record_where_log_append_time_replaces_it() -> None:
