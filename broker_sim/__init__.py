@@ -60,20 +60,12 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     """Import a name of the API when it is first used: `broker-sim --help` and pytest start without the brokers."""
     if name == "__version__":
-        return _version()
+        from sim_runtime.version import VERSION
+
+        return VERSION
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)
-
-
-def _version() -> str:
-    # The metadata of packages take as long to import as many modules, and few programs need them.
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("broker-sim")
-    except PackageNotFoundError:  # a source tree that is not installed
-        return "0+unknown"
 
 
 def __dir__() -> list[str]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import MISSING, fields, is_dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 import msgspec
 
 from broker_sim.http_control.operations import OPERATIONS
 from broker_sim.http_control.problems import Problem
+from sim_runtime.version import VERSION
 
 if TYPE_CHECKING:
     from broker_sim.http_control.operation import Operation
 
 __all__ = ["openapi_document"]
 
-PACKAGE: Final = "broker-sim"
 REFERENCE: Final = "#/components/schemas/{name}"
 DESCRIPTION: Final = """\
 Control of the clusters of one `broker-sim serve --control` process.
@@ -42,7 +41,7 @@ def openapi_document() -> dict[str, Any]:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, schema_of)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "broker-sim control", "version": version(PACKAGE), "description": DESCRIPTION},
+        "info": {"title": "broker-sim control", "version": VERSION, "description": DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": components,

@@ -13,7 +13,7 @@ from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin.routes import ANY, CONTROLLER
 from broker_client.core.admin.topics import uncreating
 from broker_client.core.network.cluster import Node
-from broker_client.core.network.version_negotiation import CLIENT_SOFTWARE_NAME, software_version
+from broker_client.core.network.version_negotiation import CLIENT_SOFTWARE_NAME
 from broker_client.errors import BrokerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest
@@ -27,6 +27,7 @@ from protocol_specs.messages.describe_quorum import (
 from protocol_specs.messages.metadata import MetadataRequest
 from protocol_specs.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from protocol_specs.uuids import ZERO_UUID, to_text
+from sim_runtime.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,9 +201,7 @@ class ClusterCalls:
         """Finalized and supported features, by name."""
         response: ApiVersionsResponse = await self._calls.request(
             ApiVersionsRequest,
-            lambda *_: ApiVersionsRequest(
-                client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=software_version()
-            ),
+            lambda *_: ApiVersionsRequest(client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=VERSION),
             route=ANY,
             error=lambda response: (response.error_code, None),
         )

@@ -15,8 +15,8 @@ from broker_client.core.metrics.fetch_metrics import FetchMetrics, ShareFetchMet
 from broker_client.core.metrics.registry import Metrics, RecordingLevel
 from broker_client.core.metrics.selector_metrics import SelectorMetrics
 from broker_client.core.metrics.stats import Avg, CumulativeSum, MetricConfig
-from broker_client.core.network.version_negotiation import software_version
 from broker_client.core.producer.sender_loop import now_ms_of
+from sim_runtime.version import VERSION
 
 if TYPE_CHECKING:
     from broker_client.core.consumer.subscription_state import SubscriptionState
@@ -61,7 +61,7 @@ class AnyConsumerMetrics:
         self.selector = SelectorMetrics(self.registry, lambda: core.client.selector.connection_count, prefix=PREFIX)
         self.events: EventMetrics | None = None
         self._add_polls(MetricGroup(self.registry, group))
-        register_app_info(self.registry, software_version())
+        register_app_info(self.registry, VERSION)
         core.measure_with(self.selector)
 
     def poll_began(self) -> None:

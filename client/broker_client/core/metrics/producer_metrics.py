@@ -10,8 +10,8 @@ from broker_client.core.metrics.registry import Metrics, RecordingLevel
 from broker_client.core.metrics.selector_metrics import MeasuredRunnable, SelectorMetrics
 from broker_client.core.metrics.sender_metrics import SenderMetrics
 from broker_client.core.metrics.stats import MetricConfig
-from broker_client.core.network.version_negotiation import software_version
 from broker_client.core.producer.sender_loop import now_ms_of
+from sim_runtime.version import VERSION
 
 if TYPE_CHECKING:
     from broker_client.core.network.metadata import Metadata
@@ -46,7 +46,7 @@ class ProducerMetrics:
             in_flight=client.in_flight_count,
             last_metadata_ms=lambda: metadata.last_successful_update_ms,
         )
-        register_app_info(self.registry, software_version())
+        register_app_info(self.registry, VERSION)
         client.selector.sensors = self.selector
         client.throttle_time = self.sender.throttle_time
 

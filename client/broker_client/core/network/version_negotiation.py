@@ -6,8 +6,6 @@ have no ApiVersions see version_checks.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.network.api_versions import ApiVersions, NodeApiVersions
@@ -21,6 +19,7 @@ from broker_client.core.network.version_checks import (
 )
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from sim_runtime.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from broker_client.core.network.selector import Selector
     from protocol_specs.message import Message
 
-__all__ = ["CLIENT_SOFTWARE_NAME", "VersionNegotiation", "software_version"]
 
 CLIENT_SOFTWARE_NAME: Final = "broker-sim-python"
 
@@ -89,9 +87,7 @@ class VersionNegotiation:
                 self._send(node_id, PROBE, now_ms, PROBE_VERSION)
             else:
                 self._checks.requested(node_id, now_ms)
-                request = ApiVersionsRequest(
-                    client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=software_version()
-                )
+                request = ApiVersionsRequest(client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=VERSION)
                 self._send(node_id, request, now_ms, highest)
         for node_id in self._checks.silent_nodes(now_ms):
             if not self._in_flight.count(node_id) or not self._in_flight.last_sent(node_id).written:
@@ -161,12 +157,3 @@ class VersionNegotiation:
         self._api_versions.update(node_id, versions_before_api_versions())
         self._states.ready(node_id)
         self.has_news = True
-
-
-@cache
-def software_version() -> str:
-    """The version of this package, which brokers get, too."""
-    try:
-        return version("broker-sim")
-    except PackageNotFoundError:
-        return "unknown"
