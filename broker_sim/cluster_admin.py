@@ -313,8 +313,14 @@ class ClusterAdmin:
     def create_scram_user(
         self, user: str, password: str, *, mechanism: str = SCRAM_SHA_256, iterations: int = ITERATIONS_MIN
     ) -> Deferred[None]:
-        """Set the password of a user for `SCRAM-SHA-256` or `SCRAM-SHA-512`; fires when every running broker has it."""
+        """Set the password of a user for `SCRAM-SHA-256` or `SCRAM-SHA-512`; fires when every running broker has it.
+
+        Raises:
+            BrokerSimError: the mechanism is unknown, or there are fewer than 1 iteration.
+        """
         known = _scram_mechanism(mechanism)
+        if iterations < 1:
+            raise BrokerSimError(f"iterations: {iterations} is not positive; expected at least 1")
         salt = new_nonce(self._cluster.streams.stream("scram salts")).encode()
         upsertion = scram_credentials.ScramCredentialUpsertion(
             name=user,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from os import PathLike
 from typing import Any, Final, TypeAlias
 
@@ -84,7 +85,7 @@ def check_options(*, controllers: object, data_dir: object, journal_detail: obje
 
 def check_timeout(timeout_s: object) -> None:
     """Check the deadline of the calls to a cluster. Raises BrokerSimError."""
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or timeout_s <= 0:
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < inf:
         raise BrokerSimError(f"timeout_s: {timeout_s!r} is no time; expected seconds above 0, such as timeout_s=30")
 
 

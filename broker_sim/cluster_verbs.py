@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.argument_checks import checks_arguments
 from broker_sim.faults.grammar import parse_rule
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = ["ClusterVerbs"]
 __tracebackhide__ = True
 
 
+@checks_arguments
 class ClusterVerbs:
     """Verbs on top of `call`, which runs a function in the cluster's thread.
 

@@ -235,7 +235,12 @@ def wait_until_quiet(cluster: Cluster, quiet_ms: float, *, timeout_ms: float) ->
     """Wait until the cluster is at rest and stays so: all nodes run, all replicas are equal, no log or group changes.
 
     Fires when none of this has changed for `quiet_ms`. Consumers may go on to poll.
+
+    Raises:
+        BrokerSimError: `quiet_ms` is negative.
     """
+    if quiet_ms < 0:
+        raise BrokerSimError(f"quiet_ms: {quiet_ms:g} is negative; expected milliseconds of at least 0")
     reasons: list[str] = []
 
     async def run() -> None:

@@ -17,6 +17,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
+from broker_sim.argument_checks import checks_arguments
 from broker_sim.cluster_input import config_texts
 from broker_sim.cluster_state import (
     BrokerStatus,
@@ -122,6 +123,7 @@ class HttpControl:
             raise BrokerSimError(f"--kafka-control {self._url}: {getattr(error, 'reason', error)}") from None
 
 
+@checks_arguments
 class ControlledCluster(AttachedCluster):
     """A cluster in another process, made for a fixture, with the verbs that HTTP control has."""
 

@@ -11,6 +11,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
+from broker_sim.argument_checks import checks_arguments
 from broker_sim.cluster import Cluster
 from broker_sim.cluster_input import check_seed, check_timeout, topic_spec
 from broker_sim.cluster_renewal import renew
@@ -83,6 +84,7 @@ class ClusterShape(TypedDict, total=False):
     quick_groups: bool
 
 
+@checks_arguments
 class ThreadedCluster(ClusterVerbs):
     """A running cluster from its construction on; `close` it, or use it in a `with`, whose end checks the rules.
 
@@ -580,7 +582,7 @@ class ThreadedCluster(ClusterVerbs):
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         try:
-            if error is None and self._thread.running:
+            if error is None and not self.closed:
                 self.check_rules()
         finally:
             self.close()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.errors import BrokerSimError
+from broker_sim.faults.rule import RuleError
 from broker_sim.virtual_cluster import VirtualCluster
 from sim_runtime.deadlines import DeadlineExceeded
 
@@ -120,3 +121,12 @@ def test_a_closed_cluster_refuses_verbs() -> None:
     assert cluster.closed
     with pytest.raises(BrokerSimError, match="closed"):
         cluster.kill(1)
+
+
+def test_the_end_of_a_with_closes_it_and_checks_its_rules() -> None:
+    with VirtualCluster(brokers=1) as cluster:
+        assert not cluster.closed
+    assert cluster.closed
+    with pytest.raises(RuleError, match="never fired"), VirtualCluster(brokers=1) as another:
+        another.add_rule({"name": "never", "select": {"api": "Produce"}, "act": "disconnect"})
+    assert another.closed
