@@ -20,7 +20,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """An error. `path` leads to the key of a rule that is wrong, such as `act.kill`.
+    """An error. `path` leads to the key of the body that is wrong, such as `act.kill`.
 
     `error` is the detail again, as clients of Toxiproxy read it.
     """
@@ -35,9 +35,12 @@ class Problem:
 class HttpError(BrokerSimError):
     """A request that is refused before an operation has it, with its status."""
 
-    def __init__(self, status: HTTPStatus, detail: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: HTTPStatus, detail: str, headers: dict[str, str] | None = None, *, path: str | None = None
+    ) -> None:
         super().__init__(detail)
         self.status = status
+        self.path = path
         self.headers = headers or {}
 
 
@@ -45,7 +48,7 @@ def problem_of(error: BaseException) -> Problem:
     """Return the problem of an error; one that is not a caller's becomes status 500 without its text."""
     path = None
     if isinstance(error, HttpError):
-        status = error.status
+        status, path = error.status, error.path
     elif isinstance(error, UnknownName):
         status = HTTPStatus.NOT_FOUND
     elif isinstance(error, DeadlineExceeded):

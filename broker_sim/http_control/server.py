@@ -19,6 +19,7 @@ from broker_sim.http_control.event_stream import Streamed
 from broker_sim.http_control.operation import Call, Operation
 from broker_sim.http_control.operations import OPERATIONS
 from broker_sim.http_control.problems import MEDIA_TYPE, HttpError, problem_of
+from broker_sim.http_control.refused_values import refused_value
 from broker_sim.http_control.router import Router
 
 if TYPE_CHECKING:
@@ -195,7 +196,9 @@ def _converted(value: Any, kind: Any, noun: str, *, strict: bool) -> Any:
     try:
         return msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
-        raise HttpError(HTTPStatus.BAD_REQUEST, f"{noun}: {error}") from None
+        refused = refused_value(str(error), value)
+        where = refused.path or f"the {noun}s"
+        raise HttpError(HTTPStatus.BAD_REQUEST, f"{where}: {refused.problem}", path=refused.path or None) from None
 
 
 def _send_problem(request: Request, failure: Failure) -> None:
