@@ -48,7 +48,7 @@ _SHARE_VERBS: Final = {
     "ACQUIRED": "acquires",
     "ACKNOWLEDGED": "accepts",
     "AVAILABLE": "releases",
-    "ARCHIVED": "archives",
+    "ARCHIVED": "rejects",
 }
 _SHARE_STATES: Final = {"AVAILABLE": "available again", "ARCHIVED": "archived"}
 

@@ -25,6 +25,7 @@ _STATES: Final = {
     AcknowledgeType.REJECT: RecordState.ARCHIVED,
 }
 _NOT_ACQUIRED: Final = "The batch cannot be acknowledged. The batch is not in the acquired state."
+_GAP: Final = "acknowledged as a gap"
 _IN_TRANSITION: Final = "The record state is invalid. The acknowledgement of delivery could not be completed."
 
 
@@ -143,4 +144,6 @@ def _acknowledge_part(
         return
     if not state.begin(_STATES[kind], partition.delivery_limit):
         raise invalid_state("Unable to acknowledge records for the batch")
-    partition.add_transition(transitions, first, last, state)
+    # A client sends GAP for an offset without a record: a marker, or what compaction has left. No consumer refuses it.
+    reason = _GAP if kind is AcknowledgeType.GAP else ""
+    partition.add_transition(transitions, first, last, state, reason)

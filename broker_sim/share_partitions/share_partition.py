@@ -66,10 +66,11 @@ class Phase(Enum):
 
 
 class Transition(NamedTuple):
-    """A change that is not stored yet: the state in memory, and the batch to store."""
+    """A change that is not stored yet: the state in memory, the batch to store, and the reason if it is no request."""
 
     state: InFlightState
     stored: StateBatch
+    reason: str = ""
 
 
 class ReadGap:
@@ -296,14 +297,16 @@ class SharePartition:
             raise invalid_state("Unable to release acquired records for the batch")
         self.add_transition(transitions, first, last, state)
 
-    def add_transition(self, transitions: list[Transition], first: int, last: int, state: InFlightState) -> None:
+    def add_transition(
+        self, transitions: list[Transition], first: int, last: int, state: InFlightState, reason: str = ""
+    ) -> None:
         """Add a transition that has begun, and count its records if they are finished."""
-        transitions.append(Transition(state, StateBatch(first, last, state.delivery_count, state.state)))
+        transitions.append(Transition(state, StateBatch(first, last, state.delivery_count, state.state), reason))
         if state.state.is_terminal:
             self.complete_count += self.count_from_start(first, last)
 
     def _roll_back(self, transitions: list[Transition]) -> None:
-        for state, stored in transitions:
+        for state, stored, _ in transitions:
             state.complete(stored=False)
             if state.state is RecordState.AVAILABLE:
                 self.search_available = True
@@ -321,7 +324,7 @@ class SharePartition:
                 if transition.state.state is RecordState.AVAILABLE:
                     self.search_available = True
             for transition in transitions:
-                self.report(member_id, transition.stored, reason)
+                self.report(member_id, transition.stored, reason or transition.reason)
             if advance_start_offset(self):
                 self._changed(self.key)
 

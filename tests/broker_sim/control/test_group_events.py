@@ -76,6 +76,11 @@ def test_members_with_one_client_id_are_numbered_and_static_ones_have_their_own_
         (share("ACQUIRED", 7, 9), "c acquires t-0, offsets 7 to 9 (delivery 2)"),
         (share("ACKNOWLEDGED", 7, 7), "c accepts t-0, offset 7 (delivery 2)"),
         (share("AVAILABLE", 8, 8), "c releases t-0, offset 8 (delivery 2)"),
+        (share("ARCHIVED", 8, 8), "c rejects t-0, offset 8 (delivery 2)"),
+        (
+            share("ARCHIVED", 8, 8, reason="acknowledged as a gap"),
+            "t-0, offset 8 (delivery 2) of c is archived: acknowledged as a gap",
+        ),
         (
             share("AVAILABLE", 8, 9, reason="the acquisition lock has expired"),
             "t-0, offsets 8 to 9 (delivery 2) of c are available again: the acquisition lock has expired",

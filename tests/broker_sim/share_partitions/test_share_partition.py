@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tests.broker_sim.share_partitions.share_group_bench import ShareGroupBench
 
-ACCEPT, RELEASE, REJECT = 1, 2, 3
+GAP, ACCEPT, RELEASE, REJECT = 0, 1, 2, 3
 LOCK_MS = 30_000
 
 
@@ -81,6 +81,18 @@ def test_the_journal_has_each_change_of_records(share_group: Callable[..., Share
         ("AVAILABLE", 3, 3, 1, ""),
     ]
     assert ("ARCHIVED", 2, 2, 2, "the acquisition lock has expired") in changes(share)
+
+
+def test_the_journal_names_a_gap(share_group: Callable[..., ShareGroupBench]) -> None:
+    share = share_group()
+    share.produce(4)
+    share.acquired()
+    assert share.acknowledged((0, 1, [REJECT]), (2, 2, [GAP])) == (0, None)
+    assert changes(share)[1:] == [
+        ("ARCHIVED", 0, 0, 1, ""),
+        ("ARCHIVED", 1, 1, 1, ""),
+        ("ARCHIVED", 2, 2, 1, "acknowledged as a gap"),
+    ]
 
 
 def test_the_journal_names_the_last_delivery(share_group: Callable[..., ShareGroupBench]) -> None:
