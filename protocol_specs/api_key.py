@@ -226,4 +226,4 @@ def nearest_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
     from difflib import get_close_matches
 
     by_lower = {candidate.lower(): candidate for candidate in known}
-    return tuple(by_lower[near] for near in get_close_matches(name.lower(), list(by_lower)))
+    return tuple(by_lower[near] for near in get_close_matches(name.lower(), list(by_lower), cutoff=0.7))

@@ -64,7 +64,8 @@ def find(text: str) -> Subject:
     names = _names()
     name = _plain(text)
     if name not in names:
-        raise UnknownApi(repr(text), _nearest(name, names), what="API or schema")
+        known = "`broker-sim protocol list` has all"
+        raise UnknownApi(repr(text), _nearest(name, names), what="API or schema", known=known)
     return _subject(names[name])
 
 
@@ -150,7 +151,8 @@ def _nearest(name: str, names: Mapping[str, str]) -> tuple[str, ...]:
     offered = [plain for plain in names if sided or not _is_side(plain, apis)]
     near = get_close_matches(name, offered, n=3, cutoff=0.75)
     near = near or [plain for plain in offered if name and name in plain][:3]
-    near = near or get_close_matches(name, offered, n=1)
+    near = near or get_close_matches(name, offered, n=1, cutoff=0.7)
+    near = near or get_close_matches(name, names, n=1, cutoff=0.75)
     return tuple(dict.fromkeys(names[plain] for plain in near))
 
 
