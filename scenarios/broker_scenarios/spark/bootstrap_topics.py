@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.python.runtime import seconds
 
 from broker_client import Admin, ConfigResource
-from broker_client.errors import ProducerError
+from broker_client.errors import ProducerError, ProducerTimeout
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.spark.connector.topic_offsets import client_configs
 from broker_scenarios.targets.attached_checks import config_problem, placed_topics, problem_of
@@ -46,7 +46,7 @@ class BootstrapTopics:
             with Admin(**{"default.api.timeout.ms": _RESPONDS_WITHIN_MS, **shared}) as first:
                 broker_ids = sorted(node.id for node in first.describe_cluster().nodes)
         except ProducerError as error:
-            raise ScenarioError(f"{self._name}: {error}") from None
+            raise ScenarioError(f"{self._name}: {_text_of(error)}") from None
         if len(broker_ids) < scenario.brokers:
             raise ScenarioError(
                 f"{self._name}: it has {len(broker_ids)} brokers, {scenario.name} needs {scenario.brokers}"
@@ -117,3 +117,10 @@ def _out_of_sync(topic: str, partition: TopicPartitionInfo) -> str | None:
     if len(partition.isr) == len(partition.replicas):
         return None
     return f"{partition_name(topic, partition.partition)} has a replica that is not in sync"
+
+
+def _text_of(error: ProducerError) -> str:
+    """Return the text of an error; the configuration that allows more has its place in the file of `-F`."""
+    if isinstance(error, ProducerTimeout):
+        return f"{error.text}; {error.option} in the file of -F allows more"
+    return str(error)

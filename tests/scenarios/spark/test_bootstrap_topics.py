@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,3 +62,13 @@ def test_what_the_cluster_lacks_is_named(
 ) -> None:
     with pytest.raises(ScenarioError, match=message):
         BootstrapTopics(scenario(tmp_path, **wanted), {"bootstrap.servers": cluster.bootstrap_servers})
+
+
+def test_a_cluster_that_does_not_respond_is_named_with_the_option(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        client = {"bootstrap.servers": servers, "default.api.timeout.ms": "50"}
+        with pytest.raises(ScenarioError) as refused:
+            BootstrapTopics(scenario(tmp_path), client)
+    assert str(refused.value).startswith(f"{servers}: ")
+    assert str(refused.value).endswith("; default.api.timeout.ms in the file of -F allows more")
