@@ -245,7 +245,10 @@ def refused(*_: object) -> bool:
 def by_codec(connection: Connection, request: type[Message]) -> Any:
     """Return the patch that has the codec decode every request of a type."""
     routes = connection.channel.processor._routes  # noqa: SLF001
-    [(key, route)] = [(key, route) for key, route in routes.items() if key >> 16 == request.API_KEY]
+    served = [(key, route) for key, route in routes.items() if key >> 16 == request.API_KEY]
+    if not served:
+        raise LookupError(f"{request.NAME}: the connection has no route of it before it has served one: serve one")
+    [(key, route)] = served
     return patch.dict(routes, {key: replace(route, decode=decoder_for(request, route.version))})
 
 
