@@ -25,6 +25,7 @@ from broker_sim.metadata.metadata_files import METADATA_FOLDER, MetadataFiles
 from broker_sim.metadata.metadata_image import NO_LEADER, MetadataImage
 from sim_runtime.random_streams import RenamedStreams
 from sim_runtime.real_disk import RealDisk
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -100,7 +101,7 @@ class ClusterData:
                 f"{self._controller}/{LOCK_FILE} is locked: another cluster is at work there"
             ) from None
         except OSError as error:
-            raise BrokerSimError(f"data directory {self.path!r} cannot be used: {error}") from error
+            raise BrokerSimError(f"data directory {self.path!r} cannot be used: {reason_of(error)}") from error
         except BrokerSimError:
             self.close()
             raise

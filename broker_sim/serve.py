@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sim_runtime.spelling import reason_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -183,7 +185,7 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(str(error))
     except CannotListenError as error:
         options = "--host, --port, --controller-port, --control, -o listeners"
-        return _refuse(f"cannot listen on {error.interface}:{error.port} ({options}): {error.socketError}")
+        return _refuse(f"cannot listen on {error.interface}:{error.port} ({options}): {reason_of(error.socketError)}")
     finally:
         gc.enable()
     # Not before signals are handled: the reader of the line may send one at once.
@@ -304,7 +306,7 @@ def _token(path: Path | None) -> str | None:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise BrokerSimError(f"--control-token-file {path}: {error}") from None
+        raise BrokerSimError(f"cannot read {path} (--control-token-file): {reason_of(error)}") from None
 
 
 def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import yaml
 
 from broker_sim.errors import BrokerSimError
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -135,9 +136,9 @@ def parse_yaml(path: Path) -> Source:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BrokerSimError(f"{path}: {error.strerror}") from None
+        raise BrokerSimError(f"cannot read {path}: {reason_of(error)}") from None
     except UnicodeDecodeError as error:
-        raise BrokerSimError(f"{path}: byte {error.start} is not UTF-8") from None
+        raise BrokerSimError(f"cannot read {path}: byte {error.start} is not UTF-8") from None
     source = Source(str(path), None)
     loader = yaml.SafeLoader(text)
     try:

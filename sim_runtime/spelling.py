@@ -1,4 +1,4 @@
-"""Words of the texts of all packages: the known name nearest to a wrong one, and a count or numbers with their noun."""
+"""Words of the texts of all packages: the known name nearest to a wrong one, numbers and nouns, reasons of failures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["nearest", "numbers", "plural"]
+__all__ = ["nearest", "numbers", "plural", "reason_of"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -25,3 +25,11 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 def numbers(noun: str, first: int, count: int) -> str:
     """Return consecutive numbers with their noun: `offset 7`, or `offsets 7 to 9`."""
     return f"{noun} {first:,}" if count == 1 else f"{noun}s {first:,} to {first + count - 1:,}"
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason of a file, folder or port that cannot be used, in one line: `No such file or directory`.
+
+    The text of an OSError has the number of the error before it and the path behind it; the caller names the path.
+    """
+    return " ".join(str(getattr(error, "strerror", None) or error).split())

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from broker_scenarios.errors import ScenarioError
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ def read_results(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ScenarioError(f"{path}: {error}") from None
+        raise ScenarioError(f"cannot read {path}: {reason_of(error)}") from None
     if not isinstance(found, dict) or not {"target", "shown", "pairs", "results"} <= found.keys():
         raise ScenarioError(f"{path}: expected a file of `broker-sim catalog run --json`")
     return found

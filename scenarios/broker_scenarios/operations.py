@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.history import NO_OFFSET, EventType
 from broker_sim.errors import nearest
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -189,7 +190,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Op]]:
                     where = f"{path}:{number}"
                     yield where, _op_of_line(line, where)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise HistoryError(f"{path}: the history cannot be read: {error}") from None
+        raise HistoryError(f"cannot read the history {path}: {reason_of(error)}") from None
 
 
 def _opened(path: Path) -> TextIO:

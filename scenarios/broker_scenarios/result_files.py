@@ -12,7 +12,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.shrinking.failure import wording_of_stop
 from broker_scenarios.table import run_notes
 from broker_scenarios.verdict import COUNT_NAMES, Counts, Validity
-from sim_runtime.spelling import plural
+from sim_runtime.spelling import plural, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def read_decisions(path: Path) -> dict[str, Any]:
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ScenarioError(f"cannot read {path} (--decisions): {error}") from error
+        raise ScenarioError(f"cannot read {path} (--decisions): {reason_of(error)}") from error
     if not isinstance(given, dict):
         raise ScenarioError(f"{path} (--decisions): expected a JSON object of draws by name, not {given!r}")
     found: dict[str, Any] = given.get("decisions", given)

@@ -230,7 +230,7 @@ def test_the_machines_own_disk_is_the_default(tmp_path: Path) -> None:
 def test_a_data_directory_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     world = World()
-    with pytest.raises(BrokerSimError, match=r"data directory '.*/file' cannot be used"):
+    with pytest.raises(BrokerSimError, match=r"data directory '.*/file' cannot be used: Not a directory$"):
         Cluster(reactor=world.reactor, streams=world.streams, listen=False, data_dir=str(tmp_path / "file"))
 
 

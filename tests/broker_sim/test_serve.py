@@ -139,6 +139,10 @@ def test_each_listener_has_a_line_of_its_own() -> None:
     ("arguments", "named"),
     [
         (["--journal", "/no/such/folder/j.jsonl"], "/no/such/folder/j.jsonl (--journal)"),
+        (
+            ["--control", "127.0.0.1:0", "--control-token-file", "/no/such"],
+            "cannot read /no/such (--control-token-file): No such file",
+        ),
         (["--topic", "orders:x"], "orders:x"),
         (["--topic", "or ders:1:1"], "topic 'or ders': Topic name is invalid"),
         (["--topic", "orders:1:1", "--topic", "orders:2:1"], "topics: 'orders' is given twice"),
@@ -184,7 +188,8 @@ def test_a_port_that_is_taken_is_named() -> None:
             env=ENVIRONMENT,
         )
     assert run.returncode == 2
-    assert port in run.stderr
+    assert f"cannot listen on 127.0.0.1:{port} " in run.stderr
+    assert run.stderr.endswith(": Address already in use\n")
     assert run.stderr.count("\n") == 1
 
 

@@ -186,7 +186,7 @@ def test_a_file_may_be_compressed_and_may_begin_with_a_byte_order_mark(tmp_path:
     compressed.write_bytes(gzip.compress(marked))
     assert list(read_operations(compressed)) == EVERY_FORM
     compressed.write_bytes(gzip.compress(marked)[:-12])
-    with pytest.raises(HistoryError, match="cannot be read"):
+    with pytest.raises(HistoryError, match=r"cannot read the history .*history"):
         list(read_operations(compressed))
 
 

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from sim_runtime.spelling import nearest, numbers, plural
+import errno
+
+import pytest
+
+from sim_runtime.spelling import nearest, numbers, plural, reason_of
 
 
 def test_the_nearest_name_is_offered_and_none_that_is_far() -> None:
@@ -12,3 +16,15 @@ def test_a_count_has_its_noun_in_the_singular_or_the_plural() -> None:
     assert [plural(count, "time") for count in (0, 1, 1_200)] == ["0 times", "1 time", "1,200 times"]
     assert plural(2, "reply", "replies") == "2 replies"
     assert [numbers("offset", 1_000, count) for count in (1, 3)] == ["offset 1,000", "offsets 1,000 to 1,002"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "/x"), "No such file or directory"),
+        (OSError("a text alone"), "a text alone"),
+        (ValueError("line 1\n  column 2"), "line 1 column 2"),
+    ],
+)
+def test_a_reason_has_neither_the_number_of_an_error_nor_its_path(error: Exception, reason: str) -> None:
+    assert reason_of(error) == reason

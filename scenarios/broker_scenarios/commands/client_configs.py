@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
 from broker_sim.errors import nearest
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +74,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"-F {path}: the file cannot be read: {error}") from None
+        raise ScenarioError(f"cannot read {path} (-F): {reason_of(error)}") from None
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if not text or text.startswith(("#", "!")):

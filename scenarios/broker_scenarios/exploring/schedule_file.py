@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from broker_scenarios.errors import ScenarioError
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def load_schedule(path: Path) -> ScheduleFile:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ScenarioError(f"--replay {path}: {error}") from error
+        raise ScenarioError(f"cannot read {path} (--replay): {reason_of(error)}") from error
     if not _is_schedule(document):
         raise ScenarioError(
             f"--replay {path}: expected a schedule that --schedule has written: scenario, seed, losses, choices"

@@ -17,6 +17,7 @@ from broker_scenarios.errors import ScenarioError
 from broker_scenarios.operations import split_key
 from broker_scenarios.promises import Promises
 from broker_sim.errors import nearest
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,7 @@ def read_circumstances(path: Path) -> Circumstances:
         except ValueError:
             data = yaml.safe_load(text)
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: the promises cannot be read: {' '.join(str(error).split())}") from None
+        raise ScenarioError(f"cannot read the promises {path}: {reason_of(error)}") from None
     return circumstances_of(data, str(path))
 
 

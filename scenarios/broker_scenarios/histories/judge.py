@@ -25,7 +25,7 @@ from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFin
 from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.operations import numbered_operations, split_key
 from broker_scenarios.verdict import Validity
-from sim_runtime.spelling import plural
+from sim_runtime.spelling import plural, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,7 +143,7 @@ def read_logs(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: the logs cannot be read: {error}") from None
+        raise ScenarioError(f"cannot read the logs {path}: {reason_of(error)}") from None
     if not isinstance(data, dict):
         raise ScenarioError(f"{path}: expected an object with the records of each partition")
     return data

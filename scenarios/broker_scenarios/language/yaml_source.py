@@ -48,7 +48,7 @@ def _read(path: Path, users: tuple[Path, ...]) -> Source:
     except YamlMistakes as error:
         raise ScenarioFileError(error.mistakes) from None
     except BrokerSimError as error:
-        raise ScenarioError(f"scenario {error}") from None
+        raise ScenarioError(str(error)) from None
     if not isinstance(source.value, dict):
         raise ScenarioFileError([source.mistake((), "expected a mapping of keys to values")])
     base = source.value.pop("base", None)

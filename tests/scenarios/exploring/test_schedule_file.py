@@ -24,7 +24,7 @@ def test_a_schedule_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_what_is_no_schedule_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "schedule.yaml"
     path.write_text(text)
-    with pytest.raises(ScenarioError, match="--replay "):
+    with pytest.raises(ScenarioError, match="--replay"):
         load_schedule(path)
-    with pytest.raises(ScenarioError, match=r"--replay .*nowhere"):
+    with pytest.raises(ScenarioError, match=r"cannot read .*nowhere\.yaml \(--replay\): No such file"):
         load_schedule(tmp_path / "nowhere.yaml")
