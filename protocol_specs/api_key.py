@@ -222,8 +222,10 @@ class ApiKey(enum.IntEnum):
 
 
 def nearest_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The known names closest to a misspelt one in any case."""
+    """The known names closest to a misspelt one in any case; none if the closest is not close."""
     from difflib import get_close_matches
 
     by_lower = {candidate.lower(): candidate for candidate in known}
-    return tuple(by_lower[near] for near in get_close_matches(name.lower(), list(by_lower), cutoff=0.7))
+    if not get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.7):
+        return ()  # a name that shares some letters is no suggestion
+    return tuple(by_lower[near] for near in get_close_matches(name.lower(), list(by_lower)))
