@@ -24,14 +24,14 @@ _SHOWN_MAX: Final = 60
 
 
 class RefusedValue(NamedTuple):
-    """`path` leads to the value (`config.*`: of any key), empty for the whole; `problem` says what was expected."""
+    """`path` leads to the value (`config.*`: of any key), empty for the whole; `problem` has what was expected."""
 
     path: str
     problem: str
 
 
 def refused_value(text: str, value: Any) -> RefusedValue:
-    """Return what is wrong with `value`, of which msgspec says `text`."""
+    """Return what is wrong with `value`, which msgspec refuses with `text`."""
     whole = _AT.fullmatch(text)
     assert whole is not None  # its last group is optional, its first any text
     steps = [name or index for name, index in _STEP.findall(whole["at"] or "")]
