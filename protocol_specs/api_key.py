@@ -15,7 +15,7 @@ from protocol_specs.errors import UnknownApi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ApiFacts", "ApiKey", "Served"]
+__all__ = ["ApiFacts", "ApiKey", "RefusalText", "Served"]
 
 
 class Served(enum.Flag):
@@ -31,6 +31,20 @@ NOWHERE: Final = Served.NOWHERE
 BROKER: Final = Served.BROKER
 CONTROLLER: Final = Served.CONTROLLER
 BOTH: Final = Served.BOTH
+
+
+class RefusalText(enum.Enum):
+    """The text that the error response of a request takes from an exception. Mirrors getErrorResponse."""
+
+    NULL = enum.auto()
+    OF_ERROR = enum.auto()
+    """That of the exception's error (Errors.message)."""
+    OF_EXCEPTION = enum.auto()
+
+
+NULL: Final = RefusalText.NULL
+OF_ERROR: Final = RefusalText.OF_ERROR
+OF_EXCEPTION: Final = RefusalText.OF_EXCEPTION
 
 
 class ApiFacts(NamedTuple):
@@ -54,6 +68,8 @@ class ApiFacts(NamedTuple):
     """The first version after whose response a client waits for the throttle time itself (KIP-219); None for none."""
     needs_telemetry_receiver: bool = False
     """ApiVersions lists it only where a telemetry receiver is configured (KIP-714)."""
+    login_refusal: RefusalText | None = None
+    """The text of its error response in the middle of a SASL authentication; None: that of any other error."""
     earlier_names: tuple[str, ...] = ()
     """The names that the API had before its present one."""
 
@@ -81,7 +97,7 @@ class ApiKey(enum.IntEnum):
         self.module = self.name.lower()
         self.api_name = "".join(map(str.capitalize, self.module.split("_")))
 
-    PRODUCE = 0, ApiFacts(served=BROKER, keeps_bytes=True, client_throttles_since=6)
+    PRODUCE = 0, ApiFacts(served=BROKER, keeps_bytes=True, client_throttles_since=6, login_refusal=OF_EXCEPTION)
     FETCH = 1, ApiFacts(served=BOTH, client_throttles_since=8)
     LIST_OFFSETS = 2, ApiFacts(served=BROKER, earlier_names=("ListOffset",), client_throttles_since=3)
     METADATA = 3, ApiFacts(served=BROKER, client_throttles_since=6)
@@ -91,7 +107,7 @@ class ApiKey(enum.IntEnum):
     CONTROLLED_SHUTDOWN = 7, ApiFacts(served=BOTH, cluster_action=True, exempt_from_quotas=True)
     OFFSET_COMMIT = 8, ApiFacts(served=BROKER, client_throttles_since=4)
     OFFSET_FETCH = 9, ApiFacts(served=BROKER, client_throttles_since=4)
-    FIND_COORDINATOR = 10, ApiFacts(served=BROKER, client_throttles_since=2)
+    FIND_COORDINATOR = 10, ApiFacts(served=BROKER, client_throttles_since=2, login_refusal=OF_ERROR)
     JOIN_GROUP = 11, ApiFacts(served=BROKER, keeps_bytes=True, client_throttles_since=3)
     HEARTBEAT = 12, ApiFacts(served=BROKER, client_throttles_since=2)
     LEAVE_GROUP = 13, ApiFacts(served=BROKER, client_throttles_since=2)
@@ -100,7 +116,16 @@ class ApiKey(enum.IntEnum):
     LIST_GROUPS = 16, ApiFacts(served=BROKER, client_throttles_since=2)
     SASL_HANDSHAKE = 17, ApiFacts(served=BOTH)
     API_VERSIONS = 18, ApiFacts(served=BOTH, client_throttles_since=2)
-    CREATE_TOPICS = 19, ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=6, client_throttles_since=3)
+    CREATE_TOPICS = (
+        19,
+        ApiFacts(
+            served=BOTH,
+            forwardable=True,
+            strict_mutation_quota_since=6,
+            client_throttles_since=3,
+            login_refusal=OF_EXCEPTION,
+        ),
+    )
     DELETE_TOPICS = 20, ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=5, client_throttles_since=2)
     DELETE_RECORDS = 21, ApiFacts(served=BROKER, client_throttles_since=1)
     INIT_PRODUCER_ID = 22, ApiFacts(served=BROKER, client_throttles_since=1)
@@ -110,17 +135,23 @@ class ApiKey(enum.IntEnum):
     END_TXN = 26, ApiFacts(served=BROKER, client_throttles_since=1)
     WRITE_TXN_MARKERS = 27, ApiFacts(served=BROKER, cluster_action=True, exempt_from_quotas=True)
     TXN_OFFSET_COMMIT = 28, ApiFacts(served=BROKER, client_throttles_since=1)
-    DESCRIBE_ACLS = 29, ApiFacts(served=BOTH, client_throttles_since=1)
-    CREATE_ACLS = 30, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1)
-    DELETE_ACLS = 31, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1)
-    DESCRIBE_CONFIGS = 32, ApiFacts(served=BOTH, client_throttles_since=2)
-    ALTER_CONFIGS = 33, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1)
+    DESCRIBE_ACLS = 29, ApiFacts(served=BOTH, client_throttles_since=1, login_refusal=OF_EXCEPTION)
+    CREATE_ACLS = 30, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1, login_refusal=OF_EXCEPTION)
+    DELETE_ACLS = 31, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1, login_refusal=OF_EXCEPTION)
+    DESCRIBE_CONFIGS = 32, ApiFacts(served=BOTH, client_throttles_since=2, login_refusal=OF_ERROR)
+    ALTER_CONFIGS = 33, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=1, login_refusal=OF_EXCEPTION)
     ALTER_REPLICA_LOG_DIRS = 34, ApiFacts(served=BROKER, client_throttles_since=1)
     DESCRIBE_LOG_DIRS = 35, ApiFacts(served=BROKER, client_throttles_since=1)
     SASL_AUTHENTICATE = 36, ApiFacts(served=BOTH, keeps_bytes=True)
     CREATE_PARTITIONS = (
         37,
-        ApiFacts(served=BOTH, forwardable=True, strict_mutation_quota_since=3, client_throttles_since=1),
+        ApiFacts(
+            served=BOTH,
+            forwardable=True,
+            strict_mutation_quota_since=3,
+            client_throttles_since=1,
+            login_refusal=OF_EXCEPTION,
+        ),
     )
     CREATE_DELEGATION_TOKEN = (
         38,
@@ -132,31 +163,46 @@ class ApiKey(enum.IntEnum):
     DELETE_GROUPS = 42, ApiFacts(served=BROKER, client_throttles_since=1)
     ELECT_LEADERS = (
         43,
-        ApiFacts(served=BOTH, forwardable=True, earlier_names=("ElectPreferredLeaders",), client_throttles_since=0),
+        ApiFacts(
+            served=BOTH,
+            forwardable=True,
+            earlier_names=("ElectPreferredLeaders",),
+            client_throttles_since=0,
+            login_refusal=OF_EXCEPTION,
+        ),
     )
-    INCREMENTAL_ALTER_CONFIGS = 44, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0)
-    ALTER_PARTITION_REASSIGNMENTS = 45, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0)
-    LIST_PARTITION_REASSIGNMENTS = 46, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0)
+    INCREMENTAL_ALTER_CONFIGS = (
+        44,
+        ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0, login_refusal=OF_EXCEPTION),
+    )
+    ALTER_PARTITION_REASSIGNMENTS = (
+        45,
+        ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0, login_refusal=OF_EXCEPTION),
+    )
+    LIST_PARTITION_REASSIGNMENTS = (
+        46,
+        ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0, login_refusal=OF_EXCEPTION),
+    )
     OFFSET_DELETE = 47, ApiFacts(served=BROKER, client_throttles_since=0)
-    DESCRIBE_CLIENT_QUOTAS = 48, ApiFacts(served=BROKER)
-    ALTER_CLIENT_QUOTAS = 49, ApiFacts(served=BOTH, forwardable=True)
-    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, ApiFacts(served=BOTH, client_throttles_since=0)
+    DESCRIBE_CLIENT_QUOTAS = 48, ApiFacts(served=BROKER, login_refusal=OF_EXCEPTION)
+    ALTER_CLIENT_QUOTAS = 49, ApiFacts(served=BOTH, forwardable=True, login_refusal=OF_ERROR)
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, ApiFacts(served=BOTH, client_throttles_since=0, login_refusal=OF_EXCEPTION)
     ALTER_USER_SCRAM_CREDENTIALS = (
         51,
-        ApiFacts(served=BOTH, forwardable=True, keeps_bytes=True, client_throttles_since=0),
+        ApiFacts(served=BOTH, forwardable=True, keeps_bytes=True, client_throttles_since=0, login_refusal=OF_EXCEPTION),
     )
     VOTE = 52, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True)
     BEGIN_QUORUM_EPOCH = 53, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True)
     END_QUORUM_EPOCH = 54, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True)
-    DESCRIBE_QUORUM = 55, ApiFacts(served=BOTH, cluster_action=True, forwardable=True)
+    DESCRIBE_QUORUM = 55, ApiFacts(served=BOTH, cluster_action=True, forwardable=True, login_refusal=OF_ERROR)
     ALTER_PARTITION = (
         56,
         ApiFacts(served=BOTH, cluster_action=True, exempt_from_quotas=True, earlier_names=("AlterIsr",)),
     )
-    UPDATE_FEATURES = 57, ApiFacts(served=BOTH, cluster_action=True, forwardable=True)
+    UPDATE_FEATURES = 57, ApiFacts(served=BOTH, cluster_action=True, forwardable=True, login_refusal=OF_EXCEPTION)
     ENVELOPE = 58, ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True, keeps_bytes=True)
     FETCH_SNAPSHOT = 59, ApiFacts(served=CONTROLLER, exempt_from_quotas=True)
-    DESCRIBE_CLUSTER = 60, ApiFacts(served=BOTH, client_throttles_since=0)
+    DESCRIBE_CLUSTER = 60, ApiFacts(served=BOTH, client_throttles_since=0, login_refusal=OF_EXCEPTION)
     DESCRIBE_PRODUCERS = 61, ApiFacts(served=BROKER)
     BROKER_REGISTRATION = (
         62,
@@ -166,7 +212,10 @@ class ApiKey(enum.IntEnum):
         63,
         ApiFacts(served=CONTROLLER, cluster_action=True, exempt_from_quotas=True, client_throttles_since=0),
     )
-    UNREGISTER_BROKER = 64, ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0)
+    UNREGISTER_BROKER = (
+        64,
+        ApiFacts(served=BOTH, forwardable=True, client_throttles_since=0, login_refusal=OF_EXCEPTION),
+    )
     DESCRIBE_TRANSACTIONS = 65, ApiFacts(served=BROKER)
     LIST_TRANSACTIONS = 66, ApiFacts(served=BROKER)
     ALLOCATE_PRODUCER_IDS = (
@@ -185,19 +234,19 @@ class ApiKey(enum.IntEnum):
     SHARE_GROUP_DESCRIBE = 77, ApiFacts(served=BROKER)
     SHARE_FETCH = 78, ApiFacts(served=BROKER)
     SHARE_ACKNOWLEDGE = 79, ApiFacts(served=BROKER)
-    ADD_RAFT_VOTER = 80, ApiFacts(served=BOTH, forwardable=True)
-    REMOVE_RAFT_VOTER = 81, ApiFacts(served=BOTH, forwardable=True)
+    ADD_RAFT_VOTER = 80, ApiFacts(served=BOTH, forwardable=True, login_refusal=OF_ERROR)
+    REMOVE_RAFT_VOTER = 81, ApiFacts(served=BOTH, forwardable=True, login_refusal=OF_ERROR)
     UPDATE_RAFT_VOTER = 82, ApiFacts(served=CONTROLLER)
-    INITIALIZE_SHARE_GROUP_STATE = 83, ApiFacts(served=BROKER, cluster_action=True)
-    READ_SHARE_GROUP_STATE = 84, ApiFacts(served=BROKER, cluster_action=True)
-    WRITE_SHARE_GROUP_STATE = 85, ApiFacts(served=BROKER, cluster_action=True)
-    DELETE_SHARE_GROUP_STATE = 86, ApiFacts(served=BROKER, cluster_action=True)
-    READ_SHARE_GROUP_STATE_SUMMARY = 87, ApiFacts(served=BROKER, cluster_action=True)
+    INITIALIZE_SHARE_GROUP_STATE = 83, ApiFacts(served=BROKER, cluster_action=True, login_refusal=NULL)
+    READ_SHARE_GROUP_STATE = 84, ApiFacts(served=BROKER, cluster_action=True, login_refusal=OF_ERROR)
+    WRITE_SHARE_GROUP_STATE = 85, ApiFacts(served=BROKER, cluster_action=True, login_refusal=OF_ERROR)
+    DELETE_SHARE_GROUP_STATE = 86, ApiFacts(served=BROKER, cluster_action=True, login_refusal=NULL)
+    READ_SHARE_GROUP_STATE_SUMMARY = 87, ApiFacts(served=BROKER, cluster_action=True, login_refusal=OF_ERROR)
     STREAMS_GROUP_HEARTBEAT = 88, ApiFacts(served=BROKER)
     STREAMS_GROUP_DESCRIBE = 89, ApiFacts(served=BROKER)
-    DESCRIBE_SHARE_GROUP_OFFSETS = 90, ApiFacts(served=BROKER)
-    ALTER_SHARE_GROUP_OFFSETS = 91, ApiFacts(served=BROKER)
-    DELETE_SHARE_GROUP_OFFSETS = 92, ApiFacts(served=BROKER)
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90, ApiFacts(served=BROKER, login_refusal=OF_EXCEPTION)
+    ALTER_SHARE_GROUP_OFFSETS = 91, ApiFacts(served=BROKER, login_refusal=OF_ERROR)
+    DELETE_SHARE_GROUP_OFFSETS = 92, ApiFacts(served=BROKER, login_refusal=OF_ERROR)
 
     @classmethod
     def of(cls, key: int) -> ApiKey:

@@ -327,6 +327,8 @@ class ReleaseBehaviour:
     refusals_name_envelopes: bool = _since("2.8")
     """The text of a refused operation on the cluster names the envelope of the request (KIP-590), and the bytes of one
     that may be forwarded."""
+    refused_unregistrations_have_texts: bool = _since("4.1")
+    """UnregisterBroker in the middle of an authentication has the text of the exception."""
     coordinators_have_texts: bool = _since("2.3")
     """FindCoordinator has a text, also beside a success (else none); messages were written by hand then."""
     refused_creations_have_texts: bool = _since("2.3")

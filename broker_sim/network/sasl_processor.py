@@ -14,6 +14,7 @@ from broker_sim.apis.handler_result import PreparedResponse
 from broker_sim.control.events import AuthenticationFailed, AuthenticationSucceeded
 from broker_sim.network.processor import Processor
 from broker_sim.network.sasl_counts import SaslCounts
+from broker_sim.network.sasl_refusals import with_refusal_text
 from broker_sim.network.sasl_session import SaslSession
 from broker_sim.security.sasl.authenticator import SaslServerAuthenticator, SaslStep, Verdict
 from protocol_specs.api_key import ApiKey
@@ -161,7 +162,7 @@ class SaslProcessor(Processor):
             return
         session.failure, session.failed_request = step, context
         self._note_failure(channel, session, step)
-        if step.verdict is Verdict.CLOSE:
+        if step.verdict is Verdict.CLOSE or not self._has_response(step, context):
             self.refuse(channel, step.reason)
             return
         if context is None:
@@ -181,9 +182,16 @@ class SaslProcessor(Processor):
         if step.error_code is not None and context is not None:
             response = self._node.apis.error_response(context, step.error_code)
         if context is not None and isinstance(response, Message):
-            self._rpc.respond(context, response)
+            texted = with_refusal_text(response, context.api_key, step.reason, context.behaviour)
+            self._rpc.respond(context, texted)
         else:
             self.refuse(channel, step.reason)
+
+    def _has_response(self, step: SaslStep, context: RequestContext | None) -> bool:
+        """Return False for a request without a response, such as a Produce with acks=0: it is not delayed."""
+        if step.error_code is None or context is None:
+            return True
+        return isinstance(self._node.apis.error_response(context, step.error_code), Message)
 
     def send(self, context: RequestContext, response: Response) -> None:
         """Send a response; close the connection if it is that of a failed authentication."""

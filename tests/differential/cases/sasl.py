@@ -10,18 +10,56 @@ from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs import releases
+from protocol_specs.json_form import from_json, to_json
+from protocol_specs.messages.add_raft_voter import AddRaftVoterRequest
 from protocol_specs.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
 from protocol_specs.messages.api_versions import ApiVersionsRequest
+from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol_specs.messages.delete_groups import DeleteGroupsRequest
+from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from protocol_specs.messages.describe_cluster import DescribeClusterRequest
+from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
+from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from protocol_specs.messages.metadata import MetadataRequest
+from protocol_specs.messages.remove_raft_voter import RemoveRaftVoterRequest
 from protocol_specs.messages.sasl_authenticate import SaslAuthenticateRequest
 from protocol_specs.messages.sasl_handshake import SaslHandshakeRequest
+from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest
+from protocol_specs.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from protocol_specs.sasl.scram import ScramMechanism
 from protocol_specs.sasl.scram_messages import ClientFinal, ClientFirst, ServerFirst, exchanged_by
+from tests.differential.acl_requests import O, T, acl, acl_filter, creating, deleting, describing
 from tests.differential.case import case
-from tests.differential.requests import all_versions
+from tests.differential.cases.alter_partition_reassignments import reassign
+from tests.differential.cases.client_quotas import alter as alter_quotas
+from tests.differential.cases.client_quotas import describe as describe_quotas
+from tests.differential.cases.client_quotas import entry
+from tests.differential.cases.describe_configs import describe as describe_configs
+from tests.differential.cases.describe_quorum import of
+from tests.differential.cases.elect_leaders import elect
+from tests.differential.cases.share_state import (
+    alter_offsets,
+    delete,
+    delete_offsets,
+    describe_offsets,
+    initialize,
+    read,
+    summarize,
+    write,
+)
+from tests.differential.cases.streams_group_heartbeat import streams_describe
+from tests.differential.cases.user_scram_credentials import alter as alter_scram
+from tests.differential.cases.user_scram_credentials import describe as describe_scram
+from tests.differential.config_requests import SET, TOPIC, incremental, legacy
+from tests.differential.group_requests import describe_groups
+from tests.differential.modern_requests import consumer_describe, consumer_heartbeat
+from tests.differential.requests import all_versions, batch, produce
 from tests.differential.sasl_exchanges import (
     DELAY_MS,
     SESSION_MS,
@@ -34,10 +72,12 @@ from tests.differential.sasl_exchanges import (
     header,
     token,
 )
+from tests.differential.share_requests import share_describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from protocol_specs.message import Message
     from tests.differential.probe import Probe
     from tests.differential.sasl_exchanges import Step
 
@@ -125,6 +165,63 @@ def between_tokens(probe: Probe) -> None:
             "metadata after SCRAM's first message": [handshake("SCRAM-SHA-256"), token(FIRST.encode()), METADATA],
         },
     )
+
+
+def _requests_with_entries() -> list[Message]:
+    """Requests whose error responses have texts, or might."""
+    topic = b"an unknown topic"
+    return [
+        produce("t", batch(b"a")),
+        produce("t", batch(b"a"), acks=0),
+        FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"]),
+        describe_groups("g"),
+        DeleteGroupsRequest(groups_names=["g"]),
+        consumer_describe("g"),
+        consumer_heartbeat("g", "m", 0),
+        CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]),
+        DeleteTopicsRequest(topic_names=["t"], topics=[DeleteTopicState(name="t")]),
+        CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=2, assignments=None)]),
+        incremental((TOPIC, "t", [("a", SET, "1")])),
+        legacy((TOPIC, "t", [("a", "1")])),
+        describe_configs((TOPIC, "t")),
+        elect(("t", [0])),
+        reassign(("t", {0: [1]})),
+        ListPartitionReassignmentsRequest(),
+        creating(acl(T.TOPIC, "t", O.READ)),
+        deleting(acl_filter()),
+        describing(acl_filter()),
+        alter_quotas(entry(("user", "a"), producer_byte_rate=1.0)),
+        describe_quotas(),
+        alter_scram(ScramCredentialDeletion(name="a", mechanism=1)),
+        describe_scram("a"),
+        UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey(feature="f", max_version_level=1)]),
+        UnregisterBrokerRequest(broker_id=9),
+        DescribeClusterRequest(),
+        of(("t", (0,))),
+        AddRaftVoterRequest(),
+        RemoveRaftVoterRequest(),
+        share_describe("g"),
+        streams_describe("g"),
+        describe_offsets(("g", {"t": [0]})),
+        alter_offsets("g", {"t": {0: 1}}),
+        delete_offsets("g", "t"),
+        initialize("g", topic),
+        read("g", topic),
+        write("g", topic),
+        delete("g", topic),
+        summarize("g", topic),
+    ]
+
+
+@case(settings=SETTINGS)
+def requests_with_texts_between_tokens(probe: Probe) -> None:
+    served = releases.get(probe.release).api_versions
+    steps: dict[str, list[Step]] = {}
+    for place, message in enumerate(_requests_with_entries()):
+        for version in served.get(message.API_KEY, ()):
+            request = Request(from_json(type(message), version, to_json(message, version)), version)
+            steps[f"{message.NAME} v{version}, {place}"] = [handshake(), request]
+    exchange_all(probe, steps)
 
 
 @case(settings=SETTINGS)
