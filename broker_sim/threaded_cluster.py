@@ -395,7 +395,10 @@ class ThreadedCluster(ClusterVerbs):
     def wait_for_group(
         self, group_id: str, state: str = "Stable", *, members: int | None = None, timeout_s: float = WAIT_S
     ) -> GroupStatus:
-        """Wait until a group has a state, and so many members if given; returns the group."""
+        """Wait until a group has a state, and so many members if given; returns the group.
+
+        A new member may have no partitions yet in the first of the two stable generations of a cooperative rebalance.
+        """
         from broker_sim.cluster_waits import wait_for_group
 
         return self._wait(wait_for_group, group_id, state, members, timeout_s=timeout_s)
