@@ -197,7 +197,7 @@ def _converted(value: Any, kind: Any, noun: str, *, strict: bool) -> Any:
         return msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
         refused = refused_value(str(error), value)
-        where = refused.path or f"the {noun}s"
+        where = refused.path or ("the body" if strict else "the query")
         raise HttpError(HTTPStatus.BAD_REQUEST, f"{where}: {refused.problem}", path=refused.path or None) from None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.cluster_state import BrokerStatus, ConnectionStatus, broker_status, connections
+from broker_sim.errors import BrokerSimError
 from broker_sim.http_control.operation import CLUSTER, Operation, UnknownName
 
 if TYPE_CHECKING:
@@ -89,15 +90,17 @@ def _verb(name: str) -> Operation:
 class ClockChange:
     """A change of a broker's wall clock: a jump in milliseconds, a drift in microseconds per second."""
 
-    jump_ms: float = 0
+    jump_ms: float | None = None
     drift_ppm: float | None = None
 
 
 def clock(call: Call) -> None:
-    """Change the wall clock of a broker."""
+    """Change the wall clock of a broker. Raises BrokerSimError for a body without a change."""
     broker = broker_of(call)
     admin = call.cluster.admin
-    if call.body.jump_ms:
+    if call.body.jump_ms is None and call.body.drift_ppm is None:
+        raise BrokerSimError("the body has no change of the clock: expected jump_ms, drift_ppm or both")
+    if call.body.jump_ms is not None:
         admin.jump_clock(broker, call.body.jump_ms)
     if call.body.drift_ppm is not None:
         admin.drift_clock(broker, call.body.drift_ppm)
