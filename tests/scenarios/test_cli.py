@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -146,3 +147,19 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
             stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
         )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (2, "standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(("command", "status"), [(["protocol", "list"], 0), (["catalog", "list"], 1)])
+def test_a_command_whose_reader_has_gone_fails_unless_it_has_its_status(command: list[str], status: int) -> None:
+    """The first list fits into the buffer of stdout, and is written when the command has ended; the second does not."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(
+        [sys.executable, "-m", "broker_scenarios", *command],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (status, b"")
