@@ -450,11 +450,10 @@ def locks_of_a_group_that_is_forgotten(probe: Probe) -> None:
 
 
 @case(settings=SHARE, releases=ONLY_NEW)
-def fetches_that_cannot_wait_for_a_state(probe: Probe) -> None:
-    """A fetch without a wait has nothing of a new share partition; one of an unknown topic acquires the others."""
+def fetches_that_do_not_wait(probe: Probe) -> None:
+    """A fetch without a wait has nothing that another member acquired; one of an unknown topic acquires the others."""
     topic_id, (member,) = joined(probe, "m1")
-    member.fetch({topic_id: {0: []}}, max_wait_ms=0, note="the state is not read yet")
-    member.fetch({}, max_wait_ms=5_000)
+    member.fetch({topic_id: {0: []}}, max_wait_ms=5_000)
     member.acknowledge({topic_id: {0: [(0, 4, [RELEASE])]}})
     other = ShareConsumer(probe, member.group, "m2", [])
     other.fetch({UNKNOWN_ID: {0: []}, topic_id: {0: []}}, note="an unknown topic beside a known one")
