@@ -175,10 +175,7 @@ def _refused(partitions: Sequence[TopicPartition], context: RequestContext) -> d
 
 def _may_add(topic: str, context: RequestContext) -> bool:
     """Return True if a producer may add partitions of a topic."""
-    if is_internal(topic, context.broker.config):
-        return False
-    access = context.access
-    return access is None or access.allows(AclOperation.WRITE, ResourceType.TOPIC, topic)
+    return not is_internal(topic, context.broker.config) and context.may(AclOperation.WRITE, ResourceType.TOPIC, topic)
 
 
 def _alike(topics: Sequence[Any], error_code: ErrorCode) -> Results:
