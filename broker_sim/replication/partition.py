@@ -138,6 +138,10 @@ class Partition:
         configured = self.log.config.min_insync_replicas
         return min(configured, len(self.followers) + 1) if self._host.min_isr_within_replicas else configured
 
+    def _is_below_min_isr(self, in_sync: int) -> bool:
+        # Mostly there are as many as configured, and nothing else has to be looked at for a batch.
+        return in_sync < self.log.config.min_insync_replicas and in_sync < self.effective_min_isr
+
     # Roles.
 
     def make_leader(self, registration: PartitionRegistration) -> bool:
@@ -234,12 +238,7 @@ class Partition:
         if self.leader_id != host.broker_id:
             raise self._not_leader()
         log = self.log
-        # The rule of `effective_min_isr`, without a call for every batch.
-        if (
-            required_acks == -1
-            and (in_sync := len(self.isr_state.isr)) < log.config.min_insync_replicas
-            and (in_sync <= len(self.followers) or not host.min_isr_within_replicas)
-        ):
+        if required_acks == -1 and self._is_below_min_isr(len(self.isr_state.isr)):
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
         now_ms = host.now_ms()
@@ -300,8 +299,7 @@ class Partition:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
             return None
-        maximal = len(self.isr_state.maximal_isr)
-        if maximal < self.log.config.min_insync_replicas and maximal < self.effective_min_isr:
+        if self._is_below_min_isr(len(self.isr_state.maximal_isr)):
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return _NONE
 
@@ -354,12 +352,7 @@ class Partition:
         """
         log = self.log
         state = self.isr_state
-        in_sync = len(state.isr)
-        if (
-            in_sync < log.config.min_insync_replicas
-            and (in_sync <= len(self.followers) or not self._host.min_isr_within_replicas)
-            and self._host.high_watermark_waits_for_min_isr
-        ):
+        if self._host.high_watermark_waits_for_min_isr and self._is_below_min_isr(len(state.isr)):
             return False
         end = new = log.log_end_offset
         before = log.high_watermark
