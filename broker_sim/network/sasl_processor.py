@@ -160,9 +160,11 @@ class SaslProcessor(Processor):
             elif step.token is not None:
                 channel.send(framed(step.token))
             return
-        session.failure, session.failed_request = step, context
+        response = self._response_to_failed(step, context)
+        session.failure, session.failed_request, session.failed_response = step, context, response
         self._note_failure(channel, session, step)
-        if step.verdict is Verdict.CLOSE or not self._has_response(step, context):
+        # A request without a response, such as a Produce with acks=0, is not delayed.
+        if step.verdict is Verdict.CLOSE or (step.error_code is not None and context is not None and response is None):
             self.refuse(channel, step.reason)
             return
         if context is None:
@@ -176,22 +178,21 @@ class SaslProcessor(Processor):
     def _end_failed(self, channel: KafkaChannel, session: SaslSession) -> None:
         """Send the response of a failed authentication, and close the connection."""
         session.delay = None
-        step, context = session.failure, session.failed_request
-        assert step is not None
-        response: object = step.response
-        if step.error_code is not None and context is not None:
-            response = self._node.apis.error_response(context, step.error_code)
-        if context is not None and isinstance(response, Message):
-            texted = with_refusal_text(response, context.api_key, step.reason, context.behaviour)
-            self._rpc.respond(context, texted)
+        if session.failed_request is not None and session.failed_response is not None:
+            self._rpc.respond(session.failed_request, session.failed_response)
         else:
-            self.refuse(channel, step.reason)
+            assert session.failure is not None
+            self.refuse(channel, session.failure.reason)
 
-    def _has_response(self, step: SaslStep, context: RequestContext | None) -> bool:
-        """Return False for a request without a response, such as a Produce with acks=0: it is not delayed."""
-        if step.error_code is None or context is None:
-            return True
-        return isinstance(self._node.apis.error_response(context, step.error_code), Message)
+    def _response_to_failed(self, step: SaslStep, context: RequestContext | None) -> Message | None:
+        """Return the response to the request with which an authentication fails, None if it has none."""
+        if context is None:
+            return None
+        error_code = step.error_code
+        response = step.response if error_code is None else self._node.apis.error_response(context, error_code)
+        if not isinstance(response, Message):
+            return None
+        return with_refusal_text(response, context.api_key, step.reason, context.behaviour)
 
     def send(self, context: RequestContext, response: Response) -> None:
         """Send a response; close the connection if it is that of a failed authentication."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.security.sasl.authenticator import SaslServerAuthenticator, SaslStep
+    from protocol_specs.message import Message
 
 __all__ = ["SaslSession"]
 
@@ -26,5 +27,7 @@ class SaslSession:
     failure: SaslStep | None = None
     failed_request: RequestContext | None = None
     """The request with which the authentication has failed: the connection is closed after its response."""
+    failed_response: Message | None = None
+    """The response to that request, which is sent after the delay."""
     delay: IDelayedCall | None = None
     """The delay of the response and the close of a failed authentication."""
