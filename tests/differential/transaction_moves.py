@@ -109,7 +109,7 @@ class MovingSide(TransactionSide):
                 return
 
     def _await_coordinators(self) -> None:
-        self._alter({})
+        self._await_applied()
         for connection in self._connections.values():
             for _ in attempts("a first block of producer ids"):
                 response: Any = self.probe.quiet(init(), 4, on=connection)
@@ -131,7 +131,7 @@ class MovingSide(TransactionSide):
         Kafka 3.7.2 loads a partition again whenever its registration changes. A load that ends after the broker has
         resigned makes it a coordinator for good: it resigns at the next leader epoch, which the load does not have.
         """
-        self._alter({})
+        self._await_applied()
         self._await_loaded(at)
 
     def _await_resigned(self, at: Partition, broker: int) -> None:
@@ -200,8 +200,12 @@ class MovingSide(TransactionSide):
         else:
             self.frozen.difference_update(topics)
 
+    def _await_applied(self) -> None:
+        """Wait until each broker has done what was changed so far: it does all changes in their order."""
+        self._alter({})
+
     def _alter(self, values: dict[str, str]) -> None:
-        """Set the replicas that must be in sync; return when each broker has done it, and all before it."""
+        """Set the replicas that must be in sync; return when each broker has done it."""
         strict = not self._barrier_is_strict()
         changes = [(TOPIC, topic, [("min.insync.replicas", SET, value)]) for topic, value in values.items()]
         barrier = (TOPIC, BARRIER, [("min.insync.replicas", SET, STRICT if strict else LENIENT)])
