@@ -164,7 +164,7 @@ def _query(request: Request, operation: Operation) -> Any:
         if given:
             raise HttpError(HTTPStatus.BAD_REQUEST, f"{next(iter(given))}: {operation.name} has no query parameters")
         return None
-    return _converted(given, operation.query, "query parameter", strict=False)
+    return _converted(given, operation.query, "the query", "query parameter", strict=False)
 
 
 def _body(request: Request, operation: Operation) -> Any:
@@ -182,10 +182,10 @@ def _body(request: Request, operation: Operation) -> Any:
         decoded = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
         raise HttpError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
-    return _converted(decoded, operation.body, "key", strict=True)
+    return _converted(decoded, operation.body, "the body", "key", strict=True)
 
 
-def _converted(value: Any, kind: Any, noun: str, *, strict: bool) -> Any:
+def _converted(value: Any, kind: Any, whole: str, noun: str, *, strict: bool) -> Any:
     """Return `value` as the type `kind`. An unknown key is refused with the nearest one that exists."""
     known = getattr(kind, "__dataclass_fields__", None)
     if known is not None and isinstance(value, dict):
@@ -197,7 +197,7 @@ def _converted(value: Any, kind: Any, noun: str, *, strict: bool) -> Any:
         return msgspec.convert(value, kind, strict=strict)
     except msgspec.ValidationError as error:
         refused = refused_value(str(error), value)
-        where = refused.path or ("the body" if strict else "the query")
+        where = refused.path or whole
         raise HttpError(HTTPStatus.BAD_REQUEST, f"{where}: {refused.problem}", path=refused.path or None) from None
 
 
