@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from broker_sim.errors import BrokerSimError
+from sim_runtime.spelling import shortened
 
 __all__ = ["WrongArgument", "checks_arguments"]
 
 __tracebackhide__ = True
 
 _Class = TypeVar("_Class", bound=type)
-_SHOWN_MAX: Final = 60
 
 
 class WrongArgument(BrokerSimError, TypeError):
@@ -81,9 +81,8 @@ def _checked(function: Callable[..., Any], checks: Mapping[str, tuple[list[Calla
         __tracebackhide__ = True
         for name, value in signature.bind(*arguments, **options).arguments.items():
             if name in checks and not any(check(value) for check in checks[name][0]):
-                shown = repr(value)
-                shown = shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}..."
-                raise WrongArgument(f"{function.__name__}: {name}={shown}: expected {checks[name][1]}")
+                given = f"{name}={shortened(repr(value))}"
+                raise WrongArgument(f"{function.__name__}: {given}: expected {checks[name][1]}")
         return function(*arguments, **options)
 
     return verb

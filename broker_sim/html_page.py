@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from broker_sim.errors import BrokerSimError
+from sim_runtime.spelling import reason_of
 
 __all__ = ["html_page", "page_style", "write_page"]
 
@@ -49,5 +50,5 @@ def write_page(path: Path, page: str, option: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise BrokerSimError(f"cannot write {path} ({option}): {error.strerror}") from error
+        raise BrokerSimError(f"cannot write {path} ({option}): {reason_of(error)}") from error
     return path.resolve()

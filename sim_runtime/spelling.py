@@ -1,14 +1,16 @@
-"""Words of the texts of all packages: the known name nearest to a wrong one, numbers and nouns, reasons of failures."""
+"""Words of the texts of all packages: the known name nearest to a wrong one, numbers and nouns, reasons, long texts."""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["nearest", "numbers", "plural", "reason_of"]
+__all__ = ["nearest", "numbers", "plural", "reason_of", "shortened"]
+
+_SHORT_CHARACTERS: Final = 60
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -33,3 +35,8 @@ def reason_of(error: Exception) -> str:
     The text of an OSError has the number of the error before it and the path behind it; the caller names the path.
     """
     return " ".join(str(getattr(error, "strerror", None) or error).split())
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text that is too long for a line with other words, else the text."""
+    return text if len(text) <= _SHORT_CHARACTERS else f"{text[:_SHORT_CHARACTERS]}..."

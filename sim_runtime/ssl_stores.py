@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sim_runtime.spelling import reason_of
 from sim_runtime.ssl_settings import SslConfigError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _read(location: str, place: str) -> bytes:
         with Path(location).open("rb") as file:
             content = file.read(STORE_BYTES_MAX + 1)
     except OSError as error:
-        raise SslConfigError(f"{place} cannot be read: {error.strerror or error}") from None
+        raise SslConfigError(f"{place} cannot be read: {reason_of(error)}") from None
     if len(content) > STORE_BYTES_MAX:
         raise SslConfigError(f"{place} is no key store: it is larger than {STORE_BYTES_MAX} bytes")
     return content

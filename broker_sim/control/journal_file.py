@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from broker_sim.control.events import BYTES_FIELDS
 from broker_sim.control.journal import EVENT_KINDS
 from broker_sim.errors import BrokerSimError, nearest
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ class JournalWriter:
             # Line by line: a process that is killed leaves all events, and readers need not wait for its end.
             self._file: TextIO = path.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
-            raise JournalFileError(f"cannot write the journal {path} (--journal): {error.strerror}") from error
+            raise JournalFileError(f"cannot write the journal {path} (--journal): {reason_of(error)}") from error
         self._journal = journal
         for sequence, event in journal.numbered():
             self._write(sequence, event)
@@ -79,7 +80,7 @@ def read_journal(path: Path) -> Iterator[tuple[int, Event]]:
                 if line.endswith("\n"):
                     yield _event(line, f"{path}, line {number}")
     except OSError as error:
-        raise JournalFileError(f"cannot read the journal {path}: {error.strerror}") from error
+        raise JournalFileError(f"cannot read the journal {path}: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise JournalFileError(f"{path} is no journal: {error}") from error
 

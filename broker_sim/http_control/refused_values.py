@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
+from sim_runtime.spelling import shortened
+
 __all__ = ["RefusedValue", "refused_value"]
 
 _AT: Final = re.compile(r"(?P<problem>.*?)(?: - at `(?:key in )?\$(?P<at>.*)`)?", re.DOTALL)
@@ -20,7 +22,6 @@ _WORDS: Final = {
     "float": "a number",
     "bool": "true or false",
 }
-_SHOWN_MAX: Final = 60
 
 
 class RefusedValue(NamedTuple):
@@ -44,7 +45,8 @@ def refused_value(text: str, value: Any) -> RefusedValue:
     if expected is None:
         return RefusedValue(path, whole["problem"])
     words = " or ".join(_WORDS.get(kind, kind) for kind in expected["types"].split(" | "))
-    return RefusedValue(path, f"expected {words}{expected['limit']}" + (f", not {_shown(found)}" if is_found else ""))
+    given = f", not {shortened(json.dumps(found, ensure_ascii=False))}" if is_found else ""
+    return RefusedValue(path, f"expected {words}{expected['limit']}{given}")
 
 
 def _value_at(value: Any, steps: list[str]) -> tuple[Any, bool]:
@@ -55,8 +57,3 @@ def _value_at(value: Any, steps: list[str]) -> tuple[Any, bool]:
         except (LookupError, TypeError, ValueError):
             return None, False
     return value, True
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."

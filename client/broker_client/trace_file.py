@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +47,7 @@ class TraceFile:
             # Line buffering: a killed program leaves the events so far.
             self._file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115 - closed by `close`
         except OSError as error:
-            raise TraceFileError(f"cannot write the trace {path}: {error.strerror}") from error
+            raise TraceFileError(f"cannot write the trace {path}: {reason_of(error)}") from error
         self._limit_events = limit_events
         self._lock = Lock()
         self.events = 0
@@ -88,7 +89,7 @@ def read_trace(path: Path) -> Iterator[BatchEvent]:
                 if line.endswith("\n"):
                     yield _event(line, f"{path}, line {number}")
     except OSError as error:
-        raise TraceFileError(f"cannot read the trace {path}: {error.strerror}") from error
+        raise TraceFileError(f"cannot read the trace {path}: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise TraceFileError(f"{path} is no trace: {error}") from error
 

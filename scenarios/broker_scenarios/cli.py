@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from broker_scenarios.commands import defect_option, real_cluster, result_options, spark_options
 from broker_sim.argument_types import address, positive, seed
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if error.errno != errno.ENOSPC:
                 raise
             abandon_stdout()
-        print(f"{error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        print(f"{error.filename or 'standard output'}: {reason_of(error)}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -155,7 +155,7 @@ def write_text(path: Path, text: str, option: str, *, append: bool = False) -> N
         with path.open("a" if append else "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise ScenarioError(f"cannot write {path} ({option}): {error.strerror}") from error
+        raise ScenarioError(f"cannot write {path} ({option}): {reason_of(error)}") from error
 
 
 def run_result(run: RunRecord) -> RunResult:

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from sim_runtime.spelling import nearest, numbers, plural, reason_of
+from sim_runtime.spelling import nearest, numbers, plural, reason_of, shortened
 
 
 def test_the_nearest_name_is_offered_and_none_that_is_far() -> None:
@@ -28,3 +28,8 @@ def test_a_count_has_its_noun_in_the_singular_or_the_plural() -> None:
 )
 def test_a_reason_has_neither_the_number_of_an_error_nor_its_path(error: Exception, reason: str) -> None:
     assert reason_of(error) == reason
+
+
+def test_a_long_text_is_shortened_to_its_beginning() -> None:
+    assert shortened("x" * 60) == "x" * 60
+    assert shortened("x" * 61) == "x" * 60 + "..."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_runtime.spelling import reason_of
+
 if TYPE_CHECKING:
     import argparse
 
@@ -30,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             (folder / name).write_text(text, "utf-8")
     except OSError as error:
         raise ScenarioError(
-            f"{error.filename or folder}: {error.strerror}; give a folder that can be written"
+            f"{error.filename or folder}: {reason_of(error)}; give a folder that can be written"
         ) from None
     print_lines([f"{len(made)} pages in {folder}"])
     return 0

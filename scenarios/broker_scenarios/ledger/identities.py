@@ -11,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.history import EventType
+from sim_runtime.spelling import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +69,7 @@ def _shown(data: bytes | None) -> str:
         text = ""
     if not text.isprintable() or (data and not text):
         text = f"0x{data.hex()}"
-    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
+    return shortened(text)
 
 
 class Identities:

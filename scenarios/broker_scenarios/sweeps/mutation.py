@@ -17,6 +17,7 @@ from broker_scenarios.sweeps.engine import processes_for, workers
 from broker_scenarios.sweeps.failing_seeds import shrink_seed
 from broker_scenarios.sweeps.seed_run import Replayed, swept_seed
 from sim_runtime.random_streams import RandomStreams
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +53,7 @@ class MutatingSweep:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ScenarioError(f"cannot make {folder} (--mutate): {error.strerror}") from error
+            raise ScenarioError(f"cannot make {folder} (--mutate): {reason_of(error)}") from error
         self._scenario = scenario
         self._folder = folder
         self._processes = processes

@@ -8,6 +8,7 @@ from broker_client.trace_file import TraceFile, TraceFileError
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.tracing.sources import FILE_SUFFIX
 from broker_sim.control.journal_file import JournalWriter
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ class RunTrace:
             folder.mkdir(parents=True, exist_ok=True)
             self.producers = TraceFile(self.paths[0])
         except OSError as error:
-            raise ScenarioError(f"cannot write to {folder} (--trace): {error.strerror}") from error
+            raise ScenarioError(f"cannot write to {folder} (--trace): {reason_of(error)}") from error
         except TraceFileError as error:
             raise ScenarioError(f"{error} (--trace)") from error
         self._brokers: JournalWriter | None = None
