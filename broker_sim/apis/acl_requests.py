@@ -15,9 +15,21 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.handler_result import NoResponse
     from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.messages.create_acls import AclCreation
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from protocol_specs.messages.create_acls import AclCreation, CreateAclsRequest
+    from protocol_specs.messages.delete_acls import DeleteAclsRequest
+    from protocol_specs.messages.describe_acls import DescribeAclsRequest
 
-__all__ = ["FilterFields", "acl_of", "filter_of", "is_binding", "no_authorizer", "refuse_creations", "refuse_filters"]
+__all__ = [
+    "FilterFields",
+    "acl_of",
+    "filter_of",
+    "is_binding",
+    "no_authorizer",
+    "refuse_creations",
+    "refuse_deletions",
+    "refuse_filter",
+]
 
 
 class FilterFields(Protocol):
@@ -32,30 +44,38 @@ class FilterFields(Protocol):
     permission_type: int
 
 
-def acl_of(creation: AclCreation) -> Acl:
-    """Return the entry of a creation; codes that are unknown become UNKNOWN."""
+def acl_of(creation: AclCreation, behaviour: ReleaseBehaviour) -> Acl:
+    """Return the entry of a creation; codes that the release does not know become UNKNOWN."""
     return Acl(
-        ResourceType(creation.resource_type),
+        _known_type(creation.resource_type, behaviour),
         creation.resource_name,
         PatternType(creation.resource_pattern_type),
         creation.principal,
         creation.host,
-        AclOperation(creation.operation),
+        _known_operation(creation.operation, behaviour),
         AclPermissionType(creation.permission_type),
     )
 
 
-def filter_of(fields: FilterFields) -> AclFilter:
-    """Return the filter of a request; codes that are unknown become UNKNOWN."""
+def filter_of(fields: FilterFields, behaviour: ReleaseBehaviour) -> AclFilter:
+    """Return the filter of a request; codes that the release does not know become UNKNOWN."""
     return AclFilter(
-        ResourceType(fields.resource_type_filter),
+        _known_type(fields.resource_type_filter, behaviour),
         fields.resource_name_filter,
         PatternType(fields.pattern_type_filter),
         fields.principal_filter,
         fields.host_filter,
-        AclOperation(fields.operation),
+        _known_operation(fields.operation, behaviour),
         AclPermissionType(fields.permission_type),
     )
+
+
+def _known_type(code: int, behaviour: ReleaseBehaviour) -> ResourceType:
+    return ResourceType(code) if code <= behaviour.highest_acl_codes[0] else ResourceType.UNKNOWN
+
+
+def _known_operation(code: int, behaviour: ReleaseBehaviour) -> AclOperation:
+    return AclOperation(code) if code <= behaviour.highest_acl_codes[1] else AclOperation.UNKNOWN
 
 
 def no_authorizer(context: RequestContext) -> str:
@@ -64,13 +84,14 @@ def no_authorizer(context: RequestContext) -> str:
     return f"No Authorizer is configured{on_broker}."
 
 
-def refuse_creations(creations: Sequence[AclCreation], context: RequestContext) -> NoResponse | None:
+def refuse_creations(request: CreateAclsRequest, context: RequestContext) -> NoResponse | None:
     """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read.
 
     Before 2.5 codes of 0 are refused one by one, and those of filters close the connection: before 2.0 not the type.
     """
+    creations = request.creations
     if not context.behaviour.acl_messages_are_generated:
-        acls = list(map(acl_of, creations))
+        acls = [acl_of(each, context.behaviour) for each in creations]
         if context.behaviour.acl_types_are_refused:
             acls = [acl._replace(resource_type=ResourceType.UNKNOWN) for acl in acls]
         if all(map(is_binding, acls)):
@@ -92,8 +113,17 @@ def is_binding(acl: Acl) -> bool:
     )
 
 
-def refuse_filters(filters: Sequence[FilterFields], context: RequestContext) -> NoResponse | None:
+def refuse_deletions(request: DeleteAclsRequest, context: RequestContext) -> NoResponse | None:
+    """Close the connection for codes of 0 in a filter, which are UNKNOWN; None for a request that can be read."""
+    return _refuse_filters(request.filters, context)
+
+
+def refuse_filter(request: DescribeAclsRequest, context: RequestContext) -> NoResponse | None:
     """Close the connection for codes of 0, which are UNKNOWN; None for a request that can be read."""
+    return _refuse_filters([request], context)
+
+
+def _refuse_filters(filters: Sequence[FilterFields], context: RequestContext) -> NoResponse | None:
     if not context.behaviour.acl_filters_are_checked:
         return None
     for each in filters:

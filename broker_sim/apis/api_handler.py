@@ -38,13 +38,15 @@ def top_level_error(request: Any, context: RequestContext, error_code: ErrorCode
 class ApiHandler:
     """The handler of one API: `handle`, and `error_response` for a request that fails as a whole.
 
-    `error_response` mirrors AbstractRequest.getErrorResponse.
+    `error_response` mirrors AbstractRequest.getErrorResponse, `refuse` the constructor of the API's request class.
     """
 
     handle: Callable[[Any, RequestContext], HandlerResult]
     error_response: Callable[[Any, RequestContext, ErrorCode], Message | NoResponse] = top_level_error
     partitions: Callable[[Any, RequestContext], list[tuple[str, int]]] | None = None
     """The topics and partitions of a request, where fault rules can name one of them."""
+    refuse: Callable[[Any, RequestContext], NoResponse | None] | None = None
+    """Closes the connection for fields that Kafka cannot make a request of, before anything else is checked."""
 
 
 class HandlerTable:

@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 
 def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult:
     """Forward, unless no release reads the request; a broker in ZooKeeper mode responds itself."""
-    unreadable = refuse_creations(request.creations, context)
-    if unreadable is not None:
-        return unreadable
     if context.behaviour.zookeeper:
         if context.broker.authorizer is None:
             return refused_creations(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
         generated = context.behaviour.acl_messages_are_generated
-        if generated and not all(is_binding(acl_of(each)) for each in request.creations):
+        if generated and not all(is_binding(acl_of(each, context.behaviour)) for each in request.creations):
             return refused_creations(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
     return forward(request, context)
 
@@ -60,4 +57,4 @@ def created_acls(results: Sequence[ApiError]) -> CreateAclsResponse:
     )
 
 
-HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, refuse=refuse_creations)

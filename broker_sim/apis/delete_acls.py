@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.acl_requests import no_authorizer, refuse_filters
+from broker_sim.apis.acl_requests import no_authorizer, refuse_deletions
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.forwarding import forward
 from broker_sim.coordinators.default_messages import default_message
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 def handle(request: DeleteAclsRequest, context: RequestContext) -> HandlerResult:
     """Forward, unless no release reads the request; a broker in ZooKeeper mode responds itself."""
-    unreadable = refuse_filters(request.filters, context)
-    if unreadable is not None:
-        return unreadable
     if context.behaviour.zookeeper and context.broker.authorizer is None:
         return refused_deletions(request, ErrorCode.SECURITY_DISABLED, no_authorizer(context))
     return forward(request, context)
@@ -78,4 +75,4 @@ def _deleted(acl: Acl) -> DeleteAclsMatchingAcl:
     )
 
 
-HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, refuse=refuse_deletions)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.acl_requests import filter_of, refuse_filters
+from broker_sim.apis.acl_requests import filter_of, refuse_filter
 from broker_sim.apis.api_handler import ApiHandler
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_acls import AclDescription, DescribeAclsResource, DescribeAclsResponse
@@ -21,15 +21,12 @@ if TYPE_CHECKING:
 
 def handle(request: DescribeAclsRequest, context: RequestContext) -> HandlerResult:
     """List the entries; SECURITY_DISABLED without an authorizer."""
-    unreadable = refuse_filters([request], context)
-    if unreadable is not None:
-        return unreadable
     authorizer = context.broker.authorizer
     if authorizer is None:
         text = "No Authorizer is configured on the broker"
         return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=text)
     resources: dict[tuple[int, str, int], DescribeAclsResource] = {}
-    for acl in authorizer.index.matching(filter_of(request)):
+    for acl in authorizer.index.matching(filter_of(request, context.behaviour)):
         key = (acl.resource_type, acl.resource_name, acl.pattern_type)
         if key not in resources:
             resources[key] = DescribeAclsResource(
@@ -46,4 +43,4 @@ def handle(request: DescribeAclsRequest, context: RequestContext) -> HandlerResu
     return response
 
 
-HANDLER: Final = ApiHandler(handle=handle)
+HANDLER: Final = ApiHandler(handle=handle, refuse=refuse_filter)

@@ -56,7 +56,8 @@ class NodeApis:
         handlers = self.handlers
         try:
             handler = handlers.loaded.get(context.api_key) or handlers.handler_of(context.api_key)
-            result = handler.handle(context.request, context)
+            refuse = handler.refuse
+            result = (refuse and refuse(context.request, context)) or handler.handle(context.request, context)
         except Exception:  # noqa: BLE001 - for any exception of a handler the client gets a response
             return self.failure_response(context, Failure())
         # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
@@ -66,6 +67,11 @@ class NodeApis:
                 return result.result
             result.addErrback(self._failed, context)
         return result
+
+    def refusal(self, context: RequestContext) -> NoResponse | None:
+        """Return the result that closes the connection of a request that Kafka cannot read; None for any other."""
+        refuse = self.handlers.handler_of(context.api_key).refuse
+        return None if refuse is None else refuse(context.request, context)
 
     def _failed(self, failure: Failure, context: RequestContext) -> Message | NoResponse:
         return self.failure_response(context, failure)

@@ -134,6 +134,10 @@ class SaslProcessor(Processor):
         context.throttle_ms = 0  # no quota applies to an authentication
         if not self._decode(context, route):
             return
+        refusal = self._node.apis.refusal(context)
+        if refusal is not None:
+            self._rpc.respond(context, refusal)
+            return
         authenticator = session.authenticator
         step = authenticator.request(context.api_key, context.request, context.api_version)
         if step is not None:

@@ -117,8 +117,8 @@ class ZkAclControl:
             ZooKeeperError: The session has ended.
         """
         if isinstance(request, CreateAclsRequest):
-            return created_acls(await self.create(list(map(acl_of, request.creations))))
-        return deleted_acls(await self.delete(list(map(filter_of, request.filters))))
+            return created_acls(await self.create([acl_of(each, self._behaviour) for each in request.creations]))
+        return deleted_acls(await self.delete([filter_of(each, self._behaviour) for each in request.filters]))
 
     async def create(self, creations: Sequence[Acl]) -> list[ApiError]:
         """Create the valid entries; return one result per entry.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.authorization import acl_rules, config_rules, group_rules, topic_rules
+from broker_sim.apis.authorization import config_rules, group_rules, topic_rules
 from broker_sim.apis.authorization.rule import FORWARDED, NODES_ALONE, OPEN, cluster, group, transactional_id
 from broker_sim.security.acl import AclOperation
 from protocol_specs.api_key import ApiKey
@@ -65,7 +65,7 @@ BROKER_RULES: Final[Mapping[ApiKey, Rule]] = {
     ApiKey.RENEW_DELEGATION_TOKEN: _IN_HANDLER,
     ApiKey.EXPIRE_DELEGATION_TOKEN: _IN_HANDLER,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: _IN_HANDLER,
-    ApiKey.DESCRIBE_ACLS: acl_rules.describe_acls,
+    ApiKey.DESCRIBE_ACLS: cluster(_O.DESCRIBE, explains=True),
     ApiKey.CREATE_ACLS: FORWARDED,
     ApiKey.DELETE_ACLS: FORWARDED,
     # Groups.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.apis.authorization import acl_rules, config_rules, topic_rules
+from broker_sim.apis.authorization import config_rules, topic_rules
 from broker_sim.apis.authorization.rule import NODES_ALONE, OPEN, cluster
 from broker_sim.security.acl import AclOperation
 from protocol_specs.api_key import ApiKey
@@ -68,9 +68,9 @@ CONTROLLER_RULES: Final[Mapping[ApiKey, Rule]] = {
     ApiKey.RENEW_DELEGATION_TOKEN: OPEN,
     ApiKey.EXPIRE_DELEGATION_TOKEN: OPEN,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: OPEN,
-    ApiKey.DESCRIBE_ACLS: acl_rules.describe_acls,
-    ApiKey.CREATE_ACLS: acl_rules.create_acls,
-    ApiKey.DELETE_ACLS: acl_rules.delete_acls,
+    ApiKey.DESCRIBE_ACLS: cluster(_O.DESCRIBE, explains=True),
+    ApiKey.CREATE_ACLS: cluster(_O.ALTER, explains=True),
+    ApiKey.DELETE_ACLS: cluster(_O.ALTER, explains=True),
     ApiKey.CONTROLLED_SHUTDOWN: OPEN,
     ApiKey.FETCH: cluster(_O.CLUSTER_ACTION),
     ApiKey.FETCH_SNAPSHOT: cluster(_O.CLUSTER_ACTION),

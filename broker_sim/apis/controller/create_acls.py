@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 
 def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult:
     """Decide, and respond after the commit; SECURITY_DISABLED without an authorizer."""
-    unreadable = refuse_creations(request.creations, context)
-    if unreadable is not None:
-        return unreadable
     if context.broker.authorizer is None:
         return refused_creations(request, ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 
-    acls = [acl_of(each) for each in request.creations]
+    acls = [acl_of(each, context.behaviour) for each in request.creations]
     if not all(map(is_binding, acls)):
         return refused_creations(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
 
@@ -35,4 +32,4 @@ def handle(request: CreateAclsRequest, context: RequestContext) -> HandlerResult
     return decide(context, create)
 
 
-HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, refuse=refuse_creations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.acl_requests import filter_of, refuse_filters
+from broker_sim.apis.acl_requests import filter_of, refuse_deletions
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.controller.active_controller import decide
 from broker_sim.apis.delete_acls import deleted_acls, error_response, refused_deletions
@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 
 def handle(request: DeleteAclsRequest, context: RequestContext) -> HandlerResult:
     """Decide, and respond after the commit; SECURITY_DISABLED without an authorizer."""
-    unreadable = refuse_filters(request.filters, context)
-    if unreadable is not None:
-        return unreadable
     if context.broker.authorizer is None:
         return refused_deletions(request, ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 
     def delete(controls: ControllerControls) -> DeleteAclsResponse:
-        return deleted_acls(controls.acls.delete(list(map(filter_of, request.filters))))
+        return deleted_acls(controls.acls.delete([filter_of(each, context.behaviour) for each in request.filters]))
 
     return decide(context, delete)
 
 
-HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, refuse=refuse_deletions)

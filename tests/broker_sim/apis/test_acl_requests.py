@@ -8,6 +8,7 @@ import pytest
 
 from broker_sim.apis.acl_requests import acl_of, filter_of, is_binding
 from broker_sim.apis.handler_result import NoResponse
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.security.acl import AclOperation, PatternType, ResourceType
 from protocol_specs.messages.create_acls import AclCreation, CreateAclsRequest
 from protocol_specs.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
@@ -18,23 +19,36 @@ if TYPE_CHECKING:
     from tests.broker_sim.apis.conftest import ApiBench
 
 CREATION = AclCreation(resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3)
+NEWEST = behaviour_of("4.3.1")
+
+
+@pytest.mark.parametrize(("release", "known"), [("3.9.2", False), ("4.0.0", False), ("4.1.1", True)])
+def test_two_phase_commits_are_an_operation_from_4_1_on(release: str, *, known: bool) -> None:
+    code = AclOperation.TWO_PHASE_COMMIT
+    expected = code if known else AclOperation.UNKNOWN
+    creation = AclCreation(
+        resource_type=5, resource_name="t", principal="User:a", host="*", operation=code, permission_type=3
+    )
+    assert acl_of(creation, behaviour_of(release)).operation is expected
+    selecting = DeleteAclsFilter(resource_type_filter=5, operation=code, permission_type=1)
+    assert filter_of(selecting, behaviour_of(release)).operation is expected
 
 
 def test_codes_become_names_and_unknown_ones_unknown() -> None:
-    acl = acl_of(CREATION)
+    acl = acl_of(CREATION, NEWEST)
     assert (acl.resource_type, acl.pattern_type, acl.operation) == (
         ResourceType.TOPIC,
         PatternType.LITERAL,
         AclOperation.READ,
     )
     unknown = DeleteAclsFilter(resource_type_filter=99, operation=1, permission_type=1)
-    assert filter_of(unknown).resource_type is ResourceType.UNKNOWN
+    assert filter_of(unknown, NEWEST).resource_type is ResourceType.UNKNOWN
 
 
 def test_an_entry_has_no_codes_of_filters() -> None:
-    assert is_binding(acl_of(CREATION))
-    assert not is_binding(acl_of(CREATION)._replace(operation=AclOperation.ANY))
-    assert not is_binding(acl_of(CREATION)._replace(pattern_type=PatternType.MATCH))
+    assert is_binding(acl_of(CREATION, NEWEST))
+    assert not is_binding(acl_of(CREATION, NEWEST)._replace(operation=AclOperation.ANY))
+    assert not is_binding(acl_of(CREATION, NEWEST)._replace(pattern_type=PatternType.MATCH))
 
 
 @pytest.mark.parametrize(
