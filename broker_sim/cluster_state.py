@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.coordinators.groups.classic.classic_group import ClassicGroup
 from broker_sim.coordinators.groups.group_journal import readable_assignment
+from broker_sim.coordinators.groups.share.share_group import ShareGroup
 from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.errors import BrokerSimError, nearest
 from protocol_specs import uuids
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
     from broker_sim.coordinators.groups.group import Group
     from broker_sim.coordinators.groups.group_shard import GroupShard
+    from broker_sim.coordinators.share.share_partition_key import SharePartitionKey
+    from broker_sim.coordinators.share.share_partition_state import SharePartitionState
     from broker_sim.metadata.metadata_image import PartitionRegistration, TopicImage
 
 __all__ = [
@@ -114,14 +117,17 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOffset:
-    """The committed offset of a partition."""
+    """The committed offset of a partition; in a share group its share-partition start offset, -1 without one."""
 
     topic: str
     partition: int
     offset: int
     metadata: str
     lag: int | None
-    """The records between the offset and the high watermark; None without a leader."""
+    """The records between the offset and the high watermark, without those behind it that a share group has finished.
+
+    None without a leader, and in a share group that has no start offset or does not count finished records (KIP-1226).
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +288,11 @@ def _group(cluster: Cluster, broker_id: int, shard: GroupShard, group: Group) ->
         epoch=epoch,
         coordinator=broker_id,
         members=tuple(_members(cluster, group)),
-        offsets=tuple(_offsets(cluster, shard, group.group_id)),
+        offsets=tuple(
+            _share_offsets(cluster, group.group_id)
+            if isinstance(group, ShareGroup)
+            else _offsets(cluster, shard, group.group_id)
+        ),
     )
 
 
@@ -316,19 +326,54 @@ def _members(cluster: Cluster, group: Group) -> Iterator[GroupMember]:
 
 def _offsets(cluster: Cluster, shard: GroupShard, group_id: str) -> Iterator[GroupOffset]:
     for (topic, partition), committed in shard.offsets.committed(group_id):
-        registration = cluster.controller.committed_image.partition(topic, partition)
-        log = (
-            cluster.log_of(registration.leader, topic, partition)
-            if registration is not None and registration.has_leader
-            else None
-        )
+        end = _high_watermark(cluster, topic, partition)
         yield GroupOffset(
             topic=topic,
             partition=partition,
             offset=committed.offset,
             metadata=committed.metadata,
-            lag=None if log is None else max(0, log.high_watermark - committed.offset),
+            lag=None if end is None else max(0, end - committed.offset),
         )
+
+
+def _share_offsets(cluster: Cluster, group_id: str) -> Iterator[GroupOffset]:
+    """Yield the stored state of each share partition, in the order of topics and partitions."""
+    names = cluster.controller.committed_image.topics_by_id
+    states = {
+        (names[key.topic_id].name, key.partition): state
+        for key, state in _share_partitions(cluster)
+        if key.group_id == group_id and key.topic_id in names
+    }
+    for (topic, partition), state in sorted(states.items()):
+        end = _high_watermark(cluster, topic, partition)
+        counted = -1 not in (state.start_offset, state.delivery_complete_count)
+        yield GroupOffset(
+            topic=topic,
+            partition=partition,
+            offset=state.start_offset,
+            metadata="",
+            lag=max(0, end - state.start_offset - state.delivery_complete_count)
+            if counted and end is not None
+            else None,
+        )
+
+
+def _share_partitions(cluster: Cluster) -> Iterator[tuple[SharePartitionKey, SharePartitionState]]:
+    for broker in cluster.brokers.values():
+        if broker.alive:
+            runtime = broker.coordinators.share.runtime
+            shards = [runtime.shard(partition) for partition in runtime.active_partitions]
+            for shard in shards:
+                if shard is not None:
+                    yield from shard.states.items()
+
+
+def _high_watermark(cluster: Cluster, topic: str, partition: int) -> int | None:
+    registration = cluster.controller.committed_image.partition(topic, partition)
+    if registration is None or not registration.has_leader:
+        return None
+    log = cluster.log_of(registration.leader, topic, partition)
+    return None if log is None else log.high_watermark
 
 
 def transactions(cluster: Cluster) -> list[TransactionStatus]:

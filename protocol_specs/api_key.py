@@ -8,12 +8,10 @@ controllers, where that is another one, in `broker_sim/apis/controller/<module>.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from protocol_specs.errors import UnknownApi
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from protocol_specs.spelling import close_names
 
 __all__ = ["ApiFacts", "ApiKey", "RefusalText", "Served"]
 
@@ -267,14 +265,4 @@ class ApiKey(enum.IntEnum):
         for member in cls:
             if wanted in (earlier.lower() for earlier in member.facts.earlier_names):
                 return member
-        raise UnknownApi(repr(name), nearest_names(name, [member.api_name for member in cls]))
-
-
-def nearest_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The known names closest to a misspelt one in any case; none if the closest is not close."""
-    from difflib import get_close_matches
-
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    if not get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.7):
-        return ()  # a name that shares some letters is no suggestion
-    return tuple(by_lower[near] for near in get_close_matches(name.lower(), list(by_lower)))
+        raise UnknownApi(repr(name), close_names(name, [member.api_name for member in cls], count=3))

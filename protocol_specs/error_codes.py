@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum, IntEnum, auto
 from typing import Final, Self
 
+from protocol_specs.spelling import close_names
+
 
 class ErrorFamily(Enum):
     """How a client reacts to an error: the nearest of the exception classes that clients test for."""
@@ -266,8 +268,6 @@ def error_named(name: str) -> ErrorCode:
         return ErrorCode[name]
     if name in EARLIER_NAMES:
         return EARLIER_NAMES[name]
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.upper(), [*ErrorCode.__members__, *EARLIER_NAMES], n=1)
+    near = close_names(name, [*ErrorCode.__members__, *EARLIER_NAMES])
     hint = f"; did you mean {near[0]}?" if near else ""
     raise ValueError(f"no Kafka error is named {name!r}{hint}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.spelling import close_names
 
 
 class ProtocolError(Exception):
@@ -53,17 +54,16 @@ class FieldNotInVersion(MessageEncodeError):
 
 
 class UnsupportedVersion(ProtocolError):
-    """A message has no such version; `version` is text if it is no number. Mirrors UnsupportedVersionException."""
+    """A message has no such version, which may be no number. Mirrors UnsupportedVersionException."""
 
-    def __init__(self, message: str, version: int | str, versions: str) -> None:
+    def __init__(self, message: str, version: object, versions: str) -> None:
         super().__init__(message, version, versions)
         self.message = message
         self.version = version
         self.versions = versions
 
     def __str__(self) -> str:
-        requested = repr(self.version) if isinstance(self.version, str) else self.version
-        return f"{self.message} has no version {requested}: its versions are {self.versions}"
+        return f"{self.message} has no version {self.version!r}: its versions are {self.versions}"
 
 
 class UnknownApi(ProtocolError):
@@ -139,17 +139,21 @@ class UnknownRelease(ProtocolError):
         return f"no broker release {self.name!r} is known{hint} (known: {known})"
 
     def _nearest(self) -> str | None:
-        """The newest release with the same first numbers, else the one below or above, else one with a similar name."""
-        from difflib import get_close_matches
+        """The newest release with the same first numbers, else the one below or above, else one with a similar name.
 
-        requested = self.name.split(".")
+        A word before the first number, as in `v3.7`, does not matter.
+        """
+        from re import search
+
+        number = search(r"\d.*", self.name)
+        requested = (number[0] if number else self.name).split(".")
         for same in range(len(requested), 0, -1):
             if alike := [known for known in self.known if known.split(".")[:same] == requested[:same]]:
                 return alike[-1]
         if requested[0].isdecimal() and self.known[0].partition(".")[0].isdecimal():
             below = [known for known in self.known if int(known.partition(".")[0]) < int(requested[0])]
             return (below or self.known)[-1]
-        return next(iter(get_close_matches(self.name, self.known, n=1, cutoff=0.3)), None)
+        return next(iter(close_names(self.name, self.known)), None)
 
 
 class RecordBatchError(ProtocolError):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from protocol_specs.errors import MessageEncodeError
 from protocol_specs.fields import Array, Bool, FieldType, FixedType, Float64, String, Uuid
+from protocol_specs.spelling import close_names
 from protocol_specs.uuids import from_text, to_text
 
 if TYPE_CHECKING:
@@ -185,12 +186,10 @@ def _is_base64url(text: str) -> bool:
 
 
 def _no_such_field(cls: type[Struct], version: int, key: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
     others = [str(f.versions) for f in cls.FIELDS if camel_case(f.name) == key]
     if others:
         return f"version {version} has no such field: versions {others[0]} have it"
-    near = get_close_matches(key, known, n=1)
+    near = close_names(key, known)
     hint = f"did you mean {near[0]}? " if near else ""
     return f"no such field: {hint}The fields are {', '.join(known) or 'none'}"
 

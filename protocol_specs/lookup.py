@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from protocol_specs import registry
 from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import UnknownApi, UnsupportedVersion
 from protocol_specs.message import Kind
+from protocol_specs.spelling import close_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from protocol_specs.message import Message
+
+NEAREST_MAX: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,16 +146,10 @@ def _plain(name: str) -> str:
 
 
 def _nearest(name: str, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Similar names, or names that contain `name`; sides of APIs only if `name` ends like one."""
-    from difflib import get_close_matches
-
-    sided = name.endswith(("request", "response"))
+    """Names of APIs and schemas that contain `name`, else similar names."""
     apis = {_plain(key.api_name) for key in ApiKey}
-    offered = [plain for plain in names if sided or not _is_side(plain, apis)]
-    near = get_close_matches(name, offered, n=3, cutoff=0.75)
-    near = near or [plain for plain in offered if name and name in plain][:3]
-    near = near or get_close_matches(name, offered, n=1, cutoff=0.7)
-    near = near or get_close_matches(name, names, n=1, cutoff=0.75)
+    containing = tuple(plain for plain in names if name and name in plain and not _is_side(plain, apis))
+    near = containing[:NEAREST_MAX] or close_names(name, names, count=NEAREST_MAX)
     return tuple(dict.fromkeys(names[plain] for plain in near))
 
 

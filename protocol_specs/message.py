@@ -215,15 +215,16 @@ class Message(Struct):
         # Written out, because a call of decode_from would be a tenth of the time that a small message takes.
         try:
             decoder = cls._DECODERS[version]
-        except KeyError:
+        except (KeyError, TypeError):  # the version is new, unknown, or cannot be hashed
             return cls.decode_from(version, data, 0)[0]
         return decoder(data, 0)[0]  # type: ignore[no-any-return]
 
     @classmethod
     def decode_from(cls, version: int, data: Buffer, position: int) -> tuple[Self, int]:
         """The message that begins at `position`, and the position after it. Raises MessageDecodeError."""
-        decoder = cls._DECODERS.get(version)
-        if decoder is None:
+        try:
+            decoder = cls._DECODERS[version]
+        except (KeyError, TypeError):
             from protocol_specs.codec.code_generator import decoder_for
 
             decoder = cls._DECODERS[version] = decoder_for(cls, version)
@@ -235,16 +236,22 @@ class Message(Struct):
         # As in decode: the call of encode_into would be a tenth of the time that a small message takes.
         try:
             encoder = self._ENCODERS[version]
-        except KeyError:
+        except (KeyError, TypeError):
             self.encode_into(version, parts)
         else:
             encoder(self, parts)
-        return b"".join(parts)
+        try:
+            return b"".join(parts)
+        except TypeError as fault:  # bytes and records go by reference: only the join looks at them
+            from protocol_specs.codec.encode_faults import locate_encode_fault
+
+            raise locate_encode_fault(self, version, fault) from None
 
     def encode_into(self, version: int, parts: list[Any]) -> None:
         """Append the buffers of this message to `parts`: record sets go by reference. Raises MessageEncodeError."""
-        encoder = self._ENCODERS.get(version)
-        if encoder is None:
+        try:
+            encoder = self._ENCODERS[version]
+        except (KeyError, TypeError):
             from protocol_specs.codec.code_generator import encoder_for
 
             encoder = self._ENCODERS[version] = encoder_for(type(self), version)
@@ -370,4 +377,5 @@ def _compile(cls: type[Struct], name: str, parameters: str, body: Sequence[str])
     source = "\n  ".join([f"def {name}({parameters}):", *body])
     exec(compile(source, f"<constructor of {cls.__name__}>", "exec"), namespace)  # noqa: S102 - made of our declarations alone
     made: Callable[..., Any] = namespace[name]
+    made.__qualname__ = f"{cls.__name__}.{name}"  # the text of a TypeError begins with it
     return made

@@ -9,7 +9,6 @@ lists, `[*]` every element. Lengths, counts and the bytes of records have no pla
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ from protocol_specs.entities import struct_of
 from protocol_specs.fuzzing.field_map import MutationError
 from protocol_specs.fuzzing.mutations import Mutation, Operation
 from protocol_specs.message import Struct
+from protocol_specs.spelling import close_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ def _field(struct: Any, name: str, mutation: Mutation) -> Field:
     for field in struct.FIELDS:
         if field.name == name:
             return field
-    close = difflib.get_close_matches(name, [field.name for field in struct.FIELDS], n=1)
+    close = close_names(name, [field.name for field in struct.FIELDS])
     hint = f": did you mean {close[0]}?" if close else ""
     raise MutationError(mutation.path, f"{type(struct).__name__} has no field {name!r}{hint}")
 

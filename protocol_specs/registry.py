@@ -10,8 +10,9 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.api_key import ApiKey, nearest_names
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import UnknownApi
+from protocol_specs.spelling import close_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -139,7 +140,7 @@ def schema_type(name: str) -> type[Message]:
     elif name in _SCHEMAS:
         module = f"schemas.{_SCHEMAS[name]}"
     else:
-        raise UnknownApi(repr(name), nearest_names(name, (*SCHEMA_NAMES, *HEADER_NAMES)))
+        raise UnknownApi(repr(name), close_names(name, (*SCHEMA_NAMES, *HEADER_NAMES), count=3))
     found: type[Message] = getattr(import_module(f"protocol_specs.{module}"), name)
     return found
 
@@ -161,7 +162,7 @@ def find(name: str, kind: Kind) -> type[Message]:
     for candidate in known:
         if candidate.lower() == name.lower():
             return schema_type(candidate)
-    raise UnknownApi(repr(name), nearest_names(name, known))
+    raise UnknownApi(repr(name), close_names(name, known, count=3))
 
 
 def _message_type(api_key: int, kind: str) -> type[Message]:

@@ -49,7 +49,10 @@ class VersionRange:
         return f"VersionRange({self.lowest}, {self.highest})"
 
     def __contains__(self, version: int) -> bool:
-        return self.lowest <= version <= self.highest
+        try:
+            return self.lowest <= version <= self.highest
+        except TypeError:  # a version that is no number
+            return False
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.lowest, self.highest + 1))

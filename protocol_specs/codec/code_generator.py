@@ -10,15 +10,17 @@ ignored.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.decode_writer import DecodeWriter
 from protocol_specs.codec.encode_writer import EncodeWriter
 from protocol_specs.codec.runtime import FAULTS
-from protocol_specs.errors import UnsupportedVersion
+from protocol_specs.errors import MessageDecodeError, UnsupportedVersion
 
 if TYPE_CHECKING:
     from protocol_specs.message import Buffer, DecodeFunction, EncodeFunction, Message
+
+_BUFFERS: Final[tuple[type, ...]] = (bytes, bytearray, memoryview)
 
 
 def decoder_for(cls: type[Message], version: int) -> DecodeFunction:
@@ -35,6 +37,11 @@ def decoder_for(cls: type[Message], version: int) -> DecodeFunction:
         return DecodeWriter(cls, version, strict=False).make(decode_any_buffer=None, located=located)
 
     def decode_any_buffer(data: Buffer, position: int) -> tuple[Any, int]:
+        if not isinstance(data, _BUFFERS):
+            from protocol_specs.codec.encode_faults import shown
+
+            reason = f"{shown(data)} is no bytes, bytearray or memoryview"
+            raise MessageDecodeError(cls.__name__, version, "", position, reason)
         return general()(data, position)
 
     return DecodeWriter(cls, version, strict=True).make(decode_any_buffer=decode_any_buffer, located=located)

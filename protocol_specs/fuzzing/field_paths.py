@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from protocol_specs.fuzzing.field_map import FieldMap, MutationError, Part
 from protocol_specs.fuzzing.field_parts import Tag
 from protocol_specs.message import Struct
+from protocol_specs.spelling import close_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,8 +164,6 @@ class _Unknown:
         return UnknownFieldPath(self.path, f"there is no {segment}: it has {count}{rest}", segment)
 
     def name(self, name: str) -> UnknownFieldPath:
-        from difflib import get_close_matches
-
         holder = self.holder
         where = f"{self.known} ({holder.type_name})" if self.known else holder.type_name
         if holder.type_name.startswith("[]"):
@@ -174,7 +173,7 @@ class _Unknown:
         names = self.names()
         if not names:
             return UnknownFieldPath(self.path, f"{where} has no {name!r} inside", name)
-        nearest = tuple(get_close_matches(name, names, n=3, cutoff=0.6))
+        nearest = close_names(name, names, count=3)
         hint = f"did you mean {' or '.join(nearest)}?" if nearest else f"it has {', '.join(names)}"
         rest = f" (its bytes: {self.unread})" if self.unread else ""
         return UnknownFieldPath(self.path, f"{where} has no field {name!r}: {hint}{rest}", name, nearest)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from protocol_specs.inspection.errors import InputError
+from protocol_specs.spelling import close_names
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -58,5 +58,5 @@ def _nearest(path: Path) -> str:
         names = sorted(sibling.name for sibling in path.parent.iterdir())
     except OSError:
         return ""
-    near = get_close_matches(path.name, names, n=1)
+    near = close_names(path.name, names)
     return f": did you mean {path.with_name(near[0])}?" if near else ""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_client import Consumer, Producer
+from broker_client import AcknowledgeType, Admin, AlterConfigOp, ConfigResource, Consumer, Producer, ShareConsumer
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.deadlines import DeadlineExceeded
 
@@ -31,6 +31,32 @@ def test_groups_have_members_assignments_and_lag(protocol: str) -> None:
         [group] = cluster.groups()
         assert all(each.lag is not None and each.lag >= 0 for each in group.offsets)
         assert group.state == "Empty"
+
+
+def test_a_share_group_has_the_start_offsets_and_lag_that_the_admin_client_reads() -> None:
+    with ThreadedCluster(brokers=1, topics=["orders:2:1"], quick_groups=True) as cluster:
+        servers: dict[str, Any] = {"bootstrap_servers": cluster.bootstrap_servers}
+        with Admin(**servers) as admin, Producer(**servers) as producer:
+            earliest = AlterConfigOp(name="share.auto.offset.reset", value="earliest")
+            admin.incremental_alter_configs({ConfigResource.group("billing"): [earliest]})
+            for _ in range(3):
+                producer.send("orders", b"v", partition=0).result(SECONDS_MAX)
+            options = {"group_id": "billing", "share_acknowledgement_mode": "explicit"}
+            with ShareConsumer(**servers, **options) as consumer:
+                consumer.subscribe(["orders"])
+                records: list[Any] = []
+                while len(records) < 3:
+                    records += consumer.poll(SECONDS_MAX)
+                for record, kind in zip(records, ("ACCEPT", "RELEASE", "ACCEPT"), strict=True):
+                    consumer.acknowledge(record, AcknowledgeType[kind])
+                consumer.commit_sync()
+                [group] = cluster.groups()
+                read = admin.list_share_group_offsets(["billing"])["billing"]
+        shown = {(each.topic, each.partition): (each.offset, each.lag) for each in group.offsets}
+        assert shown["orders", 0][1] == 1
+        assert shown == {
+            tuple(key): (-1, None) if each is None else (each.start_offset, each.lag) for key, each in read.items()
+        }
 
 
 def test_transactions_have_their_partitions() -> None:

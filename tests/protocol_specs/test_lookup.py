@@ -60,13 +60,13 @@ def test_a_subject_has_the_docstring_of_its_module() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Nope", "no API or schema 'Nope': `broker-sim protocol list` has all"),
+        ("Bogus", "no API or schema 'Bogus': `broker-sim protocol list` has all"),
         ("fetchreqest", "no API or schema 'fetchreqest': did you mean FetchRequest?"),
         ("Prodce", "no API or schema 'Prodce': did you mean Produce?"),
-        ("metadatarequst", "no API or schema 'metadatarequst': did you mean Metadata?"),
-        ("ProduceRequst", "no API or schema 'ProduceRequst': did you mean Produce?"),
+        ("metadatarequst", "no API or schema 'metadatarequst': did you mean MetadataRequest?"),
+        ("ProduceRequst", "no API or schema 'ProduceRequst': did you mean ProduceRequest?"),
         ("txn", "no API or schema 'txn': did you mean AddPartitionsToTxn or AddOffsetsToTxn or EndTxn?"),
-        ("GroupMetadataVale", "no API or schema 'GroupMetadataVale': did you mean GroupMetadataValue or GroupMetadata"),
+        ("GroupMetadataVale", "no API or schema 'GroupMetadataVale': did you mean GroupMetadataValue?"),
         ("93", "no API key 93: keys go from 0 to 92"),
         ("-1", "no API key -1: keys go from 0 to 92"),
         ("", "no API or schema ''"),

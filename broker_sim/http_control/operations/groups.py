@@ -63,7 +63,7 @@ OPERATIONS = (
         method="GET",
         path=f"{CLUSTER}/groups",
         name="listGroups",
-        summary="The groups of all types: state, members, assignments, committed offsets and lag.",
+        summary="The groups of all types: state, members, assignments, offsets and lag.",
         handle=listed_groups,
         result=list[GroupStatus],
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +16,7 @@ from protocol_specs.fuzzing import rules as message_rules
 from protocol_specs.fuzzing.strategies.drawn_choices import DrawnChoices
 from protocol_specs.fuzzing.valid_messages import ValidMessages
 from protocol_specs.records.record_batch import RecordBatchBuilder
+from protocol_specs.spelling import close_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -121,7 +121,7 @@ def _check_names(cls: type[Struct], values: Mapping[str, SearchStrategy[Any]]) -
     known = [name for path in _paths(cls, "") for name in (path, path.rpartition(".")[2])]
     for name in values:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = close_names(name, known)
             hint = f": did you mean {near[0]}?" if near else ""
             raise ValueError(f"{cls.__name__} has no field {name!r}{hint}")
 

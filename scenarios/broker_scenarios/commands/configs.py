@@ -105,14 +105,13 @@ def _always(name: str, release: str) -> bool:  # noqa: ARG001 - same signature a
 
 
 def _chosen(rows: list[Row], names: Sequence[str], release: str) -> list[Row]:
-    import difflib
-
     from broker_scenarios.errors import ScenarioError
+    from sim_runtime.spelling import close_names
 
     known = [row.definition.name for row in rows]
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, dict.fromkeys(known), n=NEAREST_MAX, cutoff=0.6)
+            close = close_names(name, known, count=NEAREST_MAX)
             hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
             raise ScenarioError(f"unknown configuration {name!r} for release {release}{hint}")
     return [row for row in rows if not names or row.definition.name in names]

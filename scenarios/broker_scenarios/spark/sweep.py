@@ -38,6 +38,8 @@ _TASKS_PER_SLOT: Final = 20
 _ROWS_FETCHED: Final = 10_000
 """The most results that the driver holds at a time."""
 _POLL_S: Final = 0.5
+_PROBE: Final = "_writable"
+"""A name that a reader of Parquet files ignores: it begins with an underscore."""
 _SEED_TYPE: Final = from_arrow_schema(SEED_SCHEMA)
 _SHRUNK_TYPE: Final = "seed long, summary string, text string"
 _TASK_COMMIT: Final = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
@@ -74,6 +76,7 @@ class SparkSweep:
         absent = [seed for seed in seeds if seed not in present]
         if absent:
             with spark_errors(f"{self._folder} (--out)"):
+                self._make_folder()
                 self._write(absent, progress, done=len(seeds) - len(absent))
         yield from self._read(seeds)
 
@@ -99,7 +102,7 @@ class SparkSweep:
         yield from map(found.__getitem__, seeds)
 
     def _present(self) -> Collection[int]:
-        """Return the seeds whose results are in the folder; create it if it is not there."""
+        """Return the seeds whose results are in the folder, none if it is not there."""
         with spark_errors(f"{self._folder} (--out)"):
             try:
                 results = self._results()
@@ -112,6 +115,16 @@ class SparkSweep:
         for row in others:
             self._refuse_other(row)
         return frozenset(seeds["seed"].to_pylist())
+
+    def _make_folder(self) -> None:
+        """Create the folder, and an empty one in it for a moment: an error here is one error, not one per attempt."""
+        context: Any = self._spark.sparkContext
+        hadoop = context._jvm.org.apache.hadoop.fs  # noqa: SLF001 - PySpark has no public way to Hadoop's file systems
+        probe = hadoop.Path(hadoop.Path(self._folder), _PROBE)
+        files = probe.getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
+        if not files.mkdirs(probe):
+            raise ScenarioError(f"{self._folder} (--out): no folder can be made there")
+        files.delete(probe, True)
 
     def _refuse_other(self, row: Any) -> None:
         mine = self._identity

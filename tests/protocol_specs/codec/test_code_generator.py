@@ -25,6 +25,7 @@ from protocol_specs.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from protocol_specs.messages.sasl_authenticate import SaslAuthenticateRequest
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message
@@ -44,6 +45,17 @@ MESSAGES = [
     for cls in (registry.request_type(key), registry.response_type(key))
     for version in cls.VERSIONS
 ]
+
+
+def _of_records(records: Any) -> ProduceRequest:
+    partition = PartitionProduceData(index=0, records=records)
+    return ProduceRequest(topic_data=[TopicProduceData(name="orders", partition_data=[partition])])
+
+
+def _with_tags(tags: Any) -> ProduceRequest:
+    request = ProduceRequest()
+    request.unknown_tags = tags
+    return request
 
 
 def test_an_error_names_message_version_path_and_byte() -> None:
@@ -131,6 +143,14 @@ def test_what_a_broker_accepts_is_accepted() -> None:
         ),
         (ProduceRequest(topic_data=7), 9, "topic_data", "7 is no list"),  # type: ignore[arg-type]
         (ProduceRequest(topic_data=["x"]), 9, "topic_data[0]", "'x' is no TopicProduceData"),  # type: ignore[list-item]
+        (_of_records("text"), 9, "topic_data[0].partition_data[0].records", "'text' is no records"),
+        (_of_records([b"a", "b"]), 9, "topic_data[0].partition_data[0].records[1]", "'b' is no bytes"),
+        (_of_records([1]), 3, "topic_data[0].partition_data[0].records[0]", "1 is no bytes"),
+        (SaslAuthenticateRequest(auth_bytes="text"), 2, "auth_bytes", "'text' is no bytes"),  # type: ignore[arg-type]
+        (_with_tags("ab"), 9, "unknown_tags", "'ab' is no list of a tag and its data each"),
+        (_with_tags([7]), 9, "unknown_tags", "7 is no tag with its data"),
+        (_with_tags([("7", b"")]), 9, "unknown_tags", "'7' is no tag: expected an int from 0 on"),
+        (_with_tags([(7, "text")]), 9, "unknown_tags", "tag 7: 'text' is no bytes"),
         (MetadataRequest(topics=None), 0, "topics", "never null"),
         (FetchRequest(rack_id="r"), 4, "rack_id", None),
     ],
@@ -154,6 +174,26 @@ def test_a_version_that_does_not_exist_is_named_with_those_that_do() -> None:
         ProduceRequest.decode(14, b"")
     with pytest.raises(UnsupportedVersion):
         ProduceRequest.struct(14)
+
+
+@pytest.mark.parametrize("version", ["9", None, b"9", bytearray(b"9"), []], ids=repr)
+def test_a_version_that_is_no_number_is_named_like_an_unknown_one(version: Any) -> None:
+    for use in (ProduceRequest().encode, lambda version: ProduceRequest.decode(version, b"")):
+        with pytest.raises(UnsupportedVersion) as raised:
+            use(version)
+        assert str(raised.value) == f"ProduceRequest has no version {version!r}: its versions are 0-13"
+
+
+@pytest.mark.parametrize("data", ["text", None, 9, [1]], ids=repr)
+def test_data_that_is_no_bytes_is_named_with_its_message(data: Any) -> None:
+    with pytest.raises(MessageDecodeError) as raised:
+        ProduceRequest.decode(9, data)
+    assert str(raised.value) == f"ProduceRequest v9, byte 0: {data!r} is no bytes, bytearray or memoryview"
+
+
+def test_a_field_that_a_message_lacks_is_named_with_the_message() -> None:
+    with pytest.raises(TypeError, match=r"^ProduceRequest\.__init__\(\) got an unexpected keyword argument 'ackz'"):
+        ProduceRequest(ackz=1)  # type: ignore[call-arg]
 
 
 def test_records_go_by_reference_and_in_pieces() -> None:

@@ -111,7 +111,7 @@ def test_lines_are_written_before_the_next_is_read() -> None:
 HEX_LINE = {**LINE, "hex": ""}
 
 BAD_LINES = {
-    "an unknown api": ({**HEX_LINE, "api": "Hartbeat"}, "no API 'Hartbeat': did you mean Heartbeat or"),
+    "an unknown api": ({**HEX_LINE, "api": "Hartbeat"}, "no API 'Hartbeat': did you mean Heartbeat?"),
     "an unknown kind": ({**HEX_LINE, "kind": "question"}, "no kind 'question': the kinds are request, response"),
     "an unknown version": ({**HEX_LINE, "version": 99}, "HeartbeatRequest has no version 99: its versions are 0-4"),
     "a version that is no number": ({**HEX_LINE, "version": True}, "version: true is no whole number"),

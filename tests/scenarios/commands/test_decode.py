@@ -174,7 +174,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "another binary": (["image"], "image: no capture, no hex and no frames (it begins with 89 50 4e 47): expected"),
     "no capture": (["frame.bin", "--format", "capture"], "frame.bin, byte 0: no capture begins with 00000012, but"),
     "half a capture": (["half.pcap"], "half.pcap, byte "),
-    "an unknown api": ([FRAME, "--api", "Metdata", "--version", "9"], "no API 'Metdata': did you mean Metadata or"),
+    "an unknown api": ([FRAME, "--api", "Metdata", "--version", "9"], "no API 'Metdata': did you mean Metadata?"),
     "an unknown version": (
         [FRAME, "--api", "Metadata", "--version", "99"],
         "MetadataResponse has no version 99: its versions are 0-13",
