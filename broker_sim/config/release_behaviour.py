@@ -389,6 +389,8 @@ class ReleaseBehaviour:
     """A broker in ZooKeeper mode refuses an entry whose resource name has a slash (KAFKA-13983)."""
     highest_acl_codes: tuple[int, int] = _steps({"0": (6, 12), "3.3": (7, 14), "4.1": (7, 15)})
     """The highest resource type and operation: users came with KIP-373, two-phase commits with KIP-939."""
+    quota_kinds_stay: bool = _until("4.2")
+    """A kind of entity that has had a client quota counts until the node stops (else while it has one)."""
     throttles_before_the_response: bool = _until("2.0")
     """A client over its quota gets its response when its throttle time has ended (else at once, KIP-219)."""
     features_change_all_or_nothing: bool = _since("4.0")

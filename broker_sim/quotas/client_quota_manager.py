@@ -3,10 +3,14 @@
 The quota of a request is that of the narrowest entity: user and client id, user and default client id,
 default user and client id, both defaults, user, default user, client id, default client id. All that share the tags of
 that entity share one sensor; a client without an id has no quota by client id.
+
+While any kind of entity has a quota, every client is counted, by the tags of the kinds that have one. Before 4.2 a kind
+that has had a quota counts until the node stops. Sensors survive the removal of quotas.
 """
 
 from __future__ import annotations
 
+from enum import Flag, auto
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from broker_sim.quotas.client_quotas_image import CLIENT_ID, USER
@@ -29,17 +33,37 @@ _ABSENT: Final = ""
 """A tag that takes no part; no name is empty."""
 
 Tags: TypeAlias = "tuple[str, str | None]"
+
+
+class _Kinds(Flag):
+    """The kinds of entities that have a quota. Mirrors QuotaTypes."""
+
+    NONE = 0
+    CLIENT_ID = auto()
+    USER = auto()
+    USER_AND_CLIENT_ID = auto()
+
+
+_KINDS: Final = {
+    (False, True): _Kinds.CLIENT_ID,
+    (True, False): _Kinds.USER,
+    (True, True): _Kinds.USER_AND_CLIENT_ID,
+}
 _Name: TypeAlias = "str | None"
 Sensor = TypeVar("Sensor", Rate, TokenBucket)
+_TAGS_OF_CLIENT_IDS: Final = (_Kinds.NONE, _Kinds.CLIENT_ID)
 
 
 class ClientQuotaManager(Generic[Sensor]):
     """The quotas of one key (such as `producer_byte_rate`), taken from each image of the metadata."""
 
-    def __init__(self, key: str, make_sensor: Callable[[float], Sensor]) -> None:
+    def __init__(self, key: str, make_sensor: Callable[[float], Sensor], *, kinds_stay: bool) -> None:
+        """`kinds_stay` is True if a kind of entity counts beyond the removal of its last quota."""
         self.key = key
         self.enabled = False
-        """Whether anybody has such a quota."""
+        """True if clients are counted."""
+        self._kinds_stay = kinds_stay
+        self._kinds = _Kinds.NONE
         self._make_sensor: Callable[[float], Sensor] = make_sensor
         # By user and client id: None is the default, "" is absent.
         self._quotas: dict[tuple[_Name, _Name], float] = {}
@@ -48,13 +72,15 @@ class ClientQuotaManager(Generic[Sensor]):
     def apply(self, image: ClientQuotasImage) -> None:
         """Take the quotas of an image; the counts stay."""
         self._quotas = {}
+        if not self._kinds_stay:
+            self._kinds = _Kinds.NONE
         for entity, quotas in image.items():
             names = entity.names
-            if self.key in quotas and (USER in names or CLIENT_ID in names):
+            kind = _KINDS.get((USER in names, CLIENT_ID in names))
+            if self.key in quotas and kind is not None:
                 self._quotas[names.get(USER, _ABSENT), names.get(CLIENT_ID, _ABSENT)] = quotas[self.key]
-        self.enabled = bool(self._quotas)
-        if not self.enabled:
-            self._sensors.clear()
+                self._kinds |= kind
+        self.enabled = self._kinds is not _Kinds.NONE
         for tags, sensor in self._sensors.items():
             sensor.bound = self._limit(tags)
 
@@ -74,6 +100,13 @@ class ClientQuotaManager(Generic[Sensor]):
         return sensor
 
     def _tags(self, user: str, client_id: str | None) -> Tags:
+        """Mirrors quotaMetricTags: the entities decide where several kinds have had quotas, else the kind."""
+        if self._kinds in _TAGS_OF_CLIENT_IDS:
+            return _ABSENT, client_id
+        if self._kinds is _Kinds.USER:
+            return user, _ABSENT
+        if self._kinds is _Kinds.USER_AND_CLIENT_ID:
+            return user, client_id
         # The empty client id is a name here, unlike "" in the table, which stands for an entity without one.
         quotas = self._quotas
         if client_id and (user, client_id) in quotas:
@@ -110,8 +143,12 @@ class ClientQuotaManager(Generic[Sensor]):
 class BandwidthQuotaManager(ClientQuotaManager[Rate]):
     """Bytes, or percents of a handler's time, per second over `samples` windows; `bounded` cuts delays to a window."""
 
-    def __init__(self, key: str, *, samples: int, window_s: int, bounded: bool = False) -> None:
-        super().__init__(key, lambda bound: Rate(bound=bound, samples=samples, window_ms=window_s * 1000))
+    def __init__(self, key: str, *, samples: int, window_s: int, kinds_stay: bool, bounded: bool = False) -> None:
+        super().__init__(
+            key,
+            lambda bound: Rate(bound=bound, samples=samples, window_ms=window_s * 1000),
+            kinds_stay=kinds_stay,
+        )
         self._windows_s = (samples - 1) * window_s
         self._throttle_ms_max = window_s * 1000 if bounded else None
 
@@ -140,8 +177,9 @@ class BandwidthQuotaManager(ClientQuotaManager[Rate]):
 class ControllerMutationQuotaManager(ClientQuotaManager[TokenBucket]):
     """Partitions created and deleted per second (KIP-599)."""
 
-    def __init__(self, *, samples: int, window_s: int) -> None:
+    def __init__(self, *, samples: int, window_s: int, kinds_stay: bool) -> None:
         super().__init__(
             "controller_mutation_rate",
             lambda bound: TokenBucket(bound=bound, samples=samples, window_ms=window_s * 1000),
+            kinds_stay=kinds_stay,
         )

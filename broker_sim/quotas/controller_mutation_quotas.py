@@ -57,7 +57,9 @@ class ControllerMutationQuotas:
         samples, window_s = config["controller.quota.window.num"], config["controller.quota.window.size.seconds"]
         assert isinstance(samples, int)
         assert isinstance(window_s, int)
-        self._manager = ControllerMutationQuotaManager(samples=samples, window_s=window_s)
+        self._manager = ControllerMutationQuotaManager(
+            samples=samples, window_s=window_s, kinds_stay=config.behaviour.quota_kinds_stay
+        )
         self._now_us = now_us
         self._image = image
         self._applied: ClientQuotasImage | None = None

@@ -2,7 +2,7 @@
 
 The response of a client over its quota is sent at once, with the time to wait; its channel stays muted for that long.
 Before 2.0 the response is sent when the time is over.
-While no user and no client has a quota, `active` is False and nothing here is called.
+While no user and no client has had a quota, `active` is False and nothing here is called.
 """
 
 from __future__ import annotations
@@ -73,16 +73,24 @@ class QuotaManagers:
         self.delays_responses = config.behaviour.throttles_before_the_response
         """True if a response waits for the throttle time of its client (before KIP-219)."""
         self._watchers: dict[Callable[[], None], None] = {}
-        self.produce = BandwidthQuotaManager("producer_byte_rate", samples=samples, window_s=window_s)
-        self.fetch = BandwidthQuotaManager("consumer_byte_rate", samples=samples, window_s=window_s)
-        self.request = BandwidthQuotaManager("request_percentage", samples=samples, window_s=window_s, bounded=True)
+
+        def manager(key: str, *, bounded: bool = False) -> BandwidthQuotaManager:
+            kinds_stay = config.behaviour.quota_kinds_stay
+            return BandwidthQuotaManager(
+                key, samples=samples, window_s=window_s, kinds_stay=kinds_stay, bounded=bounded
+            )
+
+        self.produce = manager("producer_byte_rate")
+        self.fetch = manager("consumer_byte_rate")
+        self.request = manager("request_percentage", bounded=True)
 
     def apply(self, image: ClientQuotasImage) -> None:
         """The metadata has other quotas."""
         for manager in (self.produce, self.fetch, self.request):
             manager.apply(image)
         # The controller's own quota comes with its responses: any entity except an address is reason enough.
-        self.active = any(IP not in entity.names for entity, _ in image.items())
+        # Before 4.2 what was counted once is counted until the broker stops.
+        self.active = self.active or any(IP not in entity.names for entity, _ in image.items())
         for changed in list(self._watchers):
             changed()
 
@@ -104,7 +112,7 @@ class QuotaManagers:
         request_ms = self._request_throttle_ms(context, now_ms)
         fetch_ms = self.fetch.record_and_get_throttle_ms(context.user, context.client_id, response_size, now_ms)
         context.throttle_ms = max(request_ms, fetch_ms)
-        if context.throttle_ms > 0 and self.fetch.enabled and not self.delays_responses:
+        if context.throttle_ms > 0 and not self.delays_responses:
             self.fetch.unrecord(context.user, context.client_id, response_size, now_ms)
         return context.throttle_ms
 

@@ -98,7 +98,10 @@ class SimpleRate(Rate):
 
 
 class TokenBucket:
-    """`bound` tokens per second up to `samples` windows of them; below zero tokens a client waits (KIP-599)."""
+    """`bound` tokens per second up to `samples` windows of them; below zero tokens a client waits (KIP-599).
+
+    Without a bound the bucket has all that a long can count, and is full again at once: Kafka has no other bound.
+    """
 
     __slots__ = ("_last_update_ms", "_tokens", "_windows_s", "bound")
 
@@ -110,26 +113,27 @@ class TokenBucket:
 
     def record(self, value: float, now_ms: int) -> None:
         """Take tokens; the bucket may go below none."""
-        if self.bound != UNBOUNDED:
-            self._tokens = min(self._burst, self.measure(now_ms) - value)
+        self._tokens = min(self._burst, self.measure(now_ms) - value)
 
     def measure(self, now_ms: int) -> float:
         """The tokens that are left now."""
-        if self.bound == UNBOUNDED:
-            return UNBOUNDED
         if self._last_update_ms is None:
             # Kafka's bucket counts from 1970 on: it begins full.
             self._tokens = self._burst
         else:
-            self._tokens = min(self._burst, self._tokens + self.bound * (now_ms - self._last_update_ms) / 1000)
+            self._tokens = min(self._burst, self._tokens + self._rate * (now_ms - self._last_update_ms) / 1000)
         self._last_update_ms = now_ms
         return self._tokens
 
     def throttle_ms(self, now_ms: int) -> int:
         """Return the time until no token is missing."""
         tokens = self.measure(now_ms)
-        return math.floor(-tokens / self.bound * 1000 + 0.5) if tokens < 0 else 0
+        return math.floor(-tokens / self._rate * 1000 + 0.5) if tokens < 0 else 0
+
+    @property
+    def _rate(self) -> float:
+        return min(self.bound, LONG_MAX)
 
     @property
     def _burst(self) -> float:
-        return self._windows_s * self.bound
+        return self._windows_s * self._rate

@@ -31,8 +31,8 @@ def image(*quotas: tuple[dict[str, str | None], float], key: str = KEY) -> Clien
     return NO_CLIENT_QUOTAS.with_changes(changes)
 
 
-def manager(*quotas: tuple[dict[str, str | None], float]) -> BandwidthQuotaManager:
-    made = BandwidthQuotaManager(KEY, samples=11, window_s=1)
+def manager(*quotas: tuple[dict[str, str | None], float], kinds_stay: bool = True) -> BandwidthQuotaManager:
+    made = BandwidthQuotaManager(KEY, samples=11, window_s=1, kinds_stay=kinds_stay)
     made.apply(image(*quotas))
     return made
 
@@ -95,6 +95,28 @@ def test_without_quotas_nothing_is_counted() -> None:
 
 
 def test_a_bounded_delay_is_at_most_a_window() -> None:
-    each = BandwidthQuotaManager("request_percentage", samples=11, window_s=2, bounded=True)
+    each = BandwidthQuotaManager("request_percentage", samples=11, window_s=2, kinds_stay=True, bounded=True)
     each.apply(image(({"client-id": "c"}, 1e-9), key="request_percentage"))
     assert each.record_and_get_throttle_ms(ANONYMOUS, "c", 50, 0) == 2000
+
+
+@pytest.mark.parametrize(("kinds_stay", "throttle_ms"), [(True, 20_000), (False, 10_000)])
+def test_a_quota_that_returns_finds_what_was_counted(*, kinds_stay: bool, throttle_ms: int) -> None:
+    each = manager(({"client-id": "c"}, 10.0), kinds_stay=kinds_stay)
+    each.record_and_get_throttle_ms(ANONYMOUS, "c", 200, 0)
+    each.apply(image())
+    assert each.enabled is kinds_stay
+    assert each.record_and_get_throttle_ms(ANONYMOUS, "c", 100, 0) == 0
+    each.apply(image(({"client-id": "c"}, 10.0)))
+    assert each.record_and_get_throttle_ms(ANONYMOUS, "c", 0, 0) == throttle_ms
+
+
+def test_the_tags_of_a_client_are_those_of_the_kinds_that_have_quotas() -> None:
+    each = manager(({"user": "other"}, 10.0))
+    each.record_and_get_throttle_ms(ANONYMOUS, "c", 1, 0)
+    each.apply(image(({"user": "other"}, 10.0), ({"client-id": "other"}, 10.0)))
+    each.record_and_get_throttle_ms(ANONYMOUS, "c", 2, 0)
+    both = manager(({"user": "other", "client-id": "other"}, 10.0))
+    both.record_and_get_throttle_ms(ANONYMOUS, "c", 3, 0)
+    assert dict(each.rates(0)) == {(ANONYMOUS, ""): 0.1, ("", "c"): 0.2}
+    assert dict(both.rates(0)) == {(ANONYMOUS, "c"): 0.3}

@@ -63,3 +63,17 @@ def test_a_bucket_without_bound_is_never_empty() -> None:
     bucket = TokenBucket(bound=UNBOUNDED, samples=11, window_ms=1000)
     bucket.record(1e9, 0)
     assert bucket.throttle_ms(0) == 0
+    bucket.bound = 1
+    assert bucket.measure(0) == 11
+
+
+def test_a_bucket_below_zero_is_full_after_a_moment_without_bound() -> None:
+    bucket = TokenBucket(bound=1, samples=11, window_ms=1000)
+    bucket.record(100, 0)
+    bucket.bound = UNBOUNDED
+    bucket.bound = 1
+    assert bucket.throttle_ms(1000) == 88_000
+    bucket.bound = UNBOUNDED
+    bucket.record(5, 1001)
+    bucket.bound = 1
+    assert bucket.measure(1001) == 11

@@ -351,3 +351,19 @@ def new_partitions_over_their_quota(probe: Probe) -> None:
             errors = [[each["name"], each["errorCode"], each.get("errorMessage")] for each in response["results"]]
             probe.write(version=version, errors=errors, throttled=response["throttleTimeMs"] > 0)
         settle(probe, {client_entity(client_id): {}})
+
+
+@case()
+def mutation_quotas_that_return(probe: Probe) -> None:
+    """The bucket of a client outlives its quota: it stays below zero, until a request without a quota fills it."""
+    client_id = probe.name
+    entity = client_entity(client_id)
+    settle(probe, {entity: {"controller_mutation_rate": 0.1}})
+    send_create(Client(probe, client_id), 7, new(f"{probe.name}-a", 25), note="more than there are")
+    for number, without_quota in enumerate((False, True)):
+        settle(probe, {entity: {}})
+        if without_quota:
+            send_create(Client(probe, client_id), 7, new(f"{probe.name}-b"), note="without a quota")
+        settle(probe, {entity: {"controller_mutation_rate": 0.1}})
+        send_create(Client(probe, client_id), 7, new(f"{probe.name}-c{number}"), note="the quota is back")
+    settle(probe, {entity: {}})
