@@ -300,7 +300,10 @@ def offsets_that_expire(probe: Probe) -> None:
 
 @case(settings=CHECKED_OFTEN)
 def offsets_that_expire_while_others_are_pending(probe: Probe) -> None:
-    """An open transaction has an offset of partition 0: up to 3.9 the committed offset expires all the same."""
+    """An open transaction has an offset of partition 0: up to 3.9 the committed offset expires all the same.
+
+    From 4.0 on it expires when the transaction has ended, whose offset is the older one.
+    """
     topic, group = probe.topic(partitions=2), group_of(probe)
     _create_lasting_group(probe, group, topic)
     transactions = Transactions(probe)
@@ -316,9 +319,9 @@ def offsets_that_expire_while_others_are_pending(probe: Probe) -> None:
     probe.exchange(fetch_offsets(group, everything=True), 7, note="expired")
     probe.exchange(describe_groups(group), 5)
     transactions.ended(commit=True)
-    for _ in attempts("the offset to be stable"):
+    for _ in attempts("the offset to be stable, and not the one that expires"):
         found = probe.quiet(fetch_offsets(group, (topic, [0]), require_stable=True), 7)
-        if found.topics[0].partitions[0].error_code == 0:
+        if found.topics[0].partitions[0].error_code == 0 and found.topics[0].partitions[0].committed_offset != 8:
             break
     probe.exchange(fetch_offsets(group, everything=True), 7, note="committed")
 
