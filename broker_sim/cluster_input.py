@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 BROKERS_MAX: Final = 1000
-FIRST_BROKER_ID_MAX: Final = 1000
-"""Controllers have ids from 3000 on."""
+FIRST_BROKER_ID_MAX: Final = 1999
+"""Controllers have ids from 3000 on; Kafka before KRaft generates ids of brokers from 1001 on."""
 PORT_MAX: Final = 65_535
 META_ADDRESS: Final = "0.0.0.0"
 

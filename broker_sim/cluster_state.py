@@ -168,7 +168,8 @@ def broker_status(cluster: Cluster) -> list[BrokerStatus]:
             if partition.has_leader:
                 leaders[partition.leader] += 1
             for replica in partition.replicas:
-                replicas[replica] += 1
+                if replica in replicas:  # before KRaft, tools may assign brokers that do not exist
+                    replicas[replica] += 1
     found = []
     for broker in cluster.brokers.values():
         registration = image.brokers.get(broker.id)

@@ -39,12 +39,12 @@ from protocol_specs.messages.stop_replica import StopReplicaRequest
 from protocol_specs.messages.update_metadata import UpdateMetadataRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.authorizer_settings import AuthorizerSettings
     from broker_sim.links.link_call import LinkCall
-    from broker_sim.metadata.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage, TopicImage
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_roles import ReplicaRoles
@@ -396,17 +396,25 @@ def _ignore_placement(topic_partition: TopicPartition, topic_id: bytes, director
 
 
 def _agree(truth: MetadataImage, known: MetadataImage) -> bool:
-    """Return True if `known` has all brokers, topics, leaders, SCRAM credentials and tokens of `truth`."""
-    if truth.brokers.keys() != known.brokers.keys() or truth.topics.keys() != known.topics.keys():
+    """Return True if `known` has all brokers, topics, leaders, SCRAM credentials and tokens of `truth`.
+
+    A partition assigned to brokers that do not exist has no state, and no UpdateMetadata has it.
+    """
+    if truth.brokers.keys() != known.brokers.keys() or not known.topics.keys() <= truth.topics.keys():
         return False
     if truth.scram != known.scram or truth.tokens != known.tokens:
         return False
     for name, topic in truth.topics.items():
-        other = known.topics[name]
-        if _leaders(topic.partitions) != _leaders(other.partitions):
+        other = known.topics.get(name)
+        if _leaders(topic, truth.brokers) != ({} if other is None else _leaders(other, truth.brokers)):
             return False
     return True
 
 
-def _leaders(partitions: Sequence[Any]) -> list[tuple[int, int]]:
-    return [(each.leader, each.leader_epoch) for each in partitions]
+def _leaders(topic: TopicImage, live: Container[int]) -> dict[int, tuple[int, int]]:
+    """Return the leader and epoch of each partition that has a state, or gets one as a replica is live."""
+    return {
+        index: (each.leader, each.leader_epoch)
+        for index, each in enumerate(topic.partitions)
+        if each.leader_epoch >= 0 or any(replica in live for replica in each.replicas)
+    }

@@ -17,7 +17,7 @@ from broker_sim.cluster_input import config_texts, topic_specs
         ({"brokers": "3"}, "brokers: '3' is no whole number; expected one such as brokers=3"),
         ({"brokers": 3.5}, "brokers: 3.5 is no whole number"),
         ({"brokers": 0}, "brokers: 0 is not between 1 and 1000"),
-        ({"first_broker_id": 1001}, "first_broker_id: 1001 is not between 0 and 1000"),
+        ({"first_broker_id": 2000}, "first_broker_id: 2000 is not between 0 and 1999"),
         (
             {"brokers": 2, "first_broker_id": 0, "config": {"2:broker.rack": "a"}},
             "'2' is not a broker: they are 0 to 1",

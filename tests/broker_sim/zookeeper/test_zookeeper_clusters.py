@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.cluster_state import broker_status
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.events import ControllerElected, ZooKeeperSessionExpired
 from broker_sim.errors import BrokerSimError, ConfigError
+from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
@@ -200,6 +204,24 @@ def test_everybody_can_be_cut_off_from_zookeeper(zookeeper_cluster: Callable[...
     cluster.cluster.rejoin(2181)
     cluster.replicas.settle(within_ms=60_000)
     assert cluster.cluster.active_controller is not None
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.8"])
+def test_a_topic_on_a_broker_that_does_not_exist_hinders_no_other_topic(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
+    lost = [CreatableReplicaAssignment(partition_index=0, broker_ids=[1001])]
+    topic = CreatableTopic(name="lost", num_partitions=-1, replication_factor=-1, assignments=lost)
+    calls = PlainCalls(cluster.broker(1))
+    responded = calls.call(CreateTopicsRequest(topics=[topic], timeout_ms=500), 2, client_id="c")
+    response = cluster.replicas.world.run_until(responded, deadline_ms=2_000)
+    assert [each.error_code for each in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+    created = cluster.cluster.create_topic(TOPIC)
+    cluster.run(ms=100)
+    assert created.called
+    assert cluster.cluster.pending() == ["lost-0 has no leader"]
+    assert sum(each.replicas for each in broker_status(cluster.cluster)) == len((1, 2, 3)) * (1 + TOPIC.partitions)
 
 
 def test_several_controllers_are_refused_where_a_broker_is_the_controller() -> None:
