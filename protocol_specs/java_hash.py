@@ -150,6 +150,39 @@ def hash_order_of_integers(numbers: Iterable[int]) -> list[int]:
     return sorted(given, key=lambda number: hash_bucket(number, table))
 
 
+def hash_order_of_copied(numbers: Iterable[int]) -> list[int]:
+    """Return distinct integers in the order of a HashSet that was made from a collection in the given order."""
+    return IntegerSet(numbers).listed()
+
+
+class IntegerSet:
+    """A HashSet of integers: its order depends on what it was made from, and on what was added and removed since."""
+
+    __slots__ = ("_numbers", "_table")
+
+    def __init__(self, copied: Iterable[int] = (), *, capacity: int | None = None) -> None:
+        """Copy a collection in the given order, or begin with a capacity."""
+        self._numbers = dict.fromkeys(copied)
+        self._table = _copied_table_size(len(self._numbers)) if capacity is None else _sized_table_size(0, capacity)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, number: int) -> None:
+        """Add a number, which comes last in its bucket."""
+        self._numbers[number] = None
+        if len(self._numbers) > self._table * _LOAD_FACTOR:
+            self._table *= 2
+
+    def discard(self, number: int) -> None:
+        """Remove a number if it is there; the table does not shrink."""
+        self._numbers.pop(number, None)
+
+    def listed(self) -> list[int]:
+        """Return the numbers in the order of the table."""
+        return _bucketed(self._numbers, int, self._table)
+
+
 def hash_order_of_copied_set(numbers: Iterable[int], *, copied: int, most: int) -> list[int]:
     """Return integers in the order of a HashSet that was made from `copied` of them and has had `most`."""
     table = _copied_table_size(copied)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from protocol_specs.java_hash import (
     SMALLEST_TRIE,
     ConcurrentKeys,
+    IntegerSet,
     computed_order,
     concurrent_hash_order,
     concurrent_order,
@@ -204,3 +205,17 @@ def test_a_changed_map_lists_what_it_kept_before_what_it_got() -> None:
     assert hash_order_of_changed_map([16, 17, 9, 10, 15], {9, 10, 15, 16, 17}, []) == [16, 17, 9, 10, 15]
     assert hash_order_of_changed_map([16, 19, 11], {11, 16, 19}, []) == [16, 19, 11]
     assert hash_order_of_changed_map([1], [], [16, 17]) == [16, 17]
+
+
+def test_a_set_of_integers_keeps_the_order_of_each_bucket_and_its_size() -> None:
+    made = IntegerSet([17, 1, 16])
+    made.add(0)
+    made.discard(17)
+    assert (made.listed(), len(made)) == ([16, 0, 1], 3)
+    for number in range(2, 12):
+        made.add(number)
+    assert made.listed() == [*range(12), 16]
+    small = IntegerSet(capacity=2)
+    small.add(2)
+    small.add(0)
+    assert small.listed() == [0, 2]

@@ -132,3 +132,26 @@ def members_in_one_bucket(probe: Probe) -> None:
     for name, subscribed in (("n3", topics[:1]), ("m2", topics[:1]), ("m4", topics)):
         Consumer(probe, group, name, subscribed, assignor="uniform").join()
     write_records(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=AT_ONCE, releases=ONLY_NEW)
+def many_partitions_that_share_buckets(probe: Probe) -> None:
+    """Sets list partitions of one bucket as they were added, ranges list all in order: members lose the last listed."""
+    wide, narrow = topics_in_hash_order(probe, t=40, u=24)
+    for assignor in ("uniform", "range"):
+        come_and_go(probe, [wide], assignor)
+        write_records(probe, OFFSETS_TOPIC, group_of(probe, assignor))
+    group = group_of(probe, "different")
+    members = [
+        Consumer(probe, group, name, topics, assignor="uniform")
+        for name, topics in zip(NAMES, ([wide], [narrow], [wide, narrow], [narrow], [wide], [narrow]), strict=True)
+    ]
+    for count, member in enumerate(members, 1):
+        member.join()
+        members[0].report()
+        probe.exchange(consumer_describe(group), 1, note=f"{count} with different topics")
+    members[0].beat(topics=[narrow, wide], note="another topic")
+    members[2].leave()
+    members[1].report()
+    probe.exchange(consumer_describe(group), 1, note="after a member has left")
+    write_records(probe, OFFSETS_TOPIC, group)

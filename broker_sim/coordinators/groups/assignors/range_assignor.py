@@ -1,8 +1,10 @@
-"""Contiguous ranges of each topic's partitions, co-partitioned where possible. Mirrors RangeAssignor."""
+"""Contiguous ranges of each topic's partitions, co-partitioned where possible. Mirrors RangeAssignor with RangeSet."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from broker_sim.coordinators.groups.modern.topic_partitions import ListedPartitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +37,7 @@ class RangeAssignor:
             for index, member_id in enumerate(member_ids):
                 end = start + quota + (index < extra)
                 if start < end:
-                    assignments[member_id][topic_id] = frozenset(range(start, end))
+                    assignments[member_id][topic_id] = ListedPartitions.of(range(start, end))
                 start = end
         return assignments
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.coordinators.groups.modern.topic_partitions import each_partition
-from protocol_specs.java_hash import hash_bucket, uuid_hash
+from broker_sim.coordinators.groups.modern.topic_partitions import ListedPartitions, ordered
+from protocol_specs.java_hash import IntegerSet, hash_bucket, uuid_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,24 +53,50 @@ class SimpleAssignor:
         before = [member.target for member in spec.members.values()]
         if spec.homogeneous:
             before = [{each: target[each] for each in target if each in units} for target in before]
-        held = [set(each_partition(target)) for target in before]
+        held = list(map(_Held, before))
         if spec.homogeneous:
             _share([unit for topic_id in topics for unit in units[topic_id]], everyone, held, set(topics), _unit_hash)
         else:
             for topic_id in topics:
                 subscribers = [index for index in everyone if topic_id in subscriptions[index]]
                 _share(units[topic_id], subscribers, held, {topic_id}, _partition_hash)
-        return {member_id: _grouped(before[index], held[index]) for index, member_id in enumerate(members)}
+        return {member_id: held[index].grouped() for index, member_id in enumerate(members)}
 
     def _units(self, topic_id: bytes, count: int) -> list[Unit]:
         assignable = self._assignable.get(topic_id, frozenset())
         return [(topic_id, partition) for partition in range(count) if partition in assignable]
 
 
+class _Held:
+    """The partitions that a member has: a topic of its target so far stays when it has lost its partitions."""
+
+    __slots__ = ("_sets", "units")
+
+    def __init__(self, target: TopicPartitions) -> None:
+        self._sets = {topic_id: IntegerSet(partitions) for topic_id, partitions in ordered(target)}
+        self.units: dict[Unit, None] = {
+            (topic_id, partition): None for topic_id, each in self._sets.items() for partition in each.listed()
+        }
+
+    def add(self, unit: Unit) -> None:
+        self.units[unit] = None
+        topic_id, partition = unit
+        if topic_id not in self._sets:
+            self._sets[topic_id] = IntegerSet()
+        self._sets[topic_id].add(partition)
+
+    def remove(self, unit: Unit) -> None:
+        del self.units[unit]
+        self._sets[unit[0]].discard(unit[1])
+
+    def grouped(self) -> TopicPartitions:
+        return {topic_id: ListedPartitions.of(each.listed()) for topic_id, each in self._sets.items()}
+
+
 def _share(
     units: Sequence[Unit],
     subscribers: Sequence[int],
-    held: list[set[Unit]],
+    held: list[_Held],
     topics: set[bytes],
     hash_of: Callable[[Unit], int],
 ) -> None:
@@ -82,8 +108,8 @@ def _share(
         wanted[index] = ceil(precise * (place + 1)) - ceil(precise * place)
     holders: dict[Unit, dict[int, None]] = {}
     of_member: dict[int, list[Unit]] = {}
-    for index, units_of_member in enumerate(held):
-        of_member[index] = _java_order([unit for unit in sorted(units_of_member) if unit[0] in topics], hash_of)
+    for index, of_one in enumerate(held):
+        of_member[index] = _java_order([unit for unit in of_one.units if unit[0] in topics], hash_of)
         for unit in of_member[index]:
             holders.setdefault(unit, {})[index] = None
     for index, own in of_member.items():
@@ -105,7 +131,7 @@ def _fill(
     units: Iterable[Unit],
     holders: dict[Unit, dict[int, None]],
     unfilled: list[int],
-    held: list[set[Unit]],
+    held: list[_Held],
     wanted: Mapping[int, int],
     sharing: int,
     topics: set[bytes],
@@ -134,16 +160,8 @@ def _fill(
             return
 
 
-def _count(units: Iterable[Unit], topics: set[bytes]) -> int:
-    return sum(unit[0] in topics for unit in units)
-
-
-def _grouped(before: Iterable[bytes], units: Iterable[Unit]) -> TopicPartitions:
-    """Return partitions by topic; as in Kafka, a topic of the target so far stays when it has lost its partitions."""
-    grouped: dict[bytes, set[int]] = {topic_id: set() for topic_id in before}
-    for topic_id, partition in units:
-        grouped.setdefault(topic_id, set()).add(partition)
-    return {topic_id: frozenset(partitions) for topic_id, partitions in grouped.items()}
+def _count(held: _Held, topics: set[bytes]) -> int:
+    return sum(unit[0] in topics for unit in held.units)
 
 
 def _unit_hash(unit: Unit) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.groups.assignors.load_balancer import LoadBalancer
-from protocol_specs.java_hash import hash_order_of_uuids
+from broker_sim.coordinators.groups.modern.topic_partitions import ListedPartitions, ordered
+from protocol_specs.java_hash import IntegerSet, hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +22,8 @@ __all__ = ["HeterogeneousAssignment"]
 
 _ROUNDS_MAX: Final = 16
 _NO_OWNER: Final = -1
+_LOAD_FACTOR: Final = 0.75
+"""Of java.util.HashMap: sets are made for the expected number of partitions."""
 _INT64_SIGN: Final = 1 << 63
 
 
@@ -35,26 +38,23 @@ class HeterogeneousAssignment:
                 self._subscribers.setdefault(topic_id, []).append(index)
         self._owners = {topic_id: [_NO_OWNER] * spec.partitions_of(topic_id) for topic_id in self._subscribers}
         self._loads = [0] * len(spec.members)
+        self._targets: list[dict[bytes, IntegerSet]] = [{} for _ in spec.members]
 
     def build(self) -> Mapping[str, TopicPartitions]:
         """Return the assignment by member."""
         if not self._subscribers:
             return {}
         for index, member in enumerate(self._spec.members.values()):
-            for topic_id, partitions in member.target.items():
+            for topic_id, partitions in ordered(member.target):
                 if topic_id in member.topic_ids:
                     self._loads[index] += len(partitions)
+                    self._targets[index][topic_id] = IntegerSet(partitions)
                     for partition in partitions:
                         self._owners[topic_id][partition] = index
         self._deal()
         self._balance()
-        result: list[dict[bytes, set[int]]] = [{} for _ in self._loads]
-        for topic_id, owners in self._owners.items():
-            for partition, owner in enumerate(owners):
-                if owner != _NO_OWNER:
-                    result[owner].setdefault(topic_id, set()).add(partition)
         return {
-            member_id: {topic_id: frozenset(partitions) for topic_id, partitions in result[index].items()}
+            member_id: {topic_id: ListedPartitions.of(each.listed()) for topic_id, each in self._targets[index].items()}
             for index, member_id in enumerate(self._spec.members)
         }
 
@@ -106,8 +106,17 @@ class HeterogeneousAssignment:
         owner = self._owners[topic_id][partition]
         if owner != _NO_OWNER:
             self._loads[owner] -= 1
+            had = self._targets[owner][topic_id]
+            had.discard(partition)
+            if not had:
+                del self._targets[owner][topic_id]
         self._owners[topic_id][partition] = member
         self._loads[member] += 1
+        gets = self._targets[member]
+        if topic_id not in gets:
+            estimated = -(-len(self._owners[topic_id]) // len(self._subscribers[topic_id]))
+            gets[topic_id] = IntegerSet(capacity=int(estimated / _LOAD_FACTOR) + 1)
+        gets[topic_id].add(partition)
 
     def _sorted(self, topic_ids: Iterable[bytes]) -> list[bytes]:
         """The topics with the most partitions per subscriber first."""

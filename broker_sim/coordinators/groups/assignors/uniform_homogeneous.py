@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.coordinators.groups.modern.topic_partitions import ordered
-from protocol_specs.java_hash import hash_order_of_uuids
+from broker_sim.coordinators.groups.modern.topic_partitions import ListedPartitions, ordered
+from protocol_specs.java_hash import IntegerSet, hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ class HomogeneousAssignment:
         self._unassigned: list[tuple[bytes, int]] = []
         self._unfilled: list[tuple[str, int]] = []
         """Members below their quota, and the number of partitions that they lack."""
-        self._result: dict[str, dict[bytes, set[int]]] = {}
+        self._result: dict[str, dict[bytes, IntegerSet]] = {}
 
     def build(self) -> Mapping[str, TopicPartitions]:
         """Return the assignment by member."""
@@ -47,7 +47,7 @@ class HomogeneousAssignment:
         self._keep_within_quotas(total)
         self._deal()
         return {
-            member_id: {topic_id: frozenset(partitions) for topic_id, partitions in topics.items()}
+            member_id: {topic_id: ListedPartitions.of(partitions.listed()) for topic_id, partitions in topics.items()}
             for member_id, topics in self._result.items()
         }
 
@@ -58,12 +58,14 @@ class HomogeneousAssignment:
         for member_id, member in self._spec.members.items():
             has_extra = extras > 0
             left = quota + has_extra
-            kept: dict[bytes, set[int]] = {}
+            kept: dict[bytes, IntegerSet] = {}
             for topic_id, partitions in ordered(member.target):
                 if topic_id not in topic_ids:
                     continue
                 if partitions[:left]:
-                    kept[topic_id] = set(partitions[:left])
+                    kept[topic_id] = IntegerSet(partitions)
+                    for partition in partitions[left:]:
+                        kept[topic_id].discard(partition)
                 self._unassigned += [(topic_id, partition) for partition in partitions[left:]]
                 left -= len(partitions[:left])
             if has_extra and left and self._extras_stay and extras < members_left:
@@ -82,4 +84,4 @@ class HomogeneousAssignment:
                 topic_id, partition = next(rest, (b"", -1))
                 if partition < 0:
                     return
-                topics.setdefault(topic_id, set()).add(partition)
+                topics.setdefault(topic_id, IntegerSet()).add(partition)

@@ -11,7 +11,7 @@ from broker_sim.coordinators.groups.consumer.consumer_member import ClassicProto
 from broker_sim.coordinators.groups.modern.epoch_replay import EpochReplay
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.subscription_metadata import TopicMetadata
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, from_topics
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, from_recorded_topics, from_topics
 from protocol_specs.schemas.coordinator.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )
@@ -78,7 +78,7 @@ class ConsumerReplay(EpochReplay[ConsumerGroup, ConsumerMember]):
         return _classic(value.classic_member_metadata)
 
     def _target(self, value: Any) -> TopicPartitions:
-        return from_topics(value.topic_partitions)
+        return from_recorded_topics(value.topic_partitions)
 
     def _assigned(self, member: ConsumerMember, value: Any) -> ConsumerMember:
         return replace(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, ordered
-from protocol_specs.java_hash import hash_order_by, hash_order_of_changed_map, hash_order_of_integers
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, listed, ordered
+from protocol_specs.java_hash import hash_order_by, hash_order_of_changed_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def changed_order(
     found = {}
     for topic_id, partitions in now.items():
         old = before.get(topic_id, [])
-        wanted = hash_order_of_integers(target.get(topic_id, ()))
+        wanted = listed(target.get(topic_id, ()))
         added = [partition for partition in wanted if partition in partitions and partition not in old]
         found[topic_id] = hash_order_of_changed_map(old, partitions, added)
     return found

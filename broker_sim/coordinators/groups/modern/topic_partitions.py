@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from protocol_specs.java_hash import hash_order_of_integers, hash_order_of_uuids
+from protocol_specs.java_hash import hash_order_of_copied, hash_order_of_integers, hash_order_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_PARTITIONS",
+    "ListedPartitions",
     "OwnedPartitions",
     "TopicPartitions",
     "contains_all",
     "each_partition",
+    "from_recorded_topics",
     "from_topics",
+    "listed",
     "ordered",
     "partition_names",
     "reported_topics",
@@ -37,6 +40,24 @@ NO_PARTITIONS: Final[TopicPartitions] = MappingProxyType({})
 T = TypeVar("T")
 
 
+class ListedPartitions(frozenset[int]):
+    """Partitions whose set in Kafka lists them in another order than a HashSet that was filled by ascending number."""
+
+    __slots__ = ("order",)
+
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, order: Sequence[int]) -> frozenset[int]:
+        """Return the partitions with their order, if it is not the usual one."""
+        plain = frozenset(order)
+        if list(order) == hash_order_of_integers(plain):
+            return plain
+        made = cls(plain)
+        made.order = tuple(order)
+        return made
+
+
 class _Topic(Protocol):
     """The partitions of one topic in a request, response or record."""
 
@@ -47,6 +68,16 @@ class _Topic(Protocol):
 def from_topics(topics: Iterable[_Topic]) -> TopicPartitions:
     """Return the assignment of a request's or record's topics."""
     return {topic.topic_id: frozenset(topic.partitions) for topic in topics}
+
+
+def from_recorded_topics(topics: Iterable[_Topic]) -> TopicPartitions:
+    """Return the assignment of a record's topics, whose sets are made in the order of the record."""
+    return {topic.topic_id: ListedPartitions.of(hash_order_of_copied(topic.partitions)) for topic in topics}
+
+
+def listed(partitions: Iterable[int]) -> list[int]:
+    """Return partitions in the order in which their set in Kafka lists them."""
+    return list(partitions.order) if isinstance(partitions, ListedPartitions) else hash_order_of_integers(partitions)
 
 
 def reported_topics(topics: Iterable[_Topic]) -> OwnedPartitions:
@@ -62,7 +93,7 @@ def to_topics(assignment: TopicPartitions, topic_type: Callable[..., T]) -> list
 def ordered(assignment: TopicPartitions) -> Iterator[tuple[bytes, list[int]]]:
     """Iterate over topics and partitions in the order of Java's HashMap of HashSets."""
     for topic_id in hash_order_of_uuids(assignment):
-        yield topic_id, hash_order_of_integers(assignment[topic_id])
+        yield topic_id, listed(assignment[topic_id])
 
 
 def each_partition(assignment: TopicPartitions) -> Iterator[tuple[bytes, int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from broker_sim.coordinators.groups.modern.epoch_replay import EpochReplay
 from broker_sim.coordinators.groups.modern.member_state import MemberState
 from broker_sim.coordinators.groups.modern.modern_member import ModernMember
-from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, from_topics
+from broker_sim.coordinators.groups.modern.topic_partitions import NO_PARTITIONS, from_recorded_topics
 from broker_sim.coordinators.groups.share.initialization import Initialization, InitializedTopic
 from broker_sim.coordinators.groups.share.share_group import ShareGroup
 from protocol_specs.schemas.coordinator.share_group_current_member_assignment import (
@@ -63,7 +63,7 @@ class ShareReplay(EpochReplay[ShareGroup, ModernMember]):
         )
 
     def _target(self, value: Any) -> TopicPartitions:
-        return from_topics(value.topic_partitions)
+        return from_recorded_topics(value.topic_partitions)
 
     def _assigned(self, member: ModernMember, value: Any) -> ModernMember:
         return replace(
@@ -71,7 +71,7 @@ class ShareReplay(EpochReplay[ShareGroup, ModernMember]):
             member_epoch=value.member_epoch,
             previous_member_epoch=value.previous_member_epoch,
             state=MemberState.from_value(value.state),
-            assigned=from_topics(value.assigned_partitions),
+            assigned=from_recorded_topics(value.assigned_partitions),
         )
 
     def _apply_initialization(self, group: ShareGroup, replayed: Replayed) -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from broker_sim.coordinators.groups.assignors.assignor import GroupSpec
 from broker_sim.coordinators.groups.assignors.range_assignor import RangeAssignor
-from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of
+from broker_sim.coordinators.groups.modern.topic_partitions import listed
+from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of, topic_id
 
 
 def test_ranges_are_co_partitioned():
@@ -29,3 +30,8 @@ def test_static_members_come_first_by_instance_id():
     members = {each: replace(spec.members[each], instance_id=instance) for each, instance in instances.items()}
     found = RangeAssignor().assign(GroupSpec(members, homogeneous=True, partition_counts=spec.partition_counts))
     assert numbers_of(found) == {"c": {1: [0]}, "b": {1: [1]}, "a": {}}
+
+
+def test_a_range_is_listed_by_number():
+    found = RangeAssignor().assign(spec_of({1: 20}, {"a": (1,), "b": (1,)}))
+    assert listed(found["b"][topic_id(1)]) == list(range(10, 20))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_sim.coordinators.groups.assignors.simple_assignor import SimpleAssignor
+from broker_sim.coordinators.groups.modern.topic_partitions import listed
 from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of, topic_id
 
 BOTH = {topic_id(number): frozenset([0]) for number in (1, 2)}
@@ -53,3 +54,13 @@ def test_a_topic_without_subscribers_is_removed_only_if_all_subscriptions_are_th
     assert numbers_of(assignor({1: 1}).assign(same)) == {"a": {1: [0]}}
     different = spec_of({1: 1, 3: 1}, {"a": (1,), "b": (3,)}, before)
     assert numbers_of(assignor({1: 1, 3: 1}).assign(different)) == {"a": {1: [0], 2: [0]}, "b": {3: [0]}}
+
+
+def test_a_kept_partition_is_listed_before_a_new_one_of_its_bucket():
+    found = assignor({1: 17}).assign(
+        spec_of({1: 17}, {"a": (1,)}, {"a": {topic_id(1): frozenset(range(1, 10)) | {16}}})
+    )
+    assert sorted(found["a"][topic_id(1)]) == list(range(17))
+    few = SimpleAssignor({topic_id(1): frozenset({0, 16})})
+    found = few.assign(spec_of({1: 17}, {"a": (1,)}, {"a": {topic_id(1): frozenset({16})}}))
+    assert listed(found["a"][topic_id(1)]) == [16, 0]

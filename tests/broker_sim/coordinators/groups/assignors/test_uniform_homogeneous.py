@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_sim.coordinators.groups.assignors.uniform_homogeneous import HomogeneousAssignment
+from broker_sim.coordinators.groups.modern.topic_partitions import listed
 from tests.broker_sim.coordinators.groups.assignors.specs import numbers_of, spec_of, topic_id
 
 
@@ -49,3 +50,11 @@ def test_members_differ_by_one_partition_at_most(members, first, second, extras_
     sizes = [sum(map(len, topics.values())) for topics in assignment.values()]
     assert max(sizes) - min(sizes) <= 1
     assert sum(sizes) == first + second
+
+
+def test_a_kept_partition_is_listed_before_a_new_one_of_its_bucket():
+    targets = {"a": {topic_id(1): frozenset({16, 17})}, "b": {topic_id(1): frozenset(range(1, 10))}}
+    found = HomogeneousAssignment(spec_of({1: 18}, {"a": (1,), "b": (1,)}, targets)).build()
+    assert listed(found["a"][topic_id(1)]) == [16, 0, 17, 10, 11, 12, 13, 14, 15]
+    lost = HomogeneousAssignment(spec_of({1: 18}, {"a": (1,), "b": (1,), "c": (1,), "d": (1,)}, found)).build()
+    assert listed(lost["a"][topic_id(1)]) == [16, 0, 17, 10, 11]

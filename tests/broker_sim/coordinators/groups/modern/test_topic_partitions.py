@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from broker_sim.coordinators.groups.modern.topic_partitions import (
+    ListedPartitions,
     contains_all,
     each_partition,
+    from_recorded_topics,
     from_topics,
+    listed,
     ordered,
     to_topics,
 )
@@ -31,3 +34,11 @@ def test_a_request_that_owns_a_part_is_contained():
     assert contains_all(assignment, [topic(FIRST, 1)])
     assert not contains_all(assignment, [topic(FIRST, 2)])
     assert not contains_all(assignment, [topic(SECOND)])
+
+
+def test_partitions_of_one_bucket_are_listed_as_a_record_has_them():
+    made = from_recorded_topics([topic(FIRST, 17, 1, 16, 0)])
+    assert made == {FIRST: frozenset({0, 1, 16, 17})}
+    assert listed(made[FIRST]) == [16, 0, 17, 1]
+    assert listed(frozenset(made[FIRST])) == [0, 16, 1, 17]
+    assert not isinstance(ListedPartitions.of([0, 16, 1, 17]), ListedPartitions)
