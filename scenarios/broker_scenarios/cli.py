@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from broker_scenarios.commands import defect_option, real_cluster, result_options, spark_options
+from broker_scenarios.termination import Terminated, interruption_behind, termination_raised
 from broker_sim.argument_types import address, positive, seed
 from sim_runtime.spelling import reason_of
 
@@ -33,11 +34,13 @@ EXIT_BAD_INPUT: Final = 2
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 """Set by the completion function of the shell."""
 EXIT_INTERRUPTED: Final = 130
+EXIT_TERMINATED: Final = 143
 EXIT_CODES: Final = """exit status:
   0  every run ended as its scenario file expects
   1  a run did not end as expected, or bytes are broken
   2  an argument, a file or the environment cannot be used; one line on stderr names it
   130  interrupted (SIGINT)
+  143  terminated (SIGTERM)
 """
 
 _OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
@@ -46,6 +49,39 @@ _OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    with termination_raised():
+        try:
+            return _main(arguments)
+        except Terminated:
+            _end_spark()
+            print("terminated", file=sys.stderr)
+            return EXIT_TERMINATED
+        except KeyboardInterrupt:
+            _end_spark()
+            print("interrupted", file=sys.stderr)
+            return EXIT_INTERRUPTED
+
+
+def _run_command(options: argparse.Namespace) -> int:
+    """Run a command. An error that is raised while an interruption is handled is the interruption."""
+    try:
+        code: int = options.run(options)
+    except Exception as error:
+        interruption = interruption_behind(error)
+        if interruption is None:
+            raise
+        raise interruption from None
+    return code
+
+
+def _end_spark() -> None:
+    """End the JVM of an interrupted command, if it has one, without the errors of its tasks."""
+    session = sys.modules.get("broker_scenarios.spark.session")
+    if session is not None:
+        session.end_session()
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     from broker_scenarios.commands.result_lines import abandon_stdout
     from broker_scenarios.errors import ScenarioError
     from broker_sim.errors import BrokerSimError
@@ -60,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     code: int = EXIT_NOT_AS_EXPECTED  # until the command has returned another
     try:
-        code = options.run(options)
+        code = _run_command(options)
         sys.stdout.flush()
     except (ScenarioError, BrokerSimError, ProtocolError, SimRuntimeError) as error:
         print(error, file=sys.stderr)
@@ -83,9 +119,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             abandon_stdout()
         print(f"{error.filename or 'standard output'}: {reason_of(error)}", file=sys.stderr)
         return EXIT_BAD_INPUT
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
     return code
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from broker_scenarios.cli import main
+from broker_sim.errors import BrokerSimError
 from tests.interop.served_cluster import command, environment
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
@@ -147,6 +151,39 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
             stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
         )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (2, "standard output: No space left on device\n")
+
+
+class Interrupting(io.BytesIO):
+    """An input during whose reading a signal arrives."""
+
+    def __init__(self, number: signal.Signals, error: type[Exception] | None) -> None:
+        super().__init__()
+        self._number = number
+        self._error = error
+
+    def read(self, _: int | None = None, /) -> bytes:
+        try:
+            signal.raise_signal(self._number)
+        finally:
+            if self._error is not None:
+                raise self._error
+
+
+@pytest.mark.parametrize("error", [None, BrokerSimError, ConnectionResetError])
+@pytest.mark.parametrize(
+    ("number", "word", "status"), [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)]
+)
+def test_a_signal_is_one_line_and_a_status_also_when_code_fails_on_its_way_out(
+    number: signal.Signals,
+    word: str,
+    status: int,
+    error: type[Exception] | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Interrupting(number, error)))
+    assert main(["decode", "-"]) == status
+    assert capsys.readouterr().err == f"{word}\n"
 
 
 @pytest.mark.parametrize(("command", "status"), [(["protocol", "list"], 0), (["catalog", "list"], 1)])

@@ -46,6 +46,7 @@ EXIT_CODES: Final = """exit status:
   1  a broker refused it, or it was not done within --timeout
   2  an option or the input cannot be used; one line on stderr names it
   130  interrupted (SIGINT)
+  143  terminated (SIGTERM)
 """
 
 

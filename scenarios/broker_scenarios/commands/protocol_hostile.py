@@ -61,32 +61,28 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _tally(options: argparse.Namespace) -> tuple[Tally, float]:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
     from twisted.python.runtime import seconds
 
+    from broker_scenarios.worker_processes import workers
     from protocol_specs.fuzzing.campaign import Tally
 
     started = seconds()
     whole = Tally()
     parts = [(options.seed, options.frames, options.seconds, part, options.jobs) for part in range(options.jobs)]
-    if options.jobs == 1:
-        whole.merge(_run_part(*parts[0]))
-    else:
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-            for future in [pool.submit(_run_part, *part) for part in parts]:
-                whole.merge(future.result())
+    with workers(options.jobs) as results:
+        for tally in results(_run_part, parts):
+            whole.merge(tally)
     return whole, max(seconds() - started, 1e-9)
 
 
-def _run_part(seed: int, frames: int, seconds_max: float, part: int, parts: int) -> Tally:
+def _run_part(which: tuple[int, int, float, int, int]) -> Tally:
     from time import process_time
 
     from twisted.python.runtime import seconds
 
     from protocol_specs.fuzzing.campaign import Campaign
 
+    seed, frames, seconds_max, part, parts = which
     return Campaign(seed).run(
         frames=frames, clock=process_time, seconds=seconds, seconds_max=seconds_max, part=part, parts=parts
     )

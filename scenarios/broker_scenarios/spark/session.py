@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
+from subprocess import TimeoutExpired
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import SparkSession
 
 from broker_scenarios.spark.failures import spark_errors
 from broker_scenarios.spark.java import find_java_home
+from broker_scenarios.termination import interruptions_deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["run_workers_on_this_python", "start_session"]
+__all__ = ["end_session", "run_workers_on_this_python", "start_session"]
 
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
+_JVM_RESPONSE_S: Final = 2
+_JVM_END_S: Final = 5
 _OF_SPARK_SUBMIT: Final = "PYSPARK_GATEWAY_PORT"
 """A variable that spark-submit sets: the JVM runs already, with its own master and settings."""
 
@@ -62,7 +69,38 @@ def start_session(
     for name, value in settings.items():
         builder = builder.config(name, value)
     with spark_errors("Spark cannot start" if master is None else f"Spark cannot start with the master {master}"):
-        return builder.getOrCreate()
+        # A JVM that starts cannot be ended from here, and PySpark would handle SIGINT by a call to the JVM.
+        with interruptions_deferred():
+            session = builder.getOrCreate()
+        logging.getLogger().addFilter(_is_no_interruption)
+        return session
+
+
+def end_session() -> None:
+    """End the JVM of the active session after an interruption, without the errors of the tasks that end with it."""
+    active = SparkSession.getActiveSession()
+    process: Any = None if active is None else getattr(active.sparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark leaves its JVM to the end of the process
+    if active is None or process is None:
+        return
+
+    def be_quiet() -> None:
+        with suppress(Exception):  # the JVM may have ended
+            active.sparkContext.setLogLevel("OFF")
+
+    # A thread of its own has a connection of its own: that of this one may have a call in it which was interrupted.
+    thread = Thread(target=be_quiet, daemon=True)
+    thread.start()
+    thread.join(_JVM_RESPONSE_S)
+    process.terminate()  # it removes its temporary files
+    try:
+        process.wait(_JVM_END_S)
+    except TimeoutExpired:
+        process.kill()
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    """Return False for what Py4J logs, with a stack, when Ctrl-C or SIGTERM arrives during a call to the JVM."""
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 
 def run_workers_on_this_python(spark: SparkSession) -> None:

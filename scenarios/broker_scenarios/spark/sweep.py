@@ -97,7 +97,7 @@ class SparkSweep:
 
         frame = self._places(seeds, len(seeds)).mapInArrow(shrunk, _SHRUNK_TYPE)
         with spark_errors("--shrink"):
-            rows = _while_running(frame.collect, lambda: progress.update(ended.value))
+            rows = _while_running(self._spark, frame.collect, lambda: progress.update(ended.value))
         found = {row.seed: ShrunkSeed(seed=row.seed, summary=row.summary, text=row.text) for row in rows}
         yield from map(found.__getitem__, seeds)
 
@@ -159,6 +159,7 @@ class SparkSweep:
         results = self._places(seeds, -(-len(seeds) // per_task)).mapInArrow(run, _SEED_TYPE)
         writer = results.write.mode("append").options(**_TASK_COMMIT)
         _while_running(
+            self._spark,
             lambda: writer.parquet(self._folder),
             lambda: progress.update(done + ended.value, f"of them {done:,} were there" if done else ""),
         )
@@ -190,11 +191,18 @@ def _seeds_of(batches: Iterable[pa.RecordBatch], seeds: Sequence[int]) -> Iterat
         yield from map(seeds.__getitem__, batch.column("id").to_pylist())
 
 
-def _while_running(action: Callable[[], R], report: Callable[[], None]) -> R:
-    """Run the action in a thread, report its progress until it ends, and return its result."""
+def _while_running(spark: SparkSession, action: Callable[[], R], report: Callable[[], None]) -> R:
+    """Run the action in a thread, report its progress until it ends, and return its result.
+
+    An interruption cancels the jobs of the action, which has the thread end.
+    """
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(action)
-        while not running.done():
-            wait([running], timeout=_POLL_S)
-            report()
+        try:
+            while not running.done():
+                wait([running], timeout=_POLL_S)
+                report()
+        except BaseException:
+            spark.sparkContext.cancelAllJobs()
+            raise
         return running.result()

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
 from os import cpu_count
-from signal import SIG_IGN, SIGINT, signal
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol
 
-from broker_scenarios.garbage import collect_rarely, rare_collections
 from broker_scenarios.sweeps.failing_seeds import ShrunkSeed, shrink_seed
 from broker_scenarios.sweeps.seed_run import SeedResult, swept_seed
+from broker_scenarios.worker_processes import workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.table import LoadProgress
 
-__all__ = ["LocalSweep", "SweepEngine", "processes_for", "workers"]
+__all__ = ["LocalSweep", "SweepEngine", "processes_for"]
 
 _SEEDS_PER_PROCESS_MIN: Final = 20
-
-A = TypeVar("A")
-R = TypeVar("R")
-
-
-class Results(Protocol):
-    """Applies a function to each argument, and yields the results in their order."""
-
-    def __call__(self, run: Callable[[A], R], arguments: Iterable[A], /) -> Iterator[R]: ...
 
 
 class SweepEngine(Protocol):
@@ -84,21 +71,3 @@ class LocalSweep:
 def processes_for(seeds: int) -> int:
     """Return one process per core, or one where the start of processes would not pay off."""
     return max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
-
-
-@contextmanager
-def workers(processes: int) -> Iterator[Results]:
-    """Yield a `map` whose calls run in so many processes; with one, in this one."""
-    if processes == 1:
-        with rare_collections():
-            yield map
-        return
-    # `spawn`, because a fork copies the locks of other threads.
-    with ProcessPoolExecutor(processes, get_context("spawn"), _begin_worker) as pool:
-        yield pool.map
-
-
-def _begin_worker() -> None:
-    """Prepare a process of the pool. Ctrl-C ends the parent, which ends it."""
-    signal(SIGINT, SIG_IGN)
-    collect_rarely()

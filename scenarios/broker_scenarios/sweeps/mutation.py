@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_scenarios.coverage import Coverage
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.result_files import read_decisions, write_text
-from broker_scenarios.sweeps.engine import processes_for, workers
+from broker_scenarios.sweeps.engine import processes_for
 from broker_scenarios.sweeps.failing_seeds import shrink_seed
 from broker_scenarios.sweeps.seed_run import Replayed, swept_seed
+from broker_scenarios.worker_processes import workers
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.spelling import reason_of
 
