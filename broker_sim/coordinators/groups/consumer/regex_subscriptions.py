@@ -99,7 +99,9 @@ class RegexSubscriptions:
             or now_ms > last.timestamp_ms + self._config.regex_refresh_ms
         )
         if refresh and subscribed:
-            regexes, access = _listed(group.regex_subscribers.keys(), new, subscribed), update.access
+            alone = old == new and group.regex_subscribers.get(new) == 1
+            added = new if alone or new not in group.regex_subscribers else ""
+            regexes, access = _listed(group.regex_subscribers.keys(), added, subscribed), update.access
             self._context.timers.schedule(
                 _key(group.group_id), 0, lambda: self._resolve(group.group_id, regexes, access), retry=False
             )
@@ -143,10 +145,14 @@ class RegexSubscriptions:
         return CoordinatorResult(records, None)
 
 
-def _listed(known: list[str], new: str, subscribed: Collection[str]) -> list[str]:
-    """Return the subscribed expressions in the order of Kafka's maps: of the group, then a copy, then the result."""
+def _listed(known: list[str], added: str, subscribed: Collection[str]) -> list[str]:
+    """Return the subscribed expressions in the order of Kafka's maps: of the group, then a copy, then the result.
+
+    `added` is the expression that is put into the copy: that of the member, if no other member has it, is removed and
+    put again even if it is unchanged.
+    """
     copied = [known[place] for place in timeline_order([string_hash(regex) for regex in known])]
-    changed = hash_order_of_computed(copied, new if new and new not in known else None)
+    changed = hash_order_of_computed(copied, added or None)
     return hash_order_of_sized([regex for regex in changed if regex in subscribed], len(subscribed))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker_sim.coordinators.groups.consumer import consumer_records
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs.error_codes import ErrorCode
 
@@ -87,3 +88,24 @@ def test_expressions_are_recorded_in_the_order_of_a_map_that_was_made_for_them(c
     bench.wait(10)
     # Kafka 4.3.1 wrote the records of the three in the order .*-c|x, gs2005y-4-[ab], gs2005y-4-.*
     assert bench.group().regexes.keys() == ["gs2005y-4-[ab]", ".*-c|x", "gs2005y-4-.*"]
+
+
+def test_the_expression_of_a_heartbeat_that_changes_nothing_comes_first_in_its_bucket(consumers, monkeypatch):
+    recorded = []
+    record = consumer_records.regex_record
+
+    def note(group_id, regex, resolved):
+        recorded.append(regex)
+        return record(group_id, regex, resolved)
+
+    monkeypatch.setattr(consumer_records, "regex_record", note)
+    bench = consumers()
+    bench.join("m4", subscribed_topic_regex="gs26101y-1-c")
+    bench.wait(10)
+    bench.join("m3", subscribed_topic_regex="gs26101y-1-c|x")
+    bench.wait(10_010)
+    recorded.clear()
+    bench.heartbeat("m4", 1)
+    bench.wait(10)
+    # As Kafka 4.3.1 wrote them: both are in one bucket, and the table of the group lists the other one first.
+    assert recorded == ["gs26101y-1-c", "gs26101y-1-c|x"]
