@@ -1,7 +1,7 @@
 """Down-conversion of records for an old Fetch. Mirrors KafkaApis.maybeConvertFetchedData.
 
 Versions 0 and 1 support messages of magic 0, versions 2 and 3 those of magic 1; no version below 10 supports zstd.
-Records in an old enough format are sent unchanged.
+Records in an old enough format are sent unchanged, with the beginning of a message at their end.
 """
 
 from __future__ import annotations
@@ -49,16 +49,19 @@ def convert(
     elif version <= MAGIC_V1_HIGHEST and not from_follower and not config.values.get(_ENABLE, True):
         _refuse(data, ErrorCode.UNSUPPORTED_VERSION)
     elif version <= MAGIC_V1_HIGHEST and data.records:
-        records = data.records
-        down_convert = _converter(behaviour)
+        records = b"".join(data.records) if isinstance(data.records, list) else data.records
+        to_magic = 0 if version <= MAGIC_V0_HIGHEST else 1
+        if _has_compatible_magic(records, to_magic):
+            return
         try:
-            data.records = down_convert(
-                b"".join(records) if isinstance(records, list) else records,
-                to_magic=0 if version <= MAGIC_V0_HIGHEST else 1,
-                first_offset=first_offset,
-            )
+            data.records = _converter(behaviour)(records, to_magic=to_magic, first_offset=first_offset)
         except UnsupportedCompressionType:
             _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+
+
+def _has_compatible_magic(records: bytes | memoryview, to_magic: int) -> bool:
+    """Return True if no whole batch is of a newer format. Mirrors AbstractRecords.hasCompatibleMagic."""
+    return all(header.magic <= to_magic for header, _ in iterate_any(records))
 
 
 def _converter(behaviour: ReleaseBehaviour) -> Callable[..., bytes]:
@@ -69,11 +72,9 @@ def _converter(behaviour: ReleaseBehaviour) -> Callable[..., bytes]:
 
 def _to_one_codec(records: bytes | memoryview, *, to_magic: int, first_offset: int) -> bytes:  # noqa: ARG001
     """Return the messages in the old format. Mirrors ByteBufferMessageSet.toMessageFormat."""
-    headers = [header for header, _ in iterate_any(records)]
-    if all(header.magic <= to_magic for header in headers):
-        return bytes(records)
+    first, _ = next(iterate_any(records))
     converted = list(read_any_record_set(records))
-    builder = MessageSetBuilder(magic=to_magic, codec=headers[0].codec, base_offset=converted[0].offset)
+    builder = MessageSetBuilder(magic=to_magic, codec=first.codec, base_offset=converted[0].offset)
     for record in converted:
         builder.append_with_offset(record.offset, record.timestamp, record.key, record.value)
     return builder.build()

@@ -199,13 +199,10 @@ def _old_style_offsets(
     if partition.max_num_offsets < 0:
         return _refused(index, ErrorCode.UNKNOWN_SERVER_ERROR)
     log = context.broker.replica_manager.partitions[TopicPartition(topic, index)].log
-    now_ms = context.broker.now_ms()
-    offsets = [(base_offset, now_ms) for base_offset in log.segment_base_offsets]
-    if not context.behaviour.segments_age_by_records:
-        times = [segment.modified_ms for segment in log.segments]
-        offsets = list(zip(log.segment_base_offsets, times, strict=True))
+    times = [segment.modified_ms for segment in log.segments]
+    offsets = list(zip(log.segment_base_offsets, times, strict=True))
     if log.segments[-1].batches:
-        offsets.append((latest.offset, now_ms))
+        offsets.append((latest.offset, context.broker.now_ms()))
     timestamp = partition.timestamp
     if timestamp == LATEST_TIMESTAMP:
         found = offsets

@@ -24,6 +24,7 @@ from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, 
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
 from broker_sim.replication.follower_versions import follower_versions
+from broker_sim.replication.incomplete_first_batch import note_incomplete_read
 from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, list_offset
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.replication.refused_appends import refused_append
@@ -473,8 +474,7 @@ class ReplicaManager:
             )
             below_bound = fetch.fetch_offset < bound
             if not batches and below_bound:
-                first = log.first_batch_from(fetch.fetch_offset)
-                result.first_batch_left_out = first is None or (not at_least_one and 0 < max_bytes < first.size)
+                note_incomplete_read(result, log, fetch.fetch_offset, params, 0 if at_least_one else max_bytes, bound)
             if params.isolation is FetchIsolation.TXN_COMMITTED and below_bound:
                 result.aborted_transactions = log.aborted_transactions_of_read(fetch.fetch_offset, batches)
         except OffsetOutOfRange:

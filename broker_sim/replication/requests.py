@@ -38,8 +38,8 @@ class FetchIsolation(IntEnum):
 class FetchParams:
     """The parameters of a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392).
 
-    With `hard_max_bytes` (Fetch up to v2) a first batch that exceeds the requested bytes is not sent. `rack_id`
-    is the consumer's where the broker has a replica selector, else None.
+    With `hard_max_bytes` (Fetch up to v2) a first batch that exceeds the requested bytes is not sent, or its beginning
+    (see incomplete_first_batch.py). `rack_id` is the consumer's where the broker has a replica selector, else None.
     """
 
     replica_id: int = CONSUMER_REPLICA_ID

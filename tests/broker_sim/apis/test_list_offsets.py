@@ -10,6 +10,7 @@ from protocol_specs.messages.delete_records import DeleteRecordsPartition, Delet
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.batch_builder import RecordBatchBuilder
+from protocol_specs.records.message_set_builder import MessageSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,6 +143,28 @@ def test_version_0_lists_old_style_offsets(
     api = filled(bench, release="3.7.2")
     [partition] = api.exchange(offsets((0, timestamp), max_num_offsets=limit), 0).topics[0].partitions
     assert (partition.error_code, partition.old_style_offsets) == (0, expected)
+
+
+@pytest.mark.parametrize("release", ["0.10.0", "2.0", "3.7.2"])
+@pytest.mark.parametrize(("age_ms", "expected"), [(5_000, []), (500, [0]), (-5_000, [2, 0])])
+def test_version_0_compares_the_time_of_the_last_append(
+    bench: Callable[..., Any], release: str, age_ms: int, expected: list[int]
+) -> None:
+    """The end of the log counts as of now. A real 2.0.1 and a real 3.7.2 return the same."""
+    api = bench(topics=[TOPIC], release=release)
+    if release == "3.7.2":
+        builder: RecordBatchBuilder | MessageSetBuilder = RecordBatchBuilder()
+    else:
+        builder = MessageSetBuilder(magic=1)
+    api.reactor.run_for(ms=2_000)
+    for _ in range(2):
+        builder.append(1000, b"k", b"v")
+    topics = [TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=builder.build())])]
+    api.exchange(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 3 if release == "3.7.2" else 2)
+    api.reactor.run_for(ms=1_000)
+    timestamp = api.cluster.broker(1).now_ms() - age_ms
+    [partition] = api.exchange(offsets((0, timestamp), max_num_offsets=5), 0).topics[0].partitions
+    assert partition.old_style_offsets == expected
 
 
 @pytest.mark.parametrize(("retained", "old_style", "by_time"), [(True, [3, 1, 1], -1), (False, [3, 1], 1)])
