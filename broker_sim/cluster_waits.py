@@ -184,6 +184,9 @@ def wait_for_group(
     """
     _check_state(state, GROUP_STATES, "group")
 
+    if members is not None and members < 0:
+        raise BrokerSimError(f"members: {members} is below 0")
+
     def find() -> GroupStatus | None:
         found = group_status(cluster, group_id)
         if found is None or found.state.lower() != state.lower():

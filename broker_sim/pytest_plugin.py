@@ -222,6 +222,7 @@ def _kept(request: pytest.FixtureRequest, factory: ClusterFactory) -> Iterator[T
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
     """After the fixtures of a test are made: have the kept clusters that it uses observed."""
+    _refuse_marker_of_one_test(item)
     yield
     for cluster in _used(item):
         item.config.hook.pytest_kafka_cluster_started(cluster=cluster, node=item)
@@ -237,6 +238,18 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
         cluster.reset()
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _refuse_marker_of_one_test(item: pytest.Item) -> None:
+    """Fail a test with a marker of its own for a cluster that other tests use too, which would have no effect."""
+    names = getattr(item, "fixturenames", ())
+    kept = [name for name in ("kafka_cluster_module", "kafka_cluster_session") if name in names]
+    if kept and "kafka_cluster" not in names and any(mark.name == "kafka_cluster" for mark in item.own_markers):
+        problem = (
+            f"kafka_cluster(...) is on one test, and other tests use {kept[0]} too: expected the marker as "
+            f"`pytestmark` for kafka_cluster_module, or a fixture that calls {kept[0]}_factory"
+        )
+        pytest.fail(problem, pytrace=False)
 
 
 def _used(item: pytest.Item) -> list[ThreadedCluster]:
@@ -273,6 +286,7 @@ def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
         request.config.hook.pytest_kafka_cluster_started(cluster=cluster, node=request.node)
         return cluster
 
+    make.__qualname__ = make.__name__ = "kafka_cluster_factory"  # a TypeError of the call begins with it
     yield make
     problems = [problem for cluster in made for problem in close_cluster(cluster, request)]
     if problems:
@@ -294,15 +308,37 @@ def _start(config: pytest.Config, shape: ClusterShape, given: list[str]) -> Thre
     running: Any
     if control is not None:
         token = TOKEN_FILE.value(config)
-        running = ControlledCluster(
-            HttpControl(control, None if token is None else Path(token).read_text().strip()), **shape
-        )
+        running = ControlledCluster(HttpControl(control, None if token is None else _token(token)), **shape)
     elif given:
         raise BrokerSimError(f"{given[0]}: a cluster that runs already ({BOOTSTRAP.name}) has its own shape")
     else:
-        running = AttachedCluster(str(bootstrap))
+        assert bootstrap is not None, "one of both is given"
+        running = AttachedCluster(_addresses(bootstrap))
     found: ThreadedCluster = running
     return found
+
+
+def _token(file: str) -> str:
+    from sim_runtime.spelling import reason_of
+
+    try:
+        return Path(file).read_text().strip()
+    except (OSError, ValueError) as error:
+        raise pytest.UsageError(f"{TOKEN_FILE.name} {file}: {reason_of(error)}") from None
+
+
+def _addresses(text: str) -> str:
+    """Return the addresses of a running cluster, if they are `HOST:PORT,...`."""
+    from argparse import ArgumentTypeError
+
+    from broker_sim.argument_types import address
+
+    try:
+        for each in text.split(","):
+            address(each.strip())
+    except ArgumentTypeError as error:
+        raise pytest.UsageError(f"{BOOTSTRAP.name} {error}") from None
+    return text
 
 
 def seed_of(config: pytest.Config) -> int | None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from broker_sim.config.definitions import broker_definitions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from broker_sim.cluster_input import ConfigInput
 
 __all__ = ["QUICK_FAILOVER", "QUICK_GROUPS", "quick_settings", "with_quick_settings"]
 
@@ -46,13 +42,12 @@ def quick_settings(release: str, *, failover: bool, groups: bool) -> dict[str, s
     return {name: value for name, value in wanted.items() if name in known}
 
 
-def with_quick_settings(
-    config: ConfigInput | None, release: str, *, failover: bool, groups: bool
-) -> ConfigInput | None:
+def with_quick_settings(config: Any, release: object, *, failover: bool, groups: bool) -> Any:
     """Return a configuration over the quick settings, which it overrides.
 
-    A release that is no text has none; the cluster refuses it by name. Raises ConfigError as `quick_settings`.
+    A release that is no text has none, nor a configuration that is no mapping: the cluster refuses both by name. Raises
+    ConfigError as `quick_settings`.
     """
-    if not (failover or groups) or not isinstance(release, str):
+    if not (failover or groups) or not isinstance(release, str) or not isinstance(config, Mapping | None):
         return config
     return {**quick_settings(release, failover=failover, groups=groups), **(config or {})}

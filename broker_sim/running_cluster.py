@@ -34,6 +34,7 @@ from broker_sim.http_control.operations.clusters import NewCluster
 from broker_sim.stored_records import StoredRecord
 from broker_sim.threaded_cluster import QUIET_MS, TIMEOUT_S, WAIT_S, ThreadedCluster
 from sim_runtime.deadlines import DeadlineExceeded
+from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -95,6 +96,8 @@ class HttpControl:
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise BrokerSimError(f"--kafka-control {url}: expected a URL, such as http://127.0.0.1:8080")
         self._url = url.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._open = build_opener(ProxyHandler({})).open
@@ -120,7 +123,9 @@ class HttpControl:
             hint = " (--kafka-control-token-file)" if error.code == UNAUTHORIZED else ""
             raise BrokerSimError(f"{problem}{hint}") from None
         except (URLError, OSError) as error:
-            raise BrokerSimError(f"--kafka-control {self._url}: {getattr(error, 'reason', error)}") from None
+            cause = getattr(error, "reason", error)
+            problem = reason_of(cause) if isinstance(cause, Exception) else cause
+            raise BrokerSimError(f"--kafka-control {self._url}: {problem}") from None
 
 
 @checks_arguments

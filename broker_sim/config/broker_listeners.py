@@ -10,7 +10,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.errors import ConfigError
+from broker_sim.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +109,8 @@ class BrokerListeners:
         """
         found = self.find(name)
         if found is None:
-            raise ConfigError(f"there is no listener {name!r}: they are {[each.name for each in self.all]}")
+            known = [each.name for each in self.all]
+            raise ConfigError(f"there is no listener {name!r}{nearest(name, known)}; there are {', '.join(known)}")
         return found
 
     @property

@@ -106,7 +106,8 @@ def _main(arguments: Sequence[str] | None) -> int:
         if package not in _OPTIONAL_PACKAGES:
             raise
         on_spark = getattr(options, "spark", False)
-        option, extra = ("--spark", "spark") if on_spark else ("--history (Parquet files)", "arrow")
+        table = "a history or logs as a table" if hasattr(options, "promises") else "--history (Parquet files)"
+        option, extra = ("--spark", "spark") if on_spark else (table, "arrow")
         print(f"{option} needs {package}: pip install 'broker-sim[{extra}]'", file=sys.stderr)
         return EXIT_BAD_INPUT
     except BrokenPipeError:

@@ -261,6 +261,8 @@ def _unknown_name(key: str, value: object, known: Collection[str]) -> _WrongErro
 def _op_of_line(line: str, where: str) -> Op:
     try:
         data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise HistoryError(f"{where}: not JSON: {error.msg} (byte {error.pos})") from None
     except (ValueError, RecursionError) as error:
         raise HistoryError(f"{where}: not JSON: {error}") from None
     return op_from_json(data, where)

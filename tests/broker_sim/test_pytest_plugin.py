@@ -221,6 +221,7 @@ def test_marker(kafka_cluster):
     [
         ("2", "kafka_cluster(2): expected arguments with names, such as kafka_cluster(brokers=2)"),
         ("broker=2", "kafka_cluster(broker=...): unknown; did you mean 'brokers'?"),
+        ("config=['a']", "kafka_cluster: config: ['a'] is no mapping"),
     ],
 )
 def test_a_marker_that_no_cluster_has_is_refused(tmp_path: Path, marker: str, problem: str) -> None:
@@ -302,6 +303,44 @@ def test_the_rule_is_gone(kafka_cluster_session):
     )
     assert "5 passed, 1 error" in output, output
     assert "rule 'never': never fired" in output
+
+
+def test_a_marker_of_one_test_for_a_cluster_of_several_is_refused(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import pytest
+
+@pytest.mark.kafka_cluster(brokers=1)
+def test_of_a_session(kafka_cluster_session):
+    pass
+
+@pytest.mark.kafka_cluster(brokers=1)
+def test_of_both(kafka_cluster, kafka_cluster_session):
+    assert len(kafka_cluster.brokers()) == 1
+""",
+    )
+    assert "1 passed, 1 error" in output, output
+    assert "is on one test, and other tests use kafka_cluster_session too" in output, output
+    assert "or a fixture that calls kafka_cluster_session_factory" in output, output
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--kafka-bootstrap", "nohost"], "--kafka-bootstrap 'nohost': expected HOST:PORT"),
+        (["--kafka-control", "127.0.0.1:1"], "--kafka-control 127.0.0.1:1: expected a URL, such as http://"),
+        (["--kafka-control", "http://127.0.0.1:1"], "--kafka-control http://127.0.0.1:1: Connection refused"),
+        (
+            ["--kafka-control", "http://127.0.0.1:1", "--kafka-control-token-file", "none"],
+            "--kafka-control-token-file none: No such file or directory",
+        ),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_named_with_its_option(
+    tmp_path: Path, options: list[str], problem: str
+) -> None:
+    assert problem in run_pytest(tmp_path, "def test_it(kafka_cluster):\n    pass\n", *options)
 
 
 def test_options_and_ini_hold_for_clusters_that_do_not_state_their_own(tmp_path: Path) -> None:

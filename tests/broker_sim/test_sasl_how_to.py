@@ -16,7 +16,7 @@ SECONDS_MAX = 60
 
 def test_the_listener_and_the_client_of_the_document_work() -> None:
     (serve,) = commands(DOCUMENT)
-    (program,) = blocks(DOCUMENT, "python")
+    program, _ = blocks(DOCUMENT, "python")  # the other one is a test, which tests/tidy/test_documents.py runs
     with served_cluster(*shlex.split(serve)[2:]) as cluster:
         assert cluster.process.stdout is not None
         name, _, servers = cluster.process.stdout.readline().strip().partition("=")
