@@ -29,7 +29,10 @@ def load_catalog(folder: Path) -> list[Scenario]:
     if not folder.is_dir():
         raise ScenarioError(f"--folder {folder}: there is no such folder; the catalogue is {FOLDER} of the project")
     scenarios = [load_scenario(path) for path in sorted(folder.glob("*.yaml"))]
-    return [scenario for scenario in scenarios if scenario.flip is not None]
+    pairs = [scenario for scenario in scenarios if scenario.flip is not None]
+    if not pairs:
+        raise ScenarioError(f"--folder {folder}: there is no pair in it: expected *.yaml with `flip`")
+    return pairs
 
 
 def find(pairs: Iterable[Scenario], words: Sequence[str]) -> list[Scenario]:

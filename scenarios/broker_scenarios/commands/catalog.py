@@ -80,6 +80,7 @@ def _run(options: argparse.Namespace) -> int:
     for name in options.names:
         if name not in names:
             raise ScenarioError(f"no anomaly is named {name!r}{nearest(name, names)}")
+    real_cluster.check_attached(options)
     chosen = [pair for pair in pairs if not options.names or pair.name in options.names]
     results: list[PairResult] = []
     with _target(options) as target:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.argument_types import address
 
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_control", "add_targets", "control_of"]
+__all__ = ["add_control", "add_targets", "check_attached", "control_of"]
+
+_CONNECT_S: Final = 10
 
 
 def add_targets(where: argparse._MutuallyExclusiveGroup) -> None:
@@ -33,6 +35,22 @@ def add_control(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help="with --attach: how to kill, stop, start, pause and unpause broker {id}: 'docker {action} kafka-{id}'",
     )
+
+
+def check_attached(options: argparse.Namespace) -> None:
+    """Connect to the cluster of `--attach` once. Raises ScenarioError if it is not there."""
+    import socket
+
+    from broker_scenarios.errors import ScenarioError
+    from sim_runtime.spelling import reason_of
+
+    if options.attach is None:
+        return
+    host, port = options.attach
+    try:
+        socket.create_connection((host, port), _CONNECT_S).close()
+    except OSError as error:
+        raise ScenarioError(f"--attach {host}:{port}: cannot connect: {reason_of(error)}") from None
 
 
 def control_of(options: argparse.Namespace) -> str | None:

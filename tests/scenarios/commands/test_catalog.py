@@ -36,6 +36,16 @@ def test_pairs_are_listed_by_the_words_of_a_symptom(folder: Path, capsys: pytest
     assert main(["catalog", "list", "nonsense", "--folder", str(folder)]) == 1
 
 
+def test_a_cluster_that_is_not_there_and_a_folder_without_pairs_are_no_success(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["catalog", "run", "--folder", str(folder), "--attach", "127.0.0.1:1"]) == 2
+    assert capsys.readouterr().err == "--attach 127.0.0.1:1: cannot connect: Connection refused\n"
+    empty = tmp_path_factory.mktemp("empty")
+    assert main(["catalog", "run", "--folder", str(empty)]) == 2
+    assert capsys.readouterr().err == f"--folder {empty}: there is no pair in it: expected *.yaml with `flip`\n"
+
+
 def test_a_pair_that_does_not_show_its_anomaly_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = folder / "index.html"
     assert main(["catalog", "run", "--folder", str(folder), "--html", str(page)]) == 1
