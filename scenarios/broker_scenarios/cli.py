@@ -43,6 +43,8 @@ EXIT_CODES: Final = """exit status:
   143  terminated (SIGTERM)
 """
 
+_OUTPUTS: Final = ("coverage", "html", "json", "junit", "markdown", "report", "schedule", "svg")
+"""The options that name a file with results."""
 _OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
 """Packages that only some options need."""
 
@@ -65,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_command(options: argparse.Namespace) -> int:
     """Run a command. An error that is raised while an interruption is handled is the interruption."""
     try:
+        _check_outputs(options)
         code: int = options.run(options)
     except Exception as error:
         interruption = interruption_behind(error)
@@ -72,6 +75,25 @@ def _run_command(options: argparse.Namespace) -> int:
             raise
         raise interruption from None
     return code
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse a file that cannot be written before the work whose result it is to have, not after it.
+
+    Raises:
+        ScenarioError: its folder cannot be made, or it cannot be opened.
+    """
+    from broker_scenarios.result_files import write_text
+
+    for name in _OUTPUTS:
+        path = getattr(options, name, None)
+        if not isinstance(path, Path):
+            continue
+        is_new = not path.exists()
+        if is_new or path.is_file() or path.is_dir():  # the reader of a pipe would see its end
+            write_text(path, "", f"--{name}", append=True)
+        if is_new:
+            path.unlink()
 
 
 def _end_spark() -> None:

@@ -143,6 +143,28 @@ def test_a_full_disk_is_one_line(options: list[str], message: str, capsys: pytes
     assert capsys.readouterr().err.endswith(message)
 
 
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("run", ("report", "json", "junit", "markdown")),
+        ("sweep", ("coverage", "json", "junit", "markdown")),
+        ("explore", ("schedule",)),
+        ("trace", ("html", "svg")),
+    ],
+)
+def test_an_output_that_cannot_be_opened_is_refused_before_the_work(
+    command: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for option in options:
+        for path, reason in ((tmp_path, "Is a directory"), (tmp_path / "file" / "in" / "out", "Not a directory")):
+            assert main([command, "missing.yaml", f"--{option}", str(path)]) == 2
+            assert capsys.readouterr().err == f"cannot write {path} (--{option}): {reason}\n"
+    new = tmp_path / "new.html"
+    assert main(["run", "missing.yaml", "--report", str(new)]) == 2
+    assert not new.exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_output_that_cannot_be_written_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
