@@ -167,6 +167,7 @@ def run(args: argparse.Namespace) -> int:
     from broker_sim.errors import BrokerSimError
     from protocol_specs.errors import ProtocolError
     from sim_runtime.errors import SimRuntimeError
+    from sim_runtime.real_reactor import stop_at_signals
 
     _log_to_stderr(verbose=args.verbose)
     reactor = _reactor()
@@ -190,6 +191,7 @@ def run(args: argparse.Namespace) -> int:
         gc.enable()
     # Not before signals are handled: the reader of the line may send one at once.
     lines = _bootstrap_lines(cluster) + ("" if control is None else f"\nCONTROL_URL={control.url}")
+    stop_at_signals(reactor)
     reactor.callWhenRunning(print, lines, flush=True)
     reactor.callLater(0, _load_apis)
     close = cluster.close if clusters is None else clusters.close_all

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-from twisted.internet.error import ConnectionDone
+from twisted.internet.error import ConnectionDone, ReactorNotRunning
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
         """A whole Twisted reactor, with TCP, threads and `run()`; a name for annotations alone."""
 
 
-__all__ = ["new_reactor", "release_reactor"]
+__all__ = ["new_reactor", "release_reactor", "stop_at_signals"]
 
 
 def new_reactor(*, spins: bool = False) -> RealReactor:
@@ -36,6 +38,20 @@ def new_reactor(*, spins: bool = False) -> RealReactor:
 
         reactor = SelectReactor()
     return cast("RealReactor", reactor)
+
+
+def stop_at_signals(reactor: RealReactor) -> None:
+    """Stop a reactor at the first SIGINT or SIGTERM. Further ones change nothing; Twisted's handler logs an error."""
+
+    def stop() -> None:
+        with suppress(ReactorNotRunning):
+            reactor.stop()
+
+    def handle() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: reactor.callFromThread(stop))
+
+    reactor.callWhenRunning(handle)  # after Twisted has installed its own
 
 
 def release_reactor(reactor: RealReactor) -> None:

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from broker_sim.faults.rule_file import read_rule_file
     from broker_sim.wire_proxy.wire_proxy import WireProxy
     from sim_runtime.random_streams import RandomStreams
-    from sim_runtime.real_reactor import new_reactor
+    from sim_runtime.real_reactor import new_reactor, stop_at_signals
 
     try:
         rules = None if args.rules is None else read_rule_file(args.rules)
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         failed.append(failure.getErrorMessage())
         reactor.stop()
 
+    stop_at_signals(reactor)
     reactor.callWhenRunning(lambda: proxy.start().addCallback(_began, proxy, rules).addErrback(refuse))
     reactor.addSystemEventTrigger("before", "shutdown", proxy.close)
     reactor.run()
