@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 DIRECTORY = (77).to_bytes(16, "big")
-CONTROLLER = Listener(name="CONTROLLER", host="127.0.0.1", port=9093)
+CONTROLLER = Listener(name="CONTROLLER", host="127.0.0.1", port=1)
+"""An address where nothing listens: a real broker that connects to a server of another protocol may end."""
 
 
 def add(**fields: Any) -> AddRaftVoterRequest:
