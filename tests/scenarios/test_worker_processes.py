@@ -30,7 +30,7 @@ def test_an_interruption_ends_the_processes_at_once_without_a_word(capfd: pytest
     with pytest.raises(KeyboardInterrupt), workers(2) as results:  # noqa: PT012 - the interruption is in the loop
         for each in results(first_returns_others_wait, range(6)):
             found.append(each)
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
     [pid] = found
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
