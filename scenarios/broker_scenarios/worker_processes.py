@@ -40,7 +40,7 @@ def workers(processes: int) -> Iterator[Results]:
     # `spawn`, because a fork copies the locks of other threads.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_worker)
     try:
-        _start_processes(pool)
+        _start_processes(pool, processes)
         yield partial(_in_order, pool)
     except BaseException:
         for process in (pool._processes or {}).values():  # noqa: SLF001 - kill_workers() of Python 3.14
@@ -59,14 +59,15 @@ def _in_order(pool: ProcessPoolExecutor, run: Callable[[A], R], arguments: Itera
         yield calls.popleft().result()
 
 
-def _start_processes(pool: ProcessPoolExecutor) -> None:
+def _start_processes(pool: ProcessPoolExecutor, count: int) -> None:
     """Start the processes with SIGINT blocked, which they inherit: Ctrl-C reaches all processes of a terminal, and one
     that still imports its modules would print a stack. This process receives the signal afterwards.
     """
     resource_tracker.ensure_running()  # it unblocks the signal when it starts
     pthread_sigmask(SIG_BLOCK, {SIGINT})
     try:
-        pool.submit(int)  # it starts all of them
+        for _ in range(count):
+            pool.submit(int)  # it starts one, as none is idle before it has begun
     finally:
         pthread_sigmask(SIG_UNBLOCK, {SIGINT})
 
