@@ -45,9 +45,24 @@ def hash_order(texts: Iterable[str], *, beside: int = 0) -> list[str]:
     return _ordered(given, _table_size(len(given) + beside)) if len(given) > 1 else given
 
 
-def hash_order_of_set(texts: Iterable[str]) -> list[str]:
-    """Return distinct strings in the order of a HashSet that was made from a collection of them."""
-    return hash_order_of_set_by(texts, string_hash)
+def hash_order_of_set(texts: Iterable[str], *, added: Iterable[str] = ()) -> list[str]:
+    """Return strings in the order of a HashSet that was made from a collection of them before others were added."""
+    given = list(texts)
+    names = dict.fromkeys((*given, *added))
+    table = _copied_table_size(len(given))
+    while len(names) > table * _LOAD_FACTOR:
+        table *= 2
+    return _ordered(list(names), table)
+
+
+def hash_order_of_merged(put: Sequence[str], requested: Sequence[str]) -> list[str]:
+    """Return distinct strings in the order of a HashMap after a `put` of some and `computeIfAbsent` of others.
+
+    A new key of `computeIfAbsent` comes first in its bucket, and the map grows at the next call.
+    """
+    new = [text for text in requested if text not in put]
+    before_last = len(put) + len(new) - (bool(requested) and requested[-1] not in put)
+    return _ordered([*reversed(new), *put], _table_size(max(len(put), before_last)))
 
 
 def hash_order_of_sized(texts: Iterable[str], capacity: int) -> list[str]:

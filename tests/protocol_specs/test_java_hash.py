@@ -16,6 +16,8 @@ from protocol_specs.java_hash import (
     hash_order_of_computed,
     hash_order_of_copy,
     hash_order_of_longs,
+    hash_order_of_merged,
+    hash_order_of_set,
     hash_set_order,
     immutable_set_order,
     list_hash,
@@ -219,3 +221,20 @@ def test_a_set_of_integers_keeps_the_order_of_each_bucket_and_its_size() -> None
     small.add(2)
     small.add(0)
     assert small.listed() == [0, 2]
+
+
+def test_a_set_that_was_made_from_others_has_room_for_them() -> None:
+    # 12 strings fill a table of 16, but a set that is made from them has 32 buckets: 11 is no longer in that of 0.
+    names = [str(number) for number in range(12)]
+    assert hash_order(sorted(names))[:2] == ["0", "11"]
+    assert hash_order_of_set(sorted(names))[:2] == ["11", "0"]
+    assert hash_order_of_set(["0"], added=["11", "0"]) == ["0", "11"]
+
+
+def test_a_key_that_is_computed_comes_first_in_its_bucket() -> None:
+    assert hash_order_of_merged(["0"], ["11", "0"]) == ["11", "0"]
+    assert hash_order_of_merged([], ["0", "11"]) == ["11", "0"]
+    # The map does not grow with the last of 13 keys, as one of 13 puts does.
+    names = [str(number) for number in range(13)]
+    assert hash_order_of_merged([], names)[:4] == ["11", "0", "12", "1"]
+    assert hash_order_of_merged([], [*names, "0"])[:2] == hash_order(names)[:2] == ["11", "12"]

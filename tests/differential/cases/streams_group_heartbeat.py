@@ -409,3 +409,20 @@ def groups_of_another_type(probe: Probe) -> None:
         list_own_groups(probe, 5, types=types)
     for states in (["Stable"], ["NotReady"], ["notready"]):
         list_own_groups(probe, 5, states=states)
+
+
+@case(settings=STREAMS, releases=ONLY_NEW)
+def subtopologies_that_share_buckets(probe: Probe) -> None:
+    topic = known_topic(probe)
+    for count in (12, 13, 25, 38):
+        group = group_of(probe, f"g{count}")
+        shape = topology(*(subtopology(str(number), topic) for number in range(count)))
+        first, second = (StreamsMember(probe, group, f"m{number}", shape, process=f"p{number}") for number in (1, 2))
+        first.join(note=f"{count} subtopologies")
+        second.join()
+        first.beat(note="it has to revoke")
+        first.report()
+        second.beat(note="tasks are free")
+        second.leave()
+        first.beat(note="all are free")
+        first.join(note="it joins again")

@@ -49,7 +49,8 @@ def _of_member(
     if configured is None or configured.subtopologies is None:
         raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
     host, port = endpoint
-    active = {name: list(epochs) for name, epochs in member.assigned.active.items()}
+    # A real broker puts the active ones into a map whose order is another one in each process.
+    active = {name: list(member.assigned.active[name]) for name in hash_order(member.assigned.active)}
     standby = {name: hash_order_of_integers(partitions) for name, partitions in member.assigned.standby.items()}
     return EndpointToPartitions(
         user_endpoint=Endpoint(host=host, port=port),
@@ -62,8 +63,8 @@ def _partitions(
     tasks: Mapping[str, list[int]], subtopologies: Mapping[str, ConfiguredSubtopology], image: MetadataImage
 ) -> list[TopicPartition]:
     found = []
-    for subtopology in hash_order(tasks):
-        configured, partitions = subtopologies[subtopology], tasks[subtopology]
+    for subtopology, partitions in tasks.items():
+        configured = subtopologies[subtopology]
         for topic in hash_order(dict.fromkeys([*sorted(configured.source_topics), *configured.repartition_sources])):
             existing = image.topics.get(topic)
             if existing is None:

@@ -27,8 +27,8 @@ class ProcessLoad:
     def __init__(self, process_id: str) -> None:
         self.process_id = process_id
         self.tasks: set[TaskId] = set()
-        self.active: dict[str, set[TaskId]] = {}
-        self.standby: dict[str, set[TaskId]] = {}
+        self.active: dict[str, list[TaskId]] = {}
+        self.standby: dict[str, list[TaskId]] = {}
         self.tasks_by_member: dict[str, int] = {}
         self.load = 0.0
         self._tasks_count = 0
@@ -64,7 +64,7 @@ class ProcessLoad:
     def _add_task(self, member_id: str, task: TaskId, *, active: bool) -> int:
         self._tasks_count += 1
         self.tasks.add(task)
-        (self.active if active else self.standby).setdefault(member_id, set()).add(task)
+        (self.active if active else self.standby).setdefault(member_id, []).append(task)
         self.tasks_by_member[member_id] += 1
         self._update_load()
         return self.tasks_by_member[member_id]

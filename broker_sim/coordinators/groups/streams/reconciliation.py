@@ -7,21 +7,24 @@ not have it in any form. The process that has an active task also keeps it from 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.groups.streams.streams_member import TaskState
 from broker_sim.coordinators.groups.streams.tasks import NO_HELD_TASKS, HeldTasks
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.java_hash import hash_order, hash_order_of_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from broker_sim.coordinators.groups.streams.streams_member import StreamsMember
     from broker_sim.coordinators.groups.streams.task_owners import TaskOwners
     from broker_sim.coordinators.groups.streams.tasks import TaskEpochs, Tasks, TaskSets
 
 __all__ = ["reconciled"]
+
+T = TypeVar("T")
 
 
 def reconciled(
@@ -92,41 +95,49 @@ class _Step:
     def _active(self, assigned: TaskEpochs, target: TaskSets) -> tuple[TaskEpochs, TaskEpochs, TaskEpochs]:
         kept: dict[str, dict[int, int]] = {}
         revoked: dict[str, dict[int, int]] = {}
-        for subtopology, epochs in assigned.items():
+        subtopologies = hash_order_of_set(target, added=assigned)
+        for subtopology in subtopologies:
             wanted = target.get(subtopology, frozenset())
-            for partition, epoch in epochs.items():
+            for partition, epoch in assigned.get(subtopology, {}).items():
                 group = kept if partition in wanted else revoked
                 group.setdefault(subtopology, {})[partition] = epoch
+        free = self._free(
+            subtopologies,
+            target,
+            lambda subtopology: frozenset(assigned.get(subtopology, ())),
+            self._is_active_task_taken,
+        )
         added = {
             subtopology: dict.fromkeys(sorted(partitions), self._target_epoch)
-            for subtopology, partitions in self._free(
-                target, lambda subtopology: frozenset(assigned.get(subtopology, ())), self._is_active_task_taken
-            ).items()
+            for subtopology, partitions in free.items()
         }
-        return kept, revoked, added
+        return _in_hash_order(kept), _in_hash_order(revoked), added
 
     def _passive(self, assigned: TaskSets, target: TaskSets) -> tuple[TaskSets, TaskSets, TaskSets]:
         nothing: frozenset[int] = frozenset()
-        kept = {name: both for name, held in assigned.items() if (both := held & target.get(name, nothing))}
-        revoked = {name: gone for name, held in assigned.items() if (gone := held - target.get(name, nothing))}
-        added = self._free(target, lambda name: assigned.get(name, nothing), self._is_passive_task_taken)
-        return kept, revoked, added
+        names = hash_order_of_set(target, added=assigned)
+        held = {name: assigned.get(name, nothing) for name in names}
+        kept = {name: both for name in names if (both := held[name] & target.get(name, nothing))}
+        revoked = {name: gone for name in names if (gone := held[name] - target.get(name, nothing))}
+        added = self._free(names, target, held.__getitem__, self._is_passive_task_taken)
+        return _in_hash_order(kept), _in_hash_order(revoked), added
 
     def _free(
         self,
+        subtopologies: Iterable[str],
         target: TaskSets,
         assigned: Callable[[str], frozenset[int]],
         is_taken: Callable[[str, int], bool],
     ) -> dict[str, frozenset[int]]:
         """Return the new tasks of the target that are free, and note if some are not."""
         found = {}
-        for subtopology, partitions in target.items():
-            added = partitions - assigned(subtopology)
+        for subtopology in subtopologies:
+            added = target.get(subtopology, frozenset()) - assigned(subtopology)
             free = frozenset(partition for partition in added if not is_taken(subtopology, partition))
             self._unreleased |= len(free) < len(added)
             if free:
                 found[subtopology] = free
-        return found
+        return _in_hash_order(found)
 
     def _is_active_task_taken(self, subtopology: str, partition: int) -> bool:
         return self._owners.active_process(subtopology, partition) is not None or self._process_has_copy(
@@ -140,3 +151,8 @@ class _Step:
 
     def _process_has_copy(self, subtopology: str, partition: int) -> bool:
         return self._owners.has_copy(self._member.process_id, subtopology, partition)
+
+
+def _in_hash_order(tasks: Mapping[str, T]) -> dict[str, T]:
+    """Return tasks in the order of a HashMap that grew with their subtopologies."""
+    return {subtopology: tasks[subtopology] for subtopology in hash_order(tasks)}

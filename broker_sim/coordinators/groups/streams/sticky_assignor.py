@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.coordinators.groups.streams.java_priority_queue import JavaPriorityQueue
 from broker_sim.coordinators.groups.streams.process_load import ProcessLoad
 from broker_sim.coordinators.groups.streams.tasks import Tasks, each_task
-from protocol_specs.java_hash import hash_order_of_sized
+from protocol_specs.java_hash import fields_hash, hash_order, hash_order_by, hash_order_of_sized, string_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TypeAlias
 
     from broker_sim.coordinators.groups.streams.configured_topology import ConfiguredSubtopology
@@ -101,8 +101,8 @@ class _Assignment:
             self._assign_standby([task for name, each in stateful.items() for task in _tasks_of(name, each)])
         return {
             member_id: Tasks(
-                _by_subtopology(self._process_of(member_id).active.get(member_id, set())),
-                _by_subtopology(self._process_of(member_id).standby.get(member_id, set())),
+                _by_subtopology(self._process_of(member_id).active.get(member_id, ())),
+                _by_subtopology(self._process_of(member_id).standby.get(member_id, ())),
             )
             for member_id in self._members
         }
@@ -217,8 +217,14 @@ def _tasks_of(name: str, subtopology: ConfiguredSubtopology) -> list[TaskId]:
     return [(name, partition) for partition in range(subtopology.tasks)]
 
 
-def _by_subtopology(tasks: set[TaskId]) -> TaskSets:
+def _by_subtopology(tasks: Iterable[TaskId]) -> TaskSets:
+    """Return tasks in the order of the map that a set of them is gathered into. Mirrors toCompactedTaskIds."""
     found: dict[str, set[int]] = {}
-    for subtopology, partition in sorted(tasks):
+    for subtopology, partition in hash_order_by(tasks, _task_hash):
         found.setdefault(subtopology, set()).add(partition)
-    return {subtopology: frozenset(partitions) for subtopology, partitions in found.items()}
+    return {subtopology: frozenset(found[subtopology]) for subtopology in hash_order(found)}
+
+
+def _task_hash(task: TaskId) -> int:
+    subtopology, partition = task
+    return fields_hash(string_hash(subtopology), partition)

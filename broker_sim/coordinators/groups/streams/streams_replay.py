@@ -10,6 +10,7 @@ from broker_sim.coordinators.groups.streams.streams_group import StreamsGroup
 from broker_sim.coordinators.groups.streams.streams_member import StreamsMember, TaskState
 from broker_sim.coordinators.groups.streams.streams_topology import StreamsTopology
 from broker_sim.coordinators.groups.streams.tasks import NO_HELD_TASKS, HeldTasks, Tasks, task_sets
+from protocol_specs.java_hash import hash_order
 from protocol_specs.schemas.coordinator.streams_group_current_member_assignment import (
     StreamsGroupCurrentMemberAssignmentKey,
 )
@@ -110,4 +111,4 @@ def _task_epochs(listed: Iterable[TaskIds], member_epoch: int) -> TaskEpochs:
         if epochs is None or len(epochs) != len(each.partitions):
             epochs = [member_epoch] * len(each.partitions)
         found[each.subtopology_id] = dict(zip(each.partitions, epochs, strict=True))
-    return found
+    return {subtopology: found[subtopology] for subtopology in hash_order(found)}

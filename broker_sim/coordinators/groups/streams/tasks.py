@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
-from protocol_specs.java_hash import hash_order, hash_order_of_copied_integers
+from protocol_specs.java_hash import hash_order, hash_order_of_copied_integers, hash_order_of_merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 TaskSets: TypeAlias = "Mapping[str, frozenset[int]]"
-"""Subtopology id -> partitions; subtopologies without tasks are absent."""
+"""Subtopology id -> partitions, in the order of Java's map of them; subtopologies without tasks are absent."""
 TaskEpochs: TypeAlias = "Mapping[str, Mapping[int, int]]"
 """Subtopology id -> partition -> the epoch of the assignment that gave the task to its member."""
 
@@ -63,9 +63,9 @@ class HeldTasks:
         return not (self.active or self.standby or self.warmup)
 
     def merged_with(self, other: HeldTasks) -> HeldTasks:
-        """Return the tasks of both, in the order of Java's copy of the first, which endpoints show."""
+        """Return the tasks of both; partitions are in the order of Java's copy of the first, which endpoints show."""
         active = {}
-        for subtopology in (*self.active, *(name for name in other.active if name not in self.active)):
+        for subtopology in hash_order_of_merged(list(self.active), list(other.active)):
             both = {**self.active.get(subtopology, {}), **other.active.get(subtopology, {})}
             order = hash_order_of_copied_integers(self.active.get(subtopology, both), both)
             active[subtopology] = {partition: both[partition] for partition in order}
@@ -94,10 +94,11 @@ NO_HELD_TASKS: Final = HeldTasks()
 
 
 def _union(first: TaskSets, second: TaskSets) -> TaskSets:
-    merged = dict(first)
-    for subtopology, partitions in second.items():
-        merged[subtopology] = merged.get(subtopology, frozenset()) | partitions
-    return merged
+    nothing: frozenset[int] = frozenset()
+    return {
+        subtopology: first.get(subtopology, nothing) | second.get(subtopology, nothing)
+        for subtopology in hash_order_of_merged(list(first), list(second))
+    }
 
 
 def _overlap(first: TaskSets, second: TaskSets) -> bool:
@@ -114,7 +115,7 @@ def task_sets(listed: Iterable[_TaskIds] | None) -> TaskSets:
     found: dict[str, frozenset[int]] = {}
     for each in listed or ():
         found[each.subtopology_id] = found.get(each.subtopology_id, frozenset()) | frozenset(each.partitions)
-    return found
+    return {subtopology: found[subtopology] for subtopology in hash_order(found)}
 
 
 def sorted_tasks(tasks: TaskSets, task_ids: Callable[..., T]) -> list[T]:
@@ -125,10 +126,8 @@ def sorted_tasks(tasks: TaskSets, task_ids: Callable[..., T]) -> list[T]:
 
 
 def in_hash_order(tasks: TaskSets, task_ids: Callable[..., T]) -> list[T]:
-    """Return the same in the order of Java's HashMap, as a heartbeat's response lists them."""
-    return [
-        task_ids(subtopology_id=subtopology, partitions=sorted(tasks[subtopology])) for subtopology in hash_order(tasks)
-    ]
+    """Return the same in the order of Java's map, as a heartbeat's response lists them."""
+    return [task_ids(subtopology_id=subtopology, partitions=sorted(each)) for subtopology, each in tasks.items()]
 
 
 def each_task(tasks: TaskSets) -> Iterator[tuple[str, int]]:

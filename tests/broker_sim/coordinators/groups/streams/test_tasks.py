@@ -32,3 +32,10 @@ def test_lists_have_the_order_of_records_and_of_responses():
         ("b", [1, 2]),
     ]
     assert [each.subtopology_id for each in in_hash_order(tasks, TaskIds)] == ["b", "10"]
+
+
+def test_a_merged_subtopology_comes_before_those_of_its_bucket():
+    """0 and 11 share a bucket of 16: a record's map appends 11, merged() puts it first."""
+    first, second = ({name: frozenset({0})} for name in ("0", "11"))
+    assert list(task_sets([TaskIds(subtopology_id=name, partitions=[0]) for name in ("0", "11")])) == ["0", "11"]
+    assert list(HeldTasks(standby=first).merged_with(HeldTasks(standby=second)).standby) == ["11", "0"]
