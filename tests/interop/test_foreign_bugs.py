@@ -21,7 +21,9 @@ from tests.interop.kafka_release import ToolMissingError, classpath
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from _pytest.mark import ParameterSet
 
     from broker_scenarios.evidence import Evidence
     from broker_scenarios.language.scenario import Scenario
@@ -44,6 +46,12 @@ def brokers_of(name: str) -> int:
     return load_scenario(FOLDER / f"{name}.yaml").brokers
 
 
+def parameters(names: Iterable[str]) -> list[ParameterSet]:
+    """The pairs of these names. What a client does in a second is measured while nothing else runs."""
+    rates = [name for name in PAIRS if "_in_a_second" in (FOLDER / f"{name}.yaml").read_text()]
+    return [pytest.param(name, marks=[pytest.mark.alone] if name in rates else []) for name in names]
+
+
 def sides_of(name: str) -> tuple[Scenario, ...]:
     """Both sides of a pair, with the versions of their clients installed."""
     sides = load_scenario(FOLDER / f"{name}.yaml").sides()
@@ -56,7 +64,7 @@ def sides_of(name: str) -> tuple[Scenario, ...]:
     return sides
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", parameters(PAIRS))
 def test_one_version_shows_the_bug_and_the_fixed_one_does_not(name: str) -> None:
     for side in sides_of(name):
         with load_progress(side.name, side.records) as progress:
@@ -64,7 +72,7 @@ def test_one_version_shows_the_bug_and_the_fixed_one_does_not(name: str) -> None
         assert run.judgement.misses == (), side.name
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if brokers_of(name) == 1])
+@pytest.mark.parametrize("name", parameters(name for name in PAIRS if brokers_of(name) == 1))
 def test_the_same_on_a_real_broker(kafka: RealKafka, name: str) -> None:
     host, _, port = kafka.bootstrap_servers.partition(",")[0].rpartition(":")
     for side in sides_of(name):
@@ -73,7 +81,7 @@ def test_the_same_on_a_real_broker(kafka: RealKafka, name: str) -> None:
         assert run.judgement.misses == (), side.name
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if brokers_of(name) > 1])
+@pytest.mark.parametrize("name", parameters(name for name in PAIRS if brokers_of(name) > 1))
 def test_the_same_on_real_brokers_that_crash(name: str) -> None:
     with KafkaClusters(KafkaRelease(Path(classpath("4.3.1")).parent)) as clusters:
         for side in sides_of(name):
