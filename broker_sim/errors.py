@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_runtime.spelling import nearest
+from protocol_specs.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

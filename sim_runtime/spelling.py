@@ -1,43 +1,12 @@
-"""Words of the texts of all packages: the known name nearest to a wrong one, numbers and nouns, reasons, long texts."""
+"""Words of the texts of all packages: numbers and nouns, reasons of failures, long texts."""
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher, get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["close_names", "nearest", "numbers", "plural", "reason_of", "shortened"]
+__all__ = ["numbers", "plural", "reason_of", "shortened"]
 
 _SHORT_CHARACTERS: Final = 60
-_CLOSENESS_MIN: Final = 0.6
-_FURTHER_THAN_NEAREST_MAX: Final = 0.1
-_WITHOUT_SEPARATORS: Final = str.maketrans("", "", "-_.")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` with the known name nearest to a wrong one, or an empty text."""
-    close = close_names(name, known)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def close_names(name: str, known: Iterable[str], *, count: int = 1) -> tuple[str, ...]:
-    """Return the known name nearest to a misspelt one, and up to `count` in all that are about as near; nearest first.
-
-    Case, `-`, `_` and `.` do not matter. No name is returned if none is near.
-    """
-    forms: dict[str, str] = {}
-    for each in known:
-        forms.setdefault(_plain(each), each)
-    found = get_close_matches(_plain(name), forms, n=count, cutoff=_CLOSENESS_MIN)
-    nearness = [SequenceMatcher(None, each, _plain(name)).ratio() for each in found]
-    limit = max(nearness, default=0) - _FURTHER_THAN_NEAREST_MAX
-    return tuple(forms[each] for each, near in zip(found, nearness, strict=True) if near >= limit)
-
-
-def _plain(name: str) -> str:
-    return name.lower().translate(_WITHOUT_SEPARATORS)
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:

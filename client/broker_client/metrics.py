@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_client.errors import ProducerError
-from sim_runtime.spelling import nearest
+from protocol_specs.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

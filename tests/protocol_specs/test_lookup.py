@@ -60,7 +60,7 @@ def test_a_subject_has_the_docstring_of_its_module() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Bogus", "no API or schema 'Bogus': `broker-sim protocol list` has all"),
+        ("Nope", "no API or schema 'Nope': `broker-sim protocol list` has all"),
         ("fetchreqest", "no API or schema 'fetchreqest': did you mean FetchRequest?"),
         ("Prodce", "no API or schema 'Prodce': did you mean Produce?"),
         ("metadatarequst", "no API or schema 'metadatarequst': did you mean MetadataRequest?"),

@@ -4,12 +4,7 @@ import errno
 
 import pytest
 
-from sim_runtime.spelling import nearest, numbers, plural, reason_of, shortened
-
-
-def test_the_nearest_name_is_offered_and_none_that_is_far() -> None:
-    assert nearest("num.partitons", ["num.partitions", "num.io.threads"]) == "; did you mean 'num.partitions'?"
-    assert nearest("acks", ["linger.ms"]) == ""
+from sim_runtime.spelling import numbers, plural, reason_of, shortened
 
 
 def test_a_count_has_its_noun_in_the_singular_or_the_plural() -> None:

@@ -11,7 +11,7 @@ from broker_client.config.class_values import loaded_class
 from broker_client.config.config_key import ConfigKey, KeyStatus, ValueType
 from broker_client.config.value_parsing import checked_value, parsed_value
 from broker_client.errors import ConfigError
-from sim_runtime.spelling import nearest
+from protocol_specs.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

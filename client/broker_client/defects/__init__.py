@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from broker_client.errors import ConfigError
-from sim_runtime.spelling import nearest
+from protocol_specs.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

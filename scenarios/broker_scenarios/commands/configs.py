@@ -106,7 +106,7 @@ def _always(name: str, release: str) -> bool:  # noqa: ARG001 - same signature a
 
 def _chosen(rows: list[Row], names: Sequence[str], release: str) -> list[Row]:
     from broker_scenarios.errors import ScenarioError
-    from sim_runtime.spelling import close_names
+    from protocol_specs.spelling import close_names
 
     known = [row.definition.name for row in rows]
     for name in names:

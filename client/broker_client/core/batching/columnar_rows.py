@@ -20,7 +20,7 @@ try:
     import pyarrow as pa
 except ImportError:
     raise ColumnarUnavailable("pyarrow") from None
-from sim_runtime.spelling import nearest
+from protocol_specs.spelling import nearest
 
 if TYPE_CHECKING:
     from protocol_specs.records.columnar.arrays import Ints
