@@ -399,7 +399,7 @@ class FileReplicaLog(ReplicaLog):
             info = super().truncate_to(offset)
             if info.truncated:
                 self._delete_files([segment for segment in before if segment not in self._segments])
-                self._remove_snapshots_outside(self.log_start_offset, offset)
+                self.remove_snapshots_outside(self.log_start_offset, offset)
                 self.write_snapshot_at_the_end()
                 self.recovery_point = min(self.recovery_point, offset)
         except OSError as error:
@@ -413,7 +413,7 @@ class FileReplicaLog(ReplicaLog):
                 segment.change_suffix("", DELETED_SUFFIX)
                 segment.remove_later(DELETED_SUFFIX, self._later)
             info = super().truncate_fully_and_start_at(offset)
-            self._remove_snapshots_outside(-1, -1)
+            self.remove_snapshots_outside(-1, -1)
             self._write_snapshot(offset)
             self.recovery_point = min(self.recovery_point, offset)
         except OSError as error:
@@ -424,7 +424,8 @@ class FileReplicaLog(ReplicaLog):
         self.directory.failed(error)
         return TruncationInfo(old_log_end_offset=self.log_end_offset, new_log_end_offset=self.log_end_offset)
 
-    def _remove_snapshots_outside(self, log_start_offset: int, log_end_offset: int) -> None:
+    def remove_snapshots_outside(self, log_start_offset: int, log_end_offset: int) -> None:
+        """Remove the producer snapshots that do not lie above the log start and at or below the log end."""
         for name in self._disk.list_directory(self.path):
             if name.endswith(SNAPSHOT_SUFFIX) and not log_start_offset < int(name[:OFFSET_DIGITS]) <= log_end_offset:
                 self._disk.remove(f"{self.path}/{name}")

@@ -34,7 +34,7 @@ from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from broker_sim.log.producer_state import NO_TRANSACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
@@ -220,12 +220,14 @@ class _Loader:
         log = self._log
         start = log.log_start_offset
         snapshots = self._snapshots()
+        for segment in self._without_aborted:
+            self._recover_aborted(segment, snapshots)
+        snapshots = {offset: self._living(producers) for offset, producers in snapshots.items() if offset > start}
+        log.remove_snapshots_outside(start, log.log_end_offset)
         running: dict[int, ProducerStateEntry] = {}
         for segment in cast("Sequence[FileLogSegment]", log.segments):
             running = {} if segment.base_offset <= start else snapshots.pop(segment.base_offset, running)
             segment.producer_snapshot = {producer_id: entry.copy(batches=1) for producer_id, entry in running.items()}
-            if segment in self._without_aborted:
-                segment.rebuild_aborted(log.producers.reload(running, segment.batches))
             newest = max((offset for offset in snapshots if segment.base_offset < offset), default=None)
             is_last = segment is log.segments[-1]
             if is_last and newest is not None:
@@ -233,30 +235,53 @@ class _Loader:
             after = newest if is_last and newest is not None else segment.base_offset
             kept = [batch for batch in segment.batches if batch.base_offset >= after and batch.last_offset >= start]
             log.producers.reload(running, kept)
-            if is_last and segment in self._without_aborted:
-                # Kafka writes a snapshot behind a segment that it has recovered, and loads that.
-                log.producers.transactions.forget_unreplicated()
             running = {producer_id: entry.copy() for producer_id, entry in log.producers.active_producers.items()}
         log.producers.keep_snapshots(snapshots | {log.log_end_offset: log.producers.snapshot()})
+
+    def _recover_aborted(self, segment: FileLogSegment, snapshots: dict[int, dict[int, ProducerStateEntry]]) -> None:
+        """Rebuild the index of one segment, and add the snapshots around it. Mirrors LogLoader.recoverSegment.
+
+        The state before the segment is that of the newest snapshot above the log start of the checkpoint. A log that
+        begins with its first segment has none there, and remembers more than after a load without a recovery.
+        """
+        producers = self._log.producers
+        start, base_offset = self._wanted.log_start_offset, segment.base_offset
+        for offset in [offset for offset in snapshots if not start < offset <= base_offset]:
+            del snapshots[offset]
+        newest = max(snapshots, default=start)
+        between = [
+            batch
+            for earlier in self._log.segments
+            if earlier.base_offset < base_offset
+            for batch in earlier.batches
+            if batch.last_offset >= newest
+        ]
+        producers.reload(snapshots.get(newest, {}), between)
+        before = snapshots[base_offset] = producers.snapshot()
+        segment.rebuild_aborted(producers.reload(before, segment.batches))
+        end = segment.batches[-1].next_offset if segment.batches else base_offset
+        snapshots[end] = producers.snapshot()
 
     def _snapshots(self) -> dict[int, dict[int, ProducerStateEntry]]:
         found = {}
         for name in self._names(SNAPSHOT_SUFFIX):
             path = f"{self._path}/{name}"
             offset = int(name[:OFFSET_DIGITS])
-            if not self._log.log_start_offset < offset <= self._log.log_end_offset:
+            if not self._wanted.log_start_offset < offset <= self._log.log_end_offset:
                 self._disk.remove(path)
                 continue
             try:
-                producers = snapshot_from_bytes(self._disk.read(path), path)
+                found[offset] = self._living(snapshot_from_bytes(self._disk.read(path), path))
             except CorruptFile as error:
                 _log.warn("the snapshot is of no use: {error}", error=error)
                 self._disk.remove(path)
-                continue
-            idle_since_ms = self._now_ms - self._log.producers.expiration_ms
-            found[offset] = {
-                key: each
-                for key, each in producers.items()
-                if each.last_timestamp > idle_since_ms or each.transaction_start != NO_TRANSACTION
-            }
         return found
+
+    def _living(self, producers: Mapping[int, ProducerStateEntry]) -> dict[int, ProducerStateEntry]:
+        """Return the producers of a snapshot that have not expired."""
+        idle_since_ms = self._now_ms - self._log.producers.expiration_ms
+        return {
+            key: each
+            for key, each in producers.items()
+            if each.last_timestamp > idle_since_ms or each.transaction_start != NO_TRANSACTION
+        }

@@ -122,3 +122,28 @@ def test_no_snapshot_at_or_below_the_log_start_is_read_again(machine: Machine) -
     machine.start()
     assert not machine.log().producers.active_producers, "the log start is the end"
     assert machine.log().last_stable_offset == 7
+
+
+@pytest.mark.parametrize(
+    ("deleted", "aborted", "last_sequence"), [(True, [(0, 7, 0, 9, 10)], {7: 8}), (False, [], {7: -1})]
+)
+def test_a_recovery_goes_by_the_log_start_of_the_checkpoint(
+    machine: Machine, deleted: bool, aborted: list[tuple[int, ...]], last_sequence: dict[int, int]
+) -> None:
+    """As real 4.3.1 and 3.7.2: the checkpoint has no log start of a log that begins with its first segment."""
+    log = TransactionalLog(machine.log())
+    for sequence in range(9):
+        log.append(sequence)
+    log.log.roll(9, NOW_MS)
+    log.log.maybe_increment_log_start_offset(9)
+    log.end(ABORT)
+    if deleted:
+        log.log.delete_segments(1, NOW_MS)
+    log.log.flush(NOW_MS)
+    machine.storage.checkpoint()
+    machine.kill()
+    machine.start()
+    found = machine.log().producers.active_producers
+    assert read(machine, "00000000000000000009.txnindex") == aborted
+    assert {producer: entry.last_sequence for producer, entry in found.items()} == last_sequence
+    assert [name for name in machine.files() if name.endswith(".snapshot")] == ["00000000000000000010.snapshot"]
