@@ -301,7 +301,7 @@ class FileReplicaLog(ReplicaLog):
         if active.base_offset == base_offset:
             active.release()
         segment = super().roll(base_offset, now_ms)
-        self._write_snapshot(base_offset)
+        self.write_snapshot(base_offset)
         self._flush(base_offset)
         return segment
 
@@ -324,7 +324,8 @@ class FileReplicaLog(ReplicaLog):
                 segment.flush()
         self.recovery_point = offset
 
-    def _write_snapshot(self, offset: int) -> None:
+    def write_snapshot(self, offset: int) -> None:
+        """Write the producers of now as the snapshot at an offset; a release that keeps none has no such files."""
         if not self._behaviour.logs_keep_epochs_and_producers:
             return
         data = snapshot_to_bytes(self.producers.active_producers)
@@ -339,7 +340,7 @@ class FileReplicaLog(ReplicaLog):
             int(name[:OFFSET_DIGITS]) for name in self._disk.list_directory(self.path) if name.endswith(SNAPSHOT_SUFFIX)
         ]
         if self.log_end_offset > max(offsets, default=0 if clean else self.log_start_offset):
-            self._write_snapshot(self.log_end_offset)
+            self.write_snapshot(self.log_end_offset)
 
     def delete_segments(self, count: int, now_ms: int) -> int:
         """Delete the oldest segments and move the log start offset up; their files go a while later."""
@@ -414,7 +415,7 @@ class FileReplicaLog(ReplicaLog):
                 segment.remove_later(DELETED_SUFFIX, self._later)
             info = super().truncate_fully_and_start_at(offset)
             self.remove_snapshots_outside(-1, -1)
-            self._write_snapshot(offset)
+            self.write_snapshot(offset)
             self.recovery_point = min(self.recovery_point, offset)
         except OSError as error:
             return self._not_truncated(error)
@@ -433,7 +434,7 @@ class FileReplicaLog(ReplicaLog):
     def close(self, now_ms: int) -> None:
         """Close as an orderly stop does: flush, complete the indexes, write a producer snapshot."""
         with self._reporting():
-            self._write_snapshot(self.log_end_offset)
+            self.write_snapshot(self.log_end_offset)
             self._files()[-1].become_inactive()
             self._files()[-1].flush()
             self._flush(self.log_end_offset)

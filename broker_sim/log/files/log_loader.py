@@ -248,6 +248,7 @@ class _Loader:
         start, base_offset = self._wanted.log_start_offset, segment.base_offset
         for offset in [offset for offset in snapshots if not start < offset <= base_offset]:
             del snapshots[offset]
+        self._log.remove_snapshots_outside(start, base_offset)
         newest = max(snapshots, default=start)
         between = [
             batch
@@ -257,10 +258,14 @@ class _Loader:
             if batch.last_offset >= newest
         ]
         producers.reload(snapshots.get(newest, {}), between)
-        before = snapshots[base_offset] = producers.snapshot()
-        segment.rebuild_aborted(producers.reload(before, segment.batches))
-        end = segment.batches[-1].next_offset if segment.batches else base_offset
-        snapshots[end] = producers.snapshot()
+        self._add_snapshot(base_offset, snapshots)
+        segment.rebuild_aborted(producers.reload(producers.snapshot(), segment.batches))
+        self._add_snapshot(segment.batches[-1].next_offset if segment.batches else base_offset, snapshots)
+
+    def _add_snapshot(self, offset: int, snapshots: dict[int, dict[int, ProducerStateEntry]]) -> None:
+        if offset > max(snapshots, default=0):
+            snapshots[offset] = self._log.producers.snapshot()
+            self._log.write_snapshot(offset)
 
     def _snapshots(self) -> dict[int, dict[int, ProducerStateEntry]]:
         found = {}

@@ -107,7 +107,7 @@ class TransactionsMachine(RuleBasedStateMachine):
         end = starts[round(part * (len(starts) - 1))]
         newest = self._newest_snapshot(self.machine.disk.list_directory(self.machine.log().path), end)
         if log.truncate_to(end).truncated:
-            self._reloaded(log.segments[-1].base_offset, newest)
+            self._reloaded(newest, newest)
 
     @rule()
     def start_elsewhere(self) -> None:
