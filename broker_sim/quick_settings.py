@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.definitions import broker_definitions
+
+if TYPE_CHECKING:
+    from broker_sim.cluster_input import ConfigInput
 
 __all__ = ["QUICK_FAILOVER", "QUICK_GROUPS", "quick_settings", "with_quick_settings"]
 
@@ -42,12 +45,18 @@ def quick_settings(release: str, *, failover: bool, groups: bool) -> dict[str, s
     return {name: value for name, value in wanted.items() if name in known}
 
 
-def with_quick_settings(config: Any, release: object, *, failover: bool, groups: bool) -> Any:
+def with_quick_settings(
+    config: ConfigInput | None, release: str, *, failover: bool, groups: bool
+) -> ConfigInput | None:
     """Return a configuration over the quick settings, which it overrides.
 
     A release that is no text has none, nor a configuration that is no mapping: the cluster refuses both by name. Raises
     ConfigError as `quick_settings`.
     """
-    if not (failover or groups) or not isinstance(release, str) or not isinstance(config, Mapping | None):
+    if not (failover or groups) or not _are_usable(config, release):
         return config
     return {**quick_settings(release, failover=failover, groups=groups), **(config or {})}
+
+
+def _are_usable(config: object, release: object) -> bool:
+    return isinstance(release, str) and isinstance(config, Mapping | None)
