@@ -160,7 +160,7 @@ class TransactionsMachine(RuleBasedStateMachine):
             batches.clear()
 
     def _recovered(self, unflushed_from: int, checkpointed: int, snapshots: Sequence[int]) -> None:
-        """Make the indexes of the unflushed segments again, each by what a snapshot or the batches before it tell.
+        """Make the indexes of the unflushed segments again, each from what a snapshot or the batches before it have.
 
         The recovery goes by the log start of the checkpoint. It leaves a snapshot behind each segment, from which the
         state is loaded.
