@@ -262,7 +262,7 @@ def _op_of_line(line: str, where: str) -> Op:
     try:
         data = json.loads(line)
     except json.JSONDecodeError as error:
-        raise HistoryError(f"{where}: not JSON: {error.msg} (byte {error.pos})") from None
+        raise HistoryError(f"{where}: not JSON: {error.msg} (column {error.colno})") from None
     except (ValueError, RecursionError) as error:
         raise HistoryError(f"{where}: not JSON: {error}") from None
     return op_from_json(data, where)
