@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -43,8 +43,6 @@ EXIT_CODES: Final = """exit status:
   143  terminated (SIGTERM)
 """
 
-_OUTPUTS: Final = ("coverage", "html", "json", "junit", "markdown", "report", "schedule", "svg")
-"""The options that name a file with results."""
 _OPTIONAL_PACKAGES: Final = ("pandas", "pyarrow", "pyspark")
 """Packages that only some options need."""
 
@@ -67,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_command(options: argparse.Namespace) -> int:
     """Run a command. An error that is raised while an interruption is handled is the interruption."""
     try:
-        _check_outputs(options)
+        result_options.check_outputs(options)
         code: int = options.run(options)
     except Exception as error:
         interruption = interruption_behind(error)
@@ -75,25 +73,6 @@ def _run_command(options: argparse.Namespace) -> int:
             raise
         raise interruption from None
     return code
-
-
-def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse a file that cannot be written before the work whose result it is to have, not after it.
-
-    Raises:
-        ScenarioError: its folder cannot be made, or it cannot be opened.
-    """
-    from broker_scenarios.result_files import write_text
-
-    for name in _OUTPUTS:
-        path = getattr(options, name, None)
-        if not isinstance(path, Path):
-            continue
-        is_new = not path.exists()
-        if is_new or path.is_file() or path.is_dir():  # the reader of a pipe would see its end
-            write_text(path, "", f"--{name}", append=True)
-        if is_new:
-            path.unlink()
 
 
 def _end_spark() -> None:
@@ -302,15 +281,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--decisions", type=Path, metavar="FILE", help="replay the draws in this JSON file, in place of the seed's"
     )
-    parser.add_argument("--report", type=Path, help="write the report to this HTML file")
-    result_options.add(parser)
-    parser.add_argument("--history", type=Path, help="write the histories (Parquet) to this folder")
     parser.add_argument(
-        "--trace",
-        type=Path,
-        metavar="FOLDER",
-        help="write the events of producers and brokers to this folder, for `broker-sim trace`",
+        "--report", action=result_options.OutputFile, metavar="FILE", help="write the report to this HTML file"
     )
+    result_options.add(parser)
+    folder = partial(parser.add_argument, action=result_options.OutputFolder, metavar="FOLDER")
+    folder("--history", help="write the histories (Parquet) to this folder")
+    folder("--trace", help="write the events of producers and brokers to this folder, for `broker-sim trace`")
     parser.set_defaults(run=_run)
 
 

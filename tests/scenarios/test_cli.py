@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_scenarios.cli import main
+from broker_scenarios.cli import main, make_parser
 from broker_sim.errors import BrokerSimError
 from tests.interop.served_cluster import command, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 
@@ -130,7 +136,7 @@ def test_the_shell_completes_commands_and_options(line: str, completions: str, t
     ("options", "message"),
     [
         (["run", "--report", "/dev/full"], "cannot write /dev/full (--report): No space left on device\n"),
-        (["run", "--history", "/dev/null"], "/dev/null: File exists\n"),
+        (["run", "--history", "/dev/null"], "cannot make /dev/null (--history): File exists\n"),
         (["trace", "--html", "/dev/full"], "cannot write /dev/full (--html): No space left on device\n"),
         (["trace", "--svg", "/dev/full"], "cannot write /dev/full (--svg): No space left on device\n"),
     ],
@@ -150,6 +156,7 @@ def test_a_full_disk_is_one_line(options: list[str], message: str, capsys: pytes
         ("sweep", ("coverage", "json", "junit", "markdown")),
         ("explore", ("schedule",)),
         ("trace", ("html", "svg")),
+        ("shrink", ("output",)),
     ],
 )
 def test_an_output_that_cannot_be_opened_is_refused_before_the_work(
@@ -163,6 +170,35 @@ def test_an_output_that_cannot_be_opened_is_refused_before_the_work(
     new = tmp_path / "new.html"
     assert main(["run", "missing.yaml", "--report", str(new)]) == 2
     assert not new.exists()
+
+
+@pytest.mark.parametrize(("command", "options"), [("run", ("history", "trace")), ("sweep", ("shrink", "mutate"))])
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
+    command: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for option in options:
+        path = tmp_path / "file" / "in"
+        assert main([command, "missing.yaml", f"--{option}", str(path)]) == 2
+        assert capsys.readouterr().err == f"cannot make {path} (--{option}): Not a directory\n"
+
+
+def test_every_option_for_results_is_tried_before_the_work() -> None:
+    written = re.compile(r"(write|append|report|keep|shrink)\b.* to this (file|folder)|in this folder")
+    for parser in parsers(make_parser()):
+        if parser.prog == "broker-sim serve":
+            continue  # it opens its journal when it starts
+        for action in parser._actions:
+            if action.type is Path and written.search(action.help or ""):
+                pytest.fail(f"{parser.prog} {action.option_strings}: expected OutputFile or OutputFolder")
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_scenarios.commands import real_cluster
+from broker_scenarios.commands.result_options import OutputFile
 from broker_sim.argument_types import seed
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     real_cluster.add_targets(where)
     real_cluster.add_control(running)
     running.add_argument("--seed", type=seed, help="the seed (default: the seed of each file)")
-    running.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
-    running.add_argument("--html", type=Path, metavar="FILE", help="write an index with the verdicts to this file")
+    running.add_argument("--json", action=OutputFile, metavar="FILE", help="write the results to this file")
+    running.add_argument(
+        "--html", action=OutputFile, metavar="FILE", help="write an index with the verdicts to this file"
+    )
     running.set_defaults(run=_run)
     table = actions.add_parser("table", help="print the results of several targets as one table (Markdown)")
     table.add_argument("results", nargs="+", type=Path, metavar="FILE", help="a file of `catalog run --json`")

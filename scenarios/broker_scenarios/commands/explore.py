@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands.result_options import OutputFile
 from broker_sim.argument_types import positive, seed
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--runs", type=positive, metavar="N", help="how many runs the search may take (default 100000)")
     parser.add_argument(
-        "--schedule", type=Path, metavar="OUT", help="write the shortest schedule of a finding to this file"
+        "--schedule",
+        action=OutputFile,
+        metavar="OUT",
+        help="write the shortest schedule of a finding to this file",
     )
     parser.add_argument("--replay", type=Path, metavar="SCHEDULE", help="run the schedule of this file, and no other")
     parser.set_defaults(run=run)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.commands import defect_option
+from broker_scenarios.commands.result_options import OutputFile
 from broker_scenarios.findings import FindingKind
 from broker_sim.argument_types import positive, seed
 
@@ -44,7 +45,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--runs", type=positive, metavar="N", help="how many runs the search may take (default 600)")
     parser.add_argument(
-        "--output", type=Path, metavar="OUT", help="write the scenario to this file instead of standard output"
+        "--output",
+        action=OutputFile,
+        metavar="OUT",
+        help="write the scenario to this file instead of standard output",
     )
     parser.set_defaults(run=run)
 

@@ -36,19 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--shrink",
-        type=Path,
+        action=result_options.OutputFolder,
         metavar="FOLDER",
         help="shrink the first of the seeds that fail for the same reason, for each reason; write them to this folder",
     )
     parser.add_argument(
         "--coverage",
-        type=Path,
+        action=result_options.OutputFile,
         metavar="OUT",
         help="report which rules, events, requests, errors and transitions the seeds reached; write it to this file",
     )
     parser.add_argument(
         "--mutate",
-        type=Path,
+        action=result_options.OutputFolder,
         metavar="FOLDER",
         help="keep the draws of seeds that reach something new in this folder, and vary them in later seeds",
     )

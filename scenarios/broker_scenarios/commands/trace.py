@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands.result_options import OutputFile
 from broker_sim.argument_types import positive, seed, whole
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--seed", type=seed, help="of a scenario's run (the file's when not given)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the scenario's")
-    parser.add_argument("--html", type=Path, metavar="PATH", help="write the timeline as a page, too")
-    parser.add_argument("--svg", type=Path, metavar="PATH", help="write its drawing alone, too")
+    parser.add_argument("--html", action=OutputFile, metavar="PATH", help="write the timeline as a page, too")
+    parser.add_argument("--svg", action=OutputFile, metavar="PATH", help="write its drawing alone, too")
     parser.set_defaults(run=run)
 
 
