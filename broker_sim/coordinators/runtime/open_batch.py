@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.records.batch_peek import MAGIC_V2, NO_PRODUCER_EPOCH, NO_SEQUENCE, TRANSACTIONAL_FLAG_MASK
+from protocol_specs.records.batch_peek import (
+    MAGIC_V2,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG_MASK,
+)
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.lone_batch import lone_batch
 from protocol_specs.records.message_set_builder import MessageSetBuilder, message_size
@@ -61,7 +67,7 @@ class OpenBatch:
             CoordinatorError: Message sets have no producers, or a producer has no epoch. The log refuses other
                 negative epochs.
         """
-        if producer_id >= 0:
+        if producer_id != NO_PRODUCER_ID:
             if magic != MAGIC_V2:
                 raise CoordinatorError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
             if producer_epoch == NO_PRODUCER_EPOCH:
@@ -114,7 +120,7 @@ class OpenBatch:
                     now_ms,
                     key,
                     value,
-                    attributes=TRANSACTIONAL_FLAG_MASK if self._producer_id >= 0 else 0,
+                    attributes=TRANSACTIONAL_FLAG_MASK if self._producer_id != NO_PRODUCER_ID else 0,
                     producer_id=self._producer_id,
                     producer_epoch=self._producer_epoch,
                     base_sequence=self._base_sequence,
@@ -128,7 +134,7 @@ class OpenBatch:
                 producer_id=self._producer_id,
                 producer_epoch=self._producer_epoch,
                 base_sequence=self._base_sequence,
-                is_transactional=self._producer_id >= 0,
+                is_transactional=self._producer_id != NO_PRODUCER_ID,
                 codec=self._codec,
             )
         for now_ms, key, value in self._records:

@@ -331,6 +331,8 @@ class ShardRunner(LoneWrites[S]):
                 return
             self._add(result, write, settings, producer)
         except CoordinatorError as error:
+            if self.state is ShardState.ACTIVE:
+                self._revert(error)
             write.complete(error)
             return
         except Exception:  # noqa: BLE001 - a record that its own shard cannot replay

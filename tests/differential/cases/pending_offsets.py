@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.messages.delete_groups import DeleteGroupsRequest
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
@@ -11,6 +11,8 @@ from protocol_specs.messages.offset_commit import OffsetCommitRequest
 from tests.differential.case import case
 from tests.differential.cases.group_coordinator import txn_commit
 from tests.differential.cases.groups_admin import offset_delete
+from tests.differential.cases.init_producer_id import await_transactions
+from tests.differential.cases.unverified_transactions import UNVERIFIED as NOT_VERIFIED
 from tests.differential.group_records import write_batches
 from tests.differential.group_requests import (
     NO_DELAY,
@@ -22,12 +24,16 @@ from tests.differential.group_requests import (
     list_own_groups,
     stable_one,
 )
+from tests.differential.modern_requests import NEW_COORDINATOR
 from tests.differential.probe import attempts
 from tests.differential.requests import metadata
 from tests.differential.transaction_requests import Transactions, markers
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
+
+UNVERIFIED: Final = (*NO_DELAY, *NEW_COORDINATOR, *NOT_VERIFIED)
+"""With 3.7's preview of the new coordinator, of which groups do not know their open transactions."""
 
 
 def _named(transactions: Transactions, **fields: Any) -> dict[str, Any]:
@@ -230,3 +236,52 @@ def _write(probe: Probe, request: Any, *texts: str) -> None:
     for index, text in enumerate(texts):
         topic.partitions[index].partition_index, topic.partitions[index].committed_metadata = index, text
     probe.exchange(request, 8 if isinstance(request, OffsetCommitRequest) else 3, note=str([*map(len, texts)]))
+
+
+@case(settings=UNVERIFIED)
+def producers_that_no_coordinator_gave_out(probe: Probe) -> None:
+    """-1 alone is no producer; a batch of any other one is transactional, and fails without an epoch."""
+    topic = probe.topic()
+    await_transactions(probe)
+    for producer_id in (-1, -2, 2**63 - 1):
+        for epoch in (-1, 0, -2):
+            group = group_of(probe, f"g{producer_id}{epoch}")
+            named = {"producer_id": producer_id, "producer_epoch": epoch}
+            probe.exchange(txn_commit(group, topic, **named), 3, note=f"{producer_id} {epoch}")
+            _show(probe, group, "pending")
+            probe.exchange(describe_groups(group), 5)
+            write_batches(probe, OFFSETS_TOPIC, group)
+            probe.exchange(commit(group, (topic, {0: 9})), 8)
+            _show(probe, group, "committed")
+            probe.exchange(describe_groups(group), 5)
+            probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+            _show(probe, group, "deleted")
+            list_own_groups(probe, 4)
+            write_batches(probe, OFFSETS_TOPIC, group)
+
+
+@case(settings=UNVERIFIED)
+def ends_of_transactions_with_pending_offsets(probe: Probe) -> None:
+    topic = probe.topic()
+    for number, (change, ends_well) in enumerate(
+        (("before", True), ("after", True), ("after", False), ("deleted", True), ("gone", True))
+    ):
+        group = group_of(probe, f"g{number}")
+        transactions = Transactions(probe, f"t{number}")
+        transactions.begin()
+        if change == "before":
+            probe.exchange(commit(group, (topic, {0: 9})), 8)
+        _pend(transactions, group, topic)
+        if change in ("after", "deleted"):
+            probe.exchange(commit(group, (topic, {0: 9})), 8)
+        if change == "deleted":
+            probe.exchange(offset_delete(group, (topic, [0])), 0)
+        if change == "gone":
+            probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+        _show(probe, group, change)
+        list_own_groups(probe, 4)
+        transactions.ended(commit=ends_well)
+        _show(probe, group, f"ended {ends_well}")
+        list_own_groups(probe, 4)
+        probe.exchange(DeleteGroupsRequest(groups_names=[group]), 2)
+        write_batches(probe, OFFSETS_TOPIC, group)

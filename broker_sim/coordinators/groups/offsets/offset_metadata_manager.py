@@ -31,6 +31,7 @@ from broker_sim.coordinators.groups.offsets.scala_order import kept_order, remov
 from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import NO_PRODUCER_ID
 from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey
 from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey
 from protocol_specs.uuids import ZERO_UUID
@@ -80,11 +81,11 @@ class OffsetMetadataManager:
         self._groups = groups
         self._existing_or_created = existing_or_created
         self._offsets = OffsetStore(context.snapshots)
-        self._pending = PendingOffsets(context.snapshots)
         self._deleted_topics: dict[str, None] = {}
         self._version = context.config.behaviour.offset_commit_value_version
         self._old_coordinator = uses_old_coordinator(context.config)
         self._is_first_preview = is_first_preview(context.config)
+        self._pending = PendingOffsets(context.snapshots, known_to_groups=not self._is_first_preview)
         self._commits_expire = context.config.behaviour.commits_state_their_expiration
         self.replays: Mapping[type[Message], Callable[[Replayed], None]] = {
             LegacyOffsetCommitKey: self._replay,
@@ -559,7 +560,7 @@ class OffsetMetadataManager:
             return
         self._existing_or_created(key.group)
         committed = CommittedOffset.of_record(replayed.value, replayed.offset)
-        if replayed.producer_id < 0:
+        if replayed.producer_id == NO_PRODUCER_ID:
             self._offsets.put(key.group, partition, committed)
         else:
             self._pending.put(replayed.producer_id, key.group, partition, committed)
@@ -570,7 +571,7 @@ class OffsetMetadataManager:
             if not committed:
                 continue
             known = self._offsets.get(group_id, partition)
-            if known is None or offset.record_offset > known.record_offset:
+            if self._is_first_preview or known is None or offset.record_offset > known.record_offset:
                 self._offsets.put(group_id, partition, offset)
 
     def _number(self, name: str) -> int:

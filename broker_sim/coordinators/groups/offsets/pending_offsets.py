@@ -18,10 +18,15 @@ __all__ = ["PendingOffsets"]
 
 
 class PendingOffsets:
-    """Offsets that count when the transaction of their producer commits."""
+    """Offsets that count when the transaction of their producer commits.
 
-    def __init__(self, snapshots: SnapshotRegistry) -> None:
+    Unless they are `known_to_groups`, as in 3.7's preview of the new coordinator, only the end of a transaction finds
+    them.
+    """
+
+    def __init__(self, snapshots: SnapshotRegistry, *, known_to_groups: bool = True) -> None:
         self._snapshots = snapshots
+        self._known_to_groups = known_to_groups
         self._by_producer: TimelineDict[int, OffsetStore] = TimelineDict(snapshots)
         self._producers_of_group: TimelineDict[str, tuple[int, ...]] = TimelineDict(snapshots)
 
@@ -32,7 +37,7 @@ class PendingOffsets:
             store = self._by_producer[producer_id] = OffsetStore(self._snapshots)
         store.put(group_id, partition, offset)
         producers = self._producers(group_id)
-        if producer_id not in producers:
+        if self._known_to_groups and producer_id not in producers:
             self._producers_of_group[group_id] = (*producers, producer_id)
 
     def has_transaction(self, group_id: str) -> bool:
