@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.errors import ScenarioError
+from broker_scenarios.errors import ClusterGone, ScenarioError
 from broker_scenarios.language.scenario import load_scenario
 from broker_sim.html_page import html_page
 from sim_runtime.spelling import plural
@@ -49,11 +49,12 @@ def _text_of(pair: Scenario) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairResult:
-    """Both runs of a pair, or why they could not be made."""
+    """Both runs of a pair, or why they could not be made: the target cannot do it, or its cluster has failed."""
 
     scenario: Scenario
     runs: tuple[RunRecord, ...] = ()
     refused: str = ""
+    failed: str = ""
 
     @property
     def is_shown(self) -> bool:
@@ -63,21 +64,32 @@ class PairResult:
     @property
     def state(self) -> str:
         """The result in a word."""
+        if self.failed:
+            return "FAILED"
         return "refused" if self.refused else "shown" if self.is_shown else "MISSED"
 
     def misses(self) -> list[str]:
         """Return the differences from what the file expects, by side."""
-        if self.refused:
-            return [self.refused]
-        return [f"{run.name}: {miss}" for run in self.runs for miss in run.judgement.misses]
+        if self.refused or self.failed:
+            return [self.refused or self.failed]
+        misses = [f"{run.name}: {miss}" for run in self.runs for miss in run.judgement.misses]
+        has = self.runs[0].facts.get("brokers") if misses else None
+        if has is not None and has != str(self.scenario.brokers):
+            made_for = plural(self.scenario.brokers, "broker")
+            misses.append(
+                f"{self.scenario.name} is made for {made_for}, the cluster has {has}: its rules and counts may not fit"
+            )
+        return misses
 
 
 def run_pair(scenario: Scenario, run: Callable[[Scenario], RunRecord]) -> PairResult:
-    """Run both sides; a target that cannot do an action of the file refuses the pair."""
+    """Run both sides; a target that cannot do what the file has refuses the pair, a cluster that is gone fails it."""
     runs: list[RunRecord] = []
     for side in scenario.sides():
         try:
             runs.append(run(side))
+        except ClusterGone as error:
+            return PairResult(scenario=scenario, runs=tuple(runs), failed=str(error))
         except ScenarioError as error:
             return PairResult(scenario=scenario, runs=tuple(runs), refused=str(error))
     return PairResult(scenario=scenario, runs=tuple(runs))
@@ -91,6 +103,7 @@ def results_json(results: Sequence[PairResult], where: str) -> str:
             "pairs": len(results),
             "shown": sum(result.is_shown for result in results),
             "refused": sum(bool(result.refused) for result in results),
+            "failed": sum(bool(result.failed) for result in results),
             "results": {
                 result.scenario.name: {
                     "state": result.state.lower(),

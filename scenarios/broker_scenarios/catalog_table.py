@@ -52,4 +52,4 @@ def _cell(result: dict[str, Any] | None, name: str) -> str:
         return "shown"
     reason = result["reasons"][0] if result["reasons"] else result["state"]
     text = str(reason).removeprefix(f"{name}: ").replace("|", "\\|")
-    return text if result["state"] == "refused" else f"missed: {text}"
+    return text if result["state"] == "refused" else f"{result['state']}: {text}"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["HistoryError", "ScenarioError"]
+__all__ = ["ClusterGone", "HistoryError", "ScenarioError"]
 
 
 class ScenarioError(Exception):
     """A scenario, its load or its environment cannot be used; the message names the thing and the remedy."""
+
+
+class ClusterGone(ScenarioError):
+    """The cluster of a run does not respond, or has ended by itself: the run shows nothing about its scenario."""
 
 
 class HistoryError(ScenarioError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -89,6 +90,7 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
 
     Raises:
         ScenarioError: the scenario needs what only a simulated cluster has, or a driver that is not installed.
+        ClusterGone: the cluster does not respond, or no longer.
     """
     start_driver = processes_of(scenario)
     with ReactorThread("broker-sim-proxy") as thread:
@@ -107,7 +109,8 @@ def run_attached(scenario: Scenario, seed: int, progress: LoadProgress, upstream
                 start_driver=start_driver,
             )
             try:
-                return await perform(stage, seed, time="real", progress=progress)
+                evidence = await target.run(perform(stage, seed, time="real", progress=progress))
+                return replace(evidence, facts=evidence.facts | {"brokers": str(target.brokers)})
             finally:
                 stage.kill_drivers()
                 await target.stop()

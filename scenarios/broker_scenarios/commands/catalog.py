@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from broker_scenarios.catalog import PairResult
+    from broker_scenarios.errors import ScenarioError
     from broker_scenarios.language.scenario import Scenario
     from broker_scenarios.run_record import RunRecord
     from broker_scenarios.targets.catalog_targets import CatalogTarget
@@ -77,6 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.result_files import write_text
     from broker_sim.errors import nearest
     from broker_sim.html_page import write_page
+    from sim_runtime.spelling import plural
 
     pairs = load_catalog(options.folder or FOLDER)
     names = [pair.name for pair in pairs]
@@ -86,6 +88,7 @@ def _run(options: argparse.Namespace) -> int:
     real_cluster.check_attached(options)
     chosen = [pair for pair in pairs if not options.names or pair.name in options.names]
     results: list[PairResult] = []
+    gone: ScenarioError | None = None
     with _target(options) as target:
         for pair in target.in_order(chosen):
             result = run_pair(pair, lambda side: _judged(side, options, target))
@@ -93,16 +96,34 @@ def _run(options: argparse.Namespace) -> int:
             print(f"{result.state}  {pair.name}", flush=True)
             for miss in result.misses():
                 print(f"        {miss}", flush=True)
+            if result.failed and (gone := _attached_problem(options)) is not None:
+                break
     results.sort(key=lambda result: result.scenario.name)
     shown = sum(result.is_shown for result in results)
     refused = sum(bool(result.refused) for result in results)
+    failed = sum(bool(result.failed) for result in results)
     beside = f"; {refused} need what this target does not have" if refused else ""
+    beside += f"; {failed} failed with the cluster" if failed else ""
     print(f"{shown} of {len(results)} anomalies are shown, and gone in the flip, {target.name}{beside}")
     if options.json is not None:
         write_text(options.json, results_json(results, target.name), "--json")
     if options.html is not None:
         print(f"index: {write_page(options.html, catalog_page(results, target.name), '--html')}")
+    if gone is not None:
+        left = plural(len(chosen) - len(results), "pair")
+        raise ScenarioError(f"{gone}; the cluster is gone, and {left} did not run")
     return 0 if shown + refused == len(results) else 1
+
+
+def _attached_problem(options: argparse.Namespace) -> ScenarioError | None:
+    """Return why the cluster of `--attach` cannot run another pair."""
+    from broker_scenarios.errors import ScenarioError
+
+    try:
+        real_cluster.check_attached(options)
+    except ScenarioError as error:
+        return error
+    return None
 
 
 def _judged(side: Scenario, options: argparse.Namespace, target: CatalogTarget) -> RunRecord:

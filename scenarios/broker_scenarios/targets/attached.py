@@ -7,7 +7,7 @@ Consumers read the logs, committed records apart from the others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.error import ConnectError
@@ -20,7 +20,7 @@ from broker_client.core.consumer.consumer_core import EARLIEST, LATEST
 from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
-from broker_scenarios.errors import ScenarioError
+from broker_scenarios.errors import ClusterGone, ScenarioError
 from broker_scenarios.history import LogRecord
 from broker_scenarios.targets.attached_checks import config_problem, placed_topics, problem_of, rule_problem
 from broker_scenarios.targets.attached_cluster import AttachedCluster
@@ -30,9 +30,10 @@ from broker_scenarios.workloads.values import value_id_of
 from broker_sim.errors import BrokerSimError
 from broker_sim.wire_proxy.wire_proxy import WireProxy
 from sim_runtime.deadlines import sleep
+from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
 
     from broker_scenarios.invariants.watch import InvariantWatch
     from broker_scenarios.language.scenario import Scenario
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from sim_runtime.real_reactor import RealReactor
 
 __all__ = ["AttachedTarget", "start_attached"]
+
+T = TypeVar("T")
 
 _POLL_MS: Final = 200
 _READ_WITHIN_S: Final = 60
@@ -72,11 +75,29 @@ class AttachedTarget:
         self._upstream = upstream
         self._streams = streams
         self._healed: Deferred[None] | None = None
+        self._gone: ClusterGone | None = None
+        self._running: Deferred[Any] | None = None
         self._following = Deferred.fromCoroutine(self._follow())
+
+    async def run(self, run: Coroutine[Any, Any, T]) -> T:
+        """Wait for a run; cancel it if the cluster is gone meanwhile. Raises ClusterGone."""
+        running = Deferred.fromCoroutine(run)
+        self._running = running
+        try:
+            return await running
+        except (BrokerSimError, ProducerError, CancelledError):
+            if self._gone is not None:
+                raise self._gone from None
+            raise
 
     def bootstrap_servers_for(self, security_protocol: str) -> str:  # noqa: ARG002 - it has one
         """The listeners of the proxy."""
         return self._proxy.bootstrap_servers
+
+    @property
+    def brokers(self) -> int:
+        """How many brokers the cluster has: as many as the scenario, or more."""
+        return len(self._cluster.broker_ids)
 
     @property
     def faults(self) -> FaultEngine:
@@ -210,23 +231,36 @@ class AttachedTarget:
         return found
 
     async def _follow(self) -> None:
-        """Learn of leaders and ISRs, for the references and gates of rules."""
-        while True:
+        """Learn of leaders and ISRs, for the references and gates of rules, and whether the cluster is gone."""
+        responded_s = self._proxy.reactor.seconds()
+        while self._gone is None:
             try:
                 await self._proxy.refresh()
+                responded_s = self._proxy.reactor.seconds()
                 if self._cluster.controller_ids:
                     leader = (await self._admin.describe_metadata_quorum()).leader_id
                     self._cluster.active = leader if self._cluster.is_running(leader) else None
-            except (BrokerSimError, ProducerError):
-                pass  # no broker responds now
+            except (BrokerSimError, ProducerError) as error:  # no broker responds now
+                self._end_if_gone(self._proxy.reactor.seconds() - responded_s, error)
             await sleep(self._proxy.reactor, _FOLLOW_MS)
+
+    def _end_if_gone(self, silent_s: float, error: Exception) -> None:
+        """End the run if no rule can have done this: the run controls no processes, or a node has ended by itself."""
+        problem = self._cluster.processes_problem()
+        if problem is None and self._upstream.processes is None and silent_s >= self._upstream.patience_s:
+            problem = f"no broker has responded for {silent_s:.0f} s: {_without_address(error, self._upstream)}"
+        if problem is not None:
+            self._gone = ClusterGone(f"{self._upstream.name}: the cluster is gone amid the run: {problem}")
+            if self._running is not None:
+                self._running.cancel()
 
     async def stop(self) -> None:
         """Delete the topics, take back what rules have changed, and close the proxy."""
         self._following.addErrback(lambda failure: failure.trap(CancelledError) and None)
         self._following.cancel()
         try:
-            await self._cluster.admin.restore()
+            if self._gone is None:
+                await self._cluster.admin.restore()
         except ProducerError as error:
             raise ScenarioError(f"{self._upstream.name}: what the run has changed stays there: {error}") from None
         finally:
@@ -291,18 +325,26 @@ async def _prepare(
 async def _until_served(scenario: Scenario, proxy: WireProxy, cluster: AttachedCluster, upstream: Upstream) -> None:
     """Wait until as many brokers serve as the scenario has."""
     deadline_s = proxy.reactor.seconds() + upstream.patience_s
-    problem = "it does not respond"
     while True:
+        problem: ScenarioError
         try:
             if await proxy.serve(scenario.brokers):
                 return
-            problem = f"it has {len(cluster.broker_ids)} brokers, {scenario.name} needs {scenario.brokers}"
+            has = plural(len(cluster.broker_ids), "broker")
+            problem = ScenarioError(f"{upstream.name}: it has {has}, {scenario.name} needs {scenario.brokers}")
         except BrokerSimError as error:
-            problem = str(error)
+            problem = ClusterGone(f"{upstream.name}: {_without_address(error, upstream)}")
         ended = cluster.processes_problem()
-        if ended is not None or proxy.reactor.seconds() > deadline_s:
-            raise ScenarioError(f"{upstream.name}: {ended or problem}")
+        if ended is not None:
+            raise ClusterGone(f"{upstream.name}: {ended}")
+        if proxy.reactor.seconds() > deadline_s:
+            raise problem
         await sleep(proxy.reactor, _READY_POLL_MS)
+
+
+def _without_address(error: Exception, upstream: Upstream) -> str:
+    """Return the text of an error, without the address if it begins with that: each error names it once."""
+    return str(error).removeprefix(f"upstream {upstream.name}: ")
 
 
 async def _take_groups(scenario: Scenario, admin: AdminCore, cluster: AttachedCluster, upstream: Upstream) -> None:

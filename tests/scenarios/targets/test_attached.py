@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -135,7 +137,7 @@ def test_a_group_with_a_member_that_crashed_is_gone_with_the_run(
         ({"release": "release: 3.7.2"}, "it is about release 3.7.2"),
         ({"release": "only_simulated: it is a secret"}, "only a simulated cluster shows it: it is a secret"),
         ({"release": "only_virtual: it is a secret"}, "only virtual time shows it: it is a secret"),
-        ({"brokers": 2}, "it has 1 brokers, case needs 2"),
+        ({"brokers": 2}, "it has 1 broker, case needs 2"),
         (
             {"config": ", features: {transaction.version: 1}"},
             "the levels of features of a running cluster are not set",
@@ -187,3 +189,60 @@ def test_a_pair_with_quotas_shares_no_cluster() -> None:
     quiet = load_scenario(CATALOG / "lost-ack-duplicate.yaml")
     assert len({KafkaClusters.shape_of(side) for side in throttled.sides()}) == 2
     assert len({KafkaClusters.shape_of(side) for side in quiet.sides()}) == 1
+
+
+LONG = """
+title: t
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+clients:
+  app: {producer: {linger.ms: 0}, script: [{send: {wait: true}}, {wait: {rule: never}}, {send: 1}, flush, close]}
+rules: {never: {when: {acked_records: 100}, act: {add_partitions: orders}, optional: true}}
+expect: {lost: 0}
+flip: {why: w, clients: {app: {producer: {linger.ms: 1}}}, expect: {lost: 0}}
+"""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_cluster_that_is_gone_ends_the_run_and_the_catalogue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(LONG)
+    results = tmp_path / "results.json"
+    with ThreadedCluster(brokers=1) as threaded:
+        address = threaded.bootstrap_servers
+        threaded.add_rule({"name": "sent", "select": {"api": "Produce", "nth": 1}, "act": "observe"})
+
+        def close_after_the_first_record() -> None:
+            threaded.wait_for_rule("sent", timeout_s=30)
+            threaded.close()
+
+        closing = Thread(target=close_after_the_first_record)
+        closing.start()
+        command = ["catalog", "run", "--attach", address, "--folder", str(tmp_path), "--json", str(results)]
+        assert main(command) == 2
+        closing.join()
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == "FAILED  one"
+    assert f"{address}: the cluster is gone amid the run: no broker has responded for " in printed.out
+    assert "0 of 1 anomalies are shown, and gone in the flip, on a running cluster; 1 failed with" in printed.out
+    assert printed.err.splitlines()[-1] == (
+        f"--attach {address}: cannot connect: Connection refused; the cluster is gone, and 1 pair did not run"
+    )
+    found = json.loads(results.read_text())
+    assert (found["refused"], found["failed"], found["results"]["one"]["state"]) == (0, 1, "failed")
+
+
+def test_a_pair_that_is_made_for_fewer_brokers_reports_it_with_its_misses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "title: t\ncluster: {brokers: 1}\ntopics: {orders: {partitions: 1, replication_factor: 1}}\n"
+    text += (
+        "clients: {app: {producer: {linger.ms: 0}, script: [{send: 1}, flush, close]}}\nexpect: {outcome: {ok: 2}}\n"
+    )
+    (tmp_path / "one.yaml").write_text(text + "flip: {why: w, expect: {outcome: {ok: 1}}}")
+    with ThreadedCluster(brokers=2) as threaded:
+        address = threaded.bootstrap_servers.partition(",")[0]
+        assert main(["catalog", "run", "--attach", address, "--folder", str(tmp_path)]) == 1
+    assert "one is made for 1 broker, the cluster has 2: its rules and counts may not fit" in capsys.readouterr().out
