@@ -135,7 +135,8 @@ def _all_topics(image: MetadataImage, context: RequestContext) -> Iterable[Topic
     """Return every topic, in the order of Kafka's Scala set of their names."""
     if context.behaviour.zookeeper:
         return image.topics.values()
-    topics = list(image.topics.values())
+    # Of topics with one hash the newest comes first in the tree that the set is made from.
+    topics = list(image.topics.values())[::-1]
     return [topics[place] for place in hash_set_order(string_hash(topic.name) for topic in topics)]
 
 

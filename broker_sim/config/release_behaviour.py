@@ -397,6 +397,8 @@ class ReleaseBehaviour:
     """UpdateFeatures changes all features or none, and returns one error at the top (else one per feature)."""
     downgrades_name_both_levels: bool = _since("4.2")
     """The rejection of a lossy metadata.version names both versions (else the new one)."""
+    client_metrics_are_a_set: bool = _until("4.1")
+    """Subscriptions of client metrics are listed as a Scala set has their names (else as their map has them)."""
     unregistration_explains: bool = _since("4.0")
     """UnregisterBroker names the broker that is not registered (else its error has no text)."""
     fenced_brokers_have_sessions: bool = _since("4.0")

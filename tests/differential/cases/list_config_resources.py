@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def of_this_case(probe: Probe) -> Callable[[Any], Any]:
-    """Return the response without the resources of other cases: those of this case, brokers, and loggers; sorted."""
+    """Return the response without the resources of other cases: those of this case, brokers, and loggers."""
 
     def only(response: Any) -> Any:
         kept = [
@@ -35,7 +35,6 @@ def of_this_case(probe: Probe) -> Callable[[Any], Any]:
             for each in response["configResources"]
             if each["resourceName"].startswith(probe.name) or each.get("resourceType") in {BROKER, BROKER_LOGGER}
         ]
-        kept.sort(key=lambda each: (each.get("resourceType", 0), each["resourceName"]))
         return response | {"configResources": kept}
 
     return only
@@ -99,3 +98,21 @@ def three_brokers(probe: Probe) -> None:
 def bodies_that_are_wrong(probe: Probe) -> None:
     for version, body, note in ((0, b"", "empty"), (0, b"\0more", "more bytes"), (1, b"\0\0", "null types")):
         probe.raw_body(74, version, body, note=note)
+
+
+@case(settings=(("metadata.max.idle.interval.ms", "541"),))
+def orders_that_tables_decide(probe: Probe) -> None:
+    """The sizes of the tables depend on all of a cluster's resources: it has a cluster of its own."""
+    only = of_this_case(probe)
+    kinds = {CLIENT_METRICS: "interval.ms"} | (
+        {} if probe.release == "3.7.2" else {GROUP: "consumer.session.timeout.ms"}
+    )
+    names = [f"{probe.name}-{number}" for number in (3, 1, 20, 2, 40, 100, 11, 50, 60, 70, 7, 8, 9, 10)]
+    for suffix in ("b", "a", "c"):
+        probe.topic(suffix)
+    for kind, key in kinds.items():
+        for name in names:
+            probe.quiet(incremental((kind, name, [(key, SET, "46000")])), 1)
+            await_value(probe, kind, name, key, "46000")
+    for version in all_versions(ListConfigResourcesRequest):
+        probe.exchange(ListConfigResourcesRequest(), version, only=only)
