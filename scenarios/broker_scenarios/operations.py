@@ -166,6 +166,10 @@ def split_key(key: str) -> tuple[str, int]:
     return topic, int(partition)
 
 
+_GZIP: Final = b"\x1f\x8b"
+"""The first bytes of a compressed file."""
+
+
 def read_operations(path: Path) -> Iterator[Op]:
     """Read a history line by line, from a compressed file if it ends with `.gz`; empty lines are skipped.
 
@@ -189,8 +193,23 @@ def _lines(path: Path) -> Iterator[tuple[str, Op]]:
                 if not line.isspace():
                     where = f"{path}:{number}"
                     yield where, _op_of_line(line, where)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise HistoryError(_not_text(path)) from None
+    except (OSError, EOFError, zlib.error) as error:
         raise HistoryError(f"cannot read the history {path}: {reason_of(error)}") from None
+
+
+def _not_text(path: Path) -> str:
+    """Return where a file is not UTF-8: the error of a text file counts from the beginning of a block."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.startswith(_GZIP):
+                return f"{path}: it is compressed: its name must end with .gz"
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return f"{path}:{number}: not UTF-8: byte {line[error.start]:#04x} (column {error.start + 1})"
+    return f"{path}: not UTF-8"
 
 
 def _opened(path: Path) -> TextIO:
@@ -260,7 +279,7 @@ def _unknown_name(key: str, value: object, known: Collection[str]) -> _WrongErro
 
 def _op_of_line(line: str, where: str) -> Op:
     try:
-        data = json.loads(line)
+        data = json.loads(line.rstrip())
     except json.JSONDecodeError as error:
         raise HistoryError(f"{where}: not JSON: {error.msg} (column {error.colno})") from None
     except (ValueError, RecursionError) as error:

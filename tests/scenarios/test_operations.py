@@ -190,6 +190,20 @@ def test_a_file_may_be_compressed_and_may_begin_with_a_byte_order_mark(tmp_path:
         list(read_operations(compressed))
 
 
+def test_a_file_that_is_no_text_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    line = json.dumps({**GOOD, "error": "f\xfcr"}, ensure_ascii=False)
+    path.write_bytes(f"{line}\n".encode() + f"{line}\n".encode("latin-1"))
+    with pytest.raises(HistoryError, match=r"history\.jsonl:2: not UTF-8: byte 0xfc \(column "):
+        list(read_operations(path))
+    path.write_bytes(gzip.compress(line.encode()))
+    with pytest.raises(HistoryError, match=r"history\.jsonl: it is compressed: its name must end with \.gz"):
+        list(read_operations(path))
+    path.write_text(f"{line}\n{line[:30]}\n")
+    with pytest.raises(HistoryError, match=r"history\.jsonl:2: not JSON: (Unterminated|Expecting)"):
+        list(read_operations(path))
+
+
 def test_a_place_of_an_operation_is_its_line_or_its_number(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     write_operations(path, EVERY_FORM[:2])

@@ -10,13 +10,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-
 from broker_scenarios.checks.whole_history import Limits
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.histories.json_text import DuplicateKeyError, parse_json
 from broker_scenarios.operations import split_key
 from broker_scenarios.promises import Promises
-from broker_sim.errors import nearest
+from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.yaml_source import parse_yaml
 from sim_runtime.spelling import reason_of
 
 if TYPE_CHECKING:
@@ -90,10 +90,14 @@ def read_circumstances(path: Path) -> Circumstances:
         text = path.read_text(encoding="utf-8")
         try:
             # YAML would read it too; a file with the message keys of a million values not in reasonable time.
-            data = json.loads(text)
+            data = parse_json(text)
+        except DuplicateKeyError as error:
+            raise ScenarioError(f"{path}: {error}") from None
         except ValueError:
-            data = yaml.safe_load(text)
-    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+            data = parse_yaml(path).value
+    except BrokerSimError as error:
+        raise ScenarioError(str(error)) from None
+    except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(f"cannot read the promises {path}: {reason_of(error)}") from None
     return circumstances_of(data, str(path))
 
@@ -188,11 +192,14 @@ class _Reader:
         given = {f"{place}.{name}": value for name, value in fields.items()}
         kind = self.choice(f"{place}.kind", given, FAULT_KINDS, "")
         key = fields.get("key")
+        from_us = self.duration(f"{place}.from_ms", given) or 0
         to_us = self.duration(f"{place}.to_ms", given)
+        if to_us is not None and to_us < from_us:
+            raise self.wrong(f"{place}.to_ms", fields["to_ms"], f"no time before from_ms={fields['from_ms']}")
         return Fault(
             kind=kind,
             key=None if key is None else self.key(f"{place}.key", key),
-            from_us=self.duration(f"{place}.from_ms", given) or 0,
+            from_us=from_us,
             to_us=_NO_END if to_us is None else to_us,
         )
 

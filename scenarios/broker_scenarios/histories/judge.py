@@ -6,7 +6,6 @@ Findings minus what the promises permit, as for the runs of scenarios: `broken` 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +21,7 @@ from broker_scenarios.garbage import without_collections
 from broker_scenarios.histories.circumstances import Circumstances, circumstances_of, read_circumstances
 from broker_scenarios.histories.fault_explanations import FaultExplainer
 from broker_scenarios.histories.history_verdict import HistoryVerdict, JudgedFinding
+from broker_scenarios.histories.json_text import DuplicateKeyError, parse_json
 from broker_scenarios.histories.neutral_fold import NeutralFold
 from broker_scenarios.operations import numbered_operations, split_key
 from broker_scenarios.verdict import Validity
@@ -141,7 +141,9 @@ def is_table(path: Path) -> bool:
 def read_logs(path: Path) -> Mapping[str, Any]:
     """Read a logs file. Raises ScenarioError if it cannot be read."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
+    except DuplicateKeyError as error:
+        raise ScenarioError(f"{path}: {error}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(f"cannot read the logs {path}: {reason_of(error)}") from None
     if not isinstance(data, dict):

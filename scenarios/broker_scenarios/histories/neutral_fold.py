@@ -104,13 +104,13 @@ def _not_open(process: _Process, op: Op) -> str:
     """The reason why an operation completes nothing; a send is completed by a line with its own records."""
     call = process.first_of(op.f)
     if call is None:
-        return f"process {op.process} has no open {op.f.value} to complete"
+        return f"process {op.process!r} has no open {op.f.value} to complete"
     sent, completed = (
         ", ".join(f"{value!r} to {key}" for key, value in records)
         for records in (_sent_by(call), [(mop.key, mop.value) for mop in op.mops if isinstance(mop, SendMop)])
     )
     open_call = f"that of i={call.index} is of {sent}"
-    return f"process {op.process} has no open {op.f.value} to complete with {completed}: {open_call}"
+    return f"process {op.process!r} has no open {op.f.value} to complete with {completed}: {open_call}"
 
 
 class NeutralFold:

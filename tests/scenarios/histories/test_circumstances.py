@@ -131,3 +131,22 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     for name in ("wrong.yaml", "absent.yaml"):
         with pytest.raises(ScenarioError, match=name):
             read_circumstances(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("acks: all\ntopics: {orders: 1}\nacks: 1\n", r"promises\.yaml:3:1: acks: is a duplicate key"),
+        ('{"acks": "all", "acks": 1}', r"promises\.yaml: 'acks' is there twice"),
+        ("acks: [", r"promises\.yaml:1:8: no YAML: "),
+        (
+            "faults: [{kind: partition, from_ms: 5, to_ms: 2}]",
+            r"promises\.yaml: 'faults\[0\]\.to_ms': expected no time before from_ms=5, not 2",
+        ),
+    ],
+)
+def test_a_mistake_in_a_file_is_refused_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "promises.yaml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=problem):
+        read_circumstances(path)

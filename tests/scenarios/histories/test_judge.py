@@ -69,6 +69,9 @@ def test_logs_are_an_object(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ScenarioError, match=r"logs\.json: "):
         read_logs(path)
+    path.write_text('{"orders-0": [], "orders-0": [[0, 1]]}')
+    with pytest.raises(ScenarioError, match=r"logs\.json: 'orders-0' is there twice"):
+        read_logs(path)
     path.write_text(json.dumps({X: [[0, 1]]}))
     assert read_logs(path) == {X: [[0, 1]]}
 
