@@ -75,6 +75,7 @@ class AioVerbs:
     elect_leader = _awaitable(ThreadedCluster.elect_leader)
     reassign = _awaitable(ThreadedCluster.reassign)
     delete_records = _awaitable(ThreadedCluster.delete_records)
+    delete_group = _awaitable(ThreadedCluster.delete_group)
     force_rebalance = _awaitable(ThreadedCluster.force_rebalance)
     remove_rules = _awaitable(ThreadedCluster.remove_rules)
 

@@ -24,7 +24,14 @@ from protocol_specs.message import Message
 from protocol_specs.messages import alter_client_quotas as client_quotas
 from protocol_specs.messages import alter_partition_reassignments as reassignments
 from protocol_specs.messages import alter_user_scram_credentials as scram_credentials
-from protocol_specs.messages import create_acls, create_partitions, delete_acls, delete_records, elect_leaders
+from protocol_specs.messages import (
+    create_acls,
+    create_partitions,
+    delete_acls,
+    delete_groups,
+    delete_records,
+    elect_leaders,
+)
 from protocol_specs.messages import incremental_alter_configs as incremental
 from protocol_specs.sasl.scram import ITERATIONS_MIN, ScramMechanism, new_nonce
 from sim_runtime.virtual_disk import VirtualDisk
@@ -164,6 +171,15 @@ class ClusterAdmin:
         groups = self._cluster.broker(leader).coordinators.groups
         begun = groups.write(group_id, "force-rebalance", lambda shard: force_rebalance(shard, group_id)).deferred
         return begun.addCallback(lambda _: None)
+
+    def delete_group(self, group_id: str) -> Deferred[None]:
+        """Delete a group without members, and its offsets (KIP-229); raises NotThere if it has no coordinator."""
+        topic, partition = self.state_partition("group", group_id)
+        leader = self._cluster.leader_of(topic, partition) if partition >= 0 else None
+        if leader is None:
+            raise NotThere(f"group {group_id} has no coordinator")
+        request = delete_groups.DeleteGroupsRequest(groups_names=[group_id])
+        return self._request(request, leader, about=f" of {group_id}")
 
     # Verbs of an administrator. Their requests are served at a running broker and pass no fault rule.
 

@@ -24,6 +24,7 @@ __all__ = [
     "check_seed",
     "check_shape",
     "check_timeout",
+    "config_changes",
     "config_texts",
     "topic_spec",
     "topic_specs",
@@ -118,6 +119,12 @@ def config_texts(config: object, argument: str = "config") -> dict[str, str]:
     if not isinstance(config, Mapping):
         raise ConfigError(f"{argument}: {config!r} is no mapping; expected names with values, such as {_EXAMPLE}")
     return {str(name): _text(name, value) for name, value in config.items()}
+
+
+def config_changes(config: Mapping[str, object]) -> dict[str, str | None]:
+    """Return changes of configurations as `config_texts`; None deletes one. Raises as that."""
+    given = {name: value for name, value in config.items() if value is not None}
+    return {**config_texts(given), **dict.fromkeys(config.keys() - given.keys())}
 
 
 _EXAMPLE: Final = '{"min.insync.replicas": 2}'

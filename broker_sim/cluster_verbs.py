@@ -16,13 +16,47 @@ if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
     from broker_sim.faults.engine import RuleReport
 
-__all__ = ["ClusterVerbs"]
+__all__ = ["ActionVerbs", "ClusterVerbs"]
 
 __tracebackhide__ = True
 
 
 @checks_arguments
-class ClusterVerbs:
+class ActionVerbs:
+    """Verbs on top of `do`, which does an action of fault rules: a cluster in another process has them too."""
+
+    def do(self, act: str | Mapping[str, Any]) -> str:
+        """Do an action of fault rules on the cluster now; returns the name of its rule."""
+        raise NotImplementedError
+
+    def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
+        """Fail a log directory, by default the last: its replicas go offline (KIP-112). The first ends its broker."""
+        self.do({"fail_log_dir": _given(broker=broker_id, log_dir=log_dir)})
+
+    def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
+        """End the failure of a log directory; its replicas come back when the broker restarts."""
+        self.do({"mend_log_dir": _given(broker=broker_id, log_dir=log_dir)})
+
+    def slow_fsync(self, broker_id: int, ms: float, *, topic: str | None = None, partition: int | None = None) -> None:
+        """Let flushes of a broker's logs take `ms`, those of a topic or partition alone if named."""
+        self.do({"slow_fsync": _given(broker=broker_id, ms=ms, topic=topic, partition=partition)})
+
+    def alter_config(
+        self,
+        config: Mapping[str, str | int | bool | None],
+        *,
+        topic: str | None = None,
+        broker: int | None = None,
+        all_brokers: bool | None = None,
+        group: str | None = None,
+    ) -> None:
+        """Set configurations of a topic, a broker, all brokers or a group; None removes one."""
+        of = _given(topic=topic, broker=broker, all_brokers=all_brokers, group=group)
+        self.do({"alter_config": {"config": dict(config), **of}})
+
+
+@checks_arguments
+class ClusterVerbs(ActionVerbs):
     """Verbs on top of `call`, which runs a function in the cluster's thread.
 
     Each raises BrokerSimError for a node, topic or partition that is not there, and for what is impossible.
@@ -58,18 +92,6 @@ class ClusterVerbs:
         """Let the wall clock of a broker gain so many microseconds per second from now on."""
         self.call(lambda: self.cluster.admin.drift_clock(broker_id, ppm))
 
-    def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """Fail a log directory, by default the last: its replicas go offline (KIP-112). The first ends its broker."""
-        self.do({"fail_log_dir": _given(broker=broker_id, log_dir=log_dir)})
-
-    def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """End the failure of a log directory; its replicas come back when the broker restarts."""
-        self.do({"mend_log_dir": _given(broker=broker_id, log_dir=log_dir)})
-
-    def slow_fsync(self, broker_id: int, ms: float, *, topic: str | None = None, partition: int | None = None) -> None:
-        """Let flushes of a broker's logs take `ms`, those of a topic or partition alone if named."""
-        self.do({"slow_fsync": _given(broker=broker_id, ms=ms, topic=topic, partition=partition)})
-
     # Users.
 
     def create_scram_user(
@@ -101,19 +123,6 @@ class ClusterVerbs:
         """Add partitions to a topic."""
         self.call(lambda: self.cluster.admin.add_partitions(topic, count))
 
-    def alter_config(
-        self,
-        config: Mapping[str, str | int | bool | None],
-        *,
-        topic: str | None = None,
-        broker: int | None = None,
-        all_brokers: bool | None = None,
-        group: str | None = None,
-    ) -> None:
-        """Set configurations of a topic, a broker, all brokers or a group; None removes one."""
-        of = _given(topic=topic, broker=broker, all_brokers=all_brokers, group=group)
-        self.do({"alter_config": {"config": dict(config), **of}})
-
     def elect_leader(
         self, topic: str, partition: int = 0, *, broker_id: int | None = None, unclean: bool = False
     ) -> None:
@@ -127,6 +136,10 @@ class ClusterVerbs:
     def delete_records(self, topic: str, partition: int = 0, before_offset: int | None = None) -> None:
         """Delete the records below an offset, by default the high watermark (KIP-107)."""
         self.call(lambda: self.cluster.admin.delete_records(topic, partition, before_offset))
+
+    def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, and its offsets (KIP-229)."""
+        self.call(lambda: self.cluster.admin.delete_group(group_id))
 
     def force_rebalance(self, group_id: str) -> None:
         """Begin a rebalance of a group, which its members have not caused."""

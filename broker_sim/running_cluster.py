@@ -26,6 +26,7 @@ from broker_sim.cluster_state import (
     TopicStatus,
     TransactionStatus,
 )
+from broker_sim.cluster_verbs import ActionVerbs
 from broker_sim.control.journal_file import read_event
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import RuleReport
@@ -129,7 +130,7 @@ class HttpControl:
 
 
 @checks_arguments
-class ControlledCluster(AttachedCluster):
+class ControlledCluster(ActionVerbs, AttachedCluster):
     """A cluster in another process, made for a fixture, with the verbs that HTTP control has."""
 
     def __init__(self, control: HttpControl, **shape: Any) -> None:
@@ -215,9 +216,21 @@ class ControlledCluster(AttachedCluster):
         """Let the wall clock of a broker gain so many microseconds per second."""
         self._call("POST", f"/brokers/{broker_id}/clock", {"drift_ppm": ppm})
 
+    def lose_power(self, broker_id: int) -> None:
+        """Kill a broker with its machine: a part of what it has not flushed is lost. It needs a `data_dir`."""
+        self.do({"lose_power": broker_id})
+
     def delete_topic(self, topic: str) -> None:
         """Delete a topic."""
         self._call("DELETE", f"/topics/{quote(topic)}")
+
+    def recreate_topic(self, topic: str) -> None:
+        """Delete a topic, and create it with another id and the same partitions and configurations."""
+        self._call("POST", f"/topics/{quote(topic)}/recreate")
+
+    def add_partitions(self, topic: str, count: int = 1) -> None:
+        """Add partitions to a topic."""
+        self._call("POST", f"/topics/{quote(topic)}/partitions", {"count": count})
 
     def elect_leader(
         self, topic: str, partition: int = 0, *, broker_id: int | None = None, unclean: bool = False
@@ -234,6 +247,21 @@ class ControlledCluster(AttachedCluster):
         """Delete the records below an offset."""
         wanted = {"before_offset": before_offset}
         self._call("POST", f"/topics/{quote(topic)}/partitions/{partition}/delete-records", wanted)
+
+    def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, and its offsets."""
+        self._call("DELETE", f"/groups/{quote(group_id)}")
+
+    def create_scram_user(
+        self, user: str, password: str, *, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096
+    ) -> None:
+        """Set the password of a user for SCRAM."""
+        given = {"password": password, "mechanism": mechanism, "iterations": iterations}
+        self._call("PUT", f"/scram-users/{quote(user)}", given)
+
+    def delete_scram_user(self, user: str, *, mechanism: str = "SCRAM-SHA-256") -> None:
+        """Delete the password of a user for a mechanism."""
+        self._call("DELETE", f"/scram-users/{quote(user)}", mechanism=mechanism)
 
     def force_rebalance(self, group_id: str) -> None:
         """Begin a rebalance of a group."""

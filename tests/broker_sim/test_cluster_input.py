@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker_sim import BrokerSimError, ThreadedCluster, TopicSpec
-from broker_sim.cluster_input import config_texts, topic_specs
+from broker_sim.cluster_input import config_changes, config_texts, topic_specs
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,7 @@ def test_a_cluster_takes_numbers_and_booleans_for_brokers_and_topics() -> None:
     with ThreadedCluster(brokers=1, topics=[spec], config=config) as cluster:
         assert cluster.cluster.config.unclean_leader_election_enable is True
         assert cluster.log_of(1, "orders", 0).config.retention_ms == 1_000
+
+
+def test_a_change_of_none_deletes_a_configuration() -> None:
+    assert config_changes({"a": 2, "b": None, "c": True}) == {"a": "2", "c": "true", "b": None}

@@ -147,11 +147,20 @@ def test_verbs_of_an_administrator_work_over_http(served: dict[str, str]) -> Non
     assert cluster.do({"add_partitions": {"topic": "orders", "count": 2}}) == "rule-1"
     assert [len(each.partitions) for each in cluster.topics() if each.name == "orders"] == [3]
     cluster.reassign("orders", 2, [leader])
+    cluster.add_partitions("orders", 3)
+    cluster.alter_config({"retention.ms": 60_000}, topic="orders")
+    [orders] = [each for each in cluster.topics() if each.name == "orders"]
+    assert (len(orders.partitions), orders.configs) == (6, {"retention.ms": "60000"})
+    cluster.recreate_topic("orders")
+    cluster.create_scram_user("ann", "secret")
+    cluster.delete_scram_user("ann")
+    with pytest.raises(BrokerSimError, match="ghosts"):
+        cluster.delete_group("ghosts")
     with pytest.raises(BrokerSimError, match="delay_ms acts on requests"):
         cluster.do({"delay_ms": 5})
     with pytest.raises(BrokerSimError, match="ghosts"):
         cluster.force_rebalance("ghosts")
-    assert [report.act for report in cluster.remove_rules()] == ["add_partitions"]
+    assert [report.act for report in cluster.remove_rules()] == ["add_partitions", "alter_config"]
     cluster.check_rules()
     cluster.rolling_restart()
     cluster.delete_topic("orders")

@@ -14,6 +14,7 @@ from broker_sim.http_control.operations import (
     server,
     topics,
     toxiproxy,
+    users,
     waits,
 )
 
@@ -28,6 +29,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *brokers.OPERATIONS,
     *topics.OPERATIONS,
     *groups.OPERATIONS,
+    *users.OPERATIONS,
     *links.OPERATIONS,
     *rules.OPERATIONS,
     *waits.OPERATIONS,

@@ -1,10 +1,11 @@
-"""Calls on brokers and controllers: kill, stop, restart, isolate, and the clocks of brokers."""
+"""Calls on brokers and controllers: kill, stop, restart, isolate, clocks and configurations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.cluster_input import config_changes
 from broker_sim.cluster_state import BrokerStatus, ConnectionStatus, broker_status, connections
 from broker_sim.errors import BrokerSimError
 from broker_sim.http_control.operation import CLUSTER, Operation, UnknownName
@@ -106,6 +107,16 @@ def clock(call: Call) -> None:
         admin.drift_clock(broker, call.body.drift_ppm)
 
 
+def changed_configs(call: Call) -> Deferred[None]:
+    """Set or delete configurations of a broker."""
+    return call.cluster.admin.alter_config("broker", str(broker_of(call)), config_changes(call.body))
+
+
+def changed_configs_of_all(call: Call) -> Deferred[None]:
+    """Set or delete the configurations that all brokers have without one of their own."""
+    return call.cluster.admin.alter_config("broker", "", config_changes(call.body))
+
+
 def controller_of(call: Call) -> int | None:
     """Return the node id in the path, None for `active`. Raises UnknownName."""
     if call.path["controller"] == "active":
@@ -161,6 +172,24 @@ OPERATIONS = (
         summary="Move the wall clock of a broker ahead or back, or let it drift.",
         handle=clock,
         body=ClockChange,
+        status=204,
+    ),
+    Operation(
+        method="PATCH",
+        path=f"{BROKER}/configs",
+        name="alterBrokerConfigs",
+        summary="Set dynamic configurations of a broker; null deletes one.",
+        handle=changed_configs,
+        body=dict[str, str | int | float | bool | None],
+        status=204,
+    ),
+    Operation(
+        method="PATCH",
+        path=f"{CLUSTER}/configs",
+        name="alterClusterConfigs",
+        summary="Set dynamic configurations of all brokers that have none of their own; null deletes one.",
+        handle=changed_configs_of_all,
+        body=dict[str, str | int | float | bool | None],
         status=204,
     ),
     Operation(

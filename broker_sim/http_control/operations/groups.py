@@ -43,6 +43,11 @@ def rebalanced(call: Call) -> Deferred[None]:
     return call.cluster.admin.force_rebalance(described_group(call).group_id)
 
 
+def deleted_group(call: Call) -> Deferred[None]:
+    """Delete a group."""
+    return call.cluster.admin.delete_group(described_group(call).group_id)
+
+
 def listed_transactions(call: Call) -> list[TransactionStatus]:
     """Return all transactional ids."""
     return transactions(call.cluster)
@@ -74,6 +79,14 @@ OPERATIONS = (
         summary="One group.",
         handle=described_group,
         result=GroupStatus,
+    ),
+    Operation(
+        method="DELETE",
+        path=f"{CLUSTER}/groups/{{group}}",
+        name="deleteGroup",
+        summary="Delete a group without members, and its offsets.",
+        handle=deleted_group,
+        status=204,
     ),
     Operation(
         method="POST",

@@ -6,9 +6,9 @@ import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.cluster_input import config_texts
+from broker_sim.cluster_input import config_changes
 from broker_sim.cluster_state import PartitionStatus, TopicStatus, topic_status
-from broker_sim.errors import nearest
+from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.http_control.operation import CLUSTER, Limit, Operation, UnknownName
 from broker_sim.stored_records import StoredRecord, stored_records
 from broker_sim.topic_spec import TopicSpec
@@ -33,6 +33,13 @@ class NewTopic:
     partitions: int = 1
     replication_factor: int = 1
     configs: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MorePartitions:
+    """How many partitions a topic gets beside those that it has."""
+
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,11 +154,23 @@ def deleted(call: Call) -> Deferred[None]:
     return call.cluster.delete_topic(topic_of(call))
 
 
+def recreated(call: Call) -> Deferred[TopicStatus]:
+    """Delete a topic and create it again."""
+    cluster, name = call.cluster, topic_of(call)
+    return cluster.admin.recreate_topic(name).addCallback(lambda _: topic_status(cluster, name)[0])
+
+
+def added_partitions(call: Call) -> Deferred[TopicStatus]:
+    """Add partitions to a topic."""
+    cluster, name, count = call.cluster, topic_of(call), (call.body or MorePartitions()).count
+    if count < 1:
+        raise BrokerSimError(f"count: {count} adds no partition; expected at least 1")
+    return cluster.admin.add_partitions(name, count).addCallback(lambda _: topic_status(cluster, name)[0])
+
+
 def changed_configs(call: Call) -> Deferred[None]:
     """Set or delete configurations of a topic."""
-    given = {name: value for name, value in call.body.items() if value is not None}
-    deleted = dict.fromkeys(call.body.keys() - given.keys())
-    return call.cluster.admin.alter_config("topic", topic_of(call), {**config_texts(given), **deleted})
+    return call.cluster.admin.alter_config("topic", topic_of(call), config_changes(call.body))
 
 
 def records(call: Call) -> list[Record]:
@@ -251,6 +270,24 @@ OPERATIONS = (
         summary="Delete a topic; responds when every running broker has applied it.",
         handle=deleted,
         status=204,
+    ),
+    Operation(
+        method="POST",
+        path=f"{TOPIC}/recreate",
+        name="recreateTopic",
+        summary="Delete a topic, and create it with another id and the same partitions and configurations.",
+        handle=recreated,
+        result=TopicStatus,
+    ),
+    Operation(
+        method="POST",
+        path=f"{TOPIC}/partitions",
+        name="addPartitions",
+        summary="Add partitions to a topic, by default one.",
+        handle=added_partitions,
+        body=MorePartitions,
+        body_is_optional=True,
+        result=TopicStatus,
     ),
     Operation(
         method="PATCH",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.broker_sim.http_control.sent_records import THREE_BROKERS
+from tests.broker_sim.http_control.sent_records import ONE_BROKER, THREE_BROKERS
 
 if TYPE_CHECKING:
     from tests.broker_sim.http_control.conftest import Control
@@ -41,3 +41,13 @@ def test_several_controllers_fail_one_at_a_time(control: Control) -> None:
     killed = control.post(f"{path}/controllers/active/kill")["controller"]
     control.post(f"{path}/controllers/{killed}/restart")
     assert control.call("POST", f"{path}/controllers/1/kill").status == 404
+
+
+def test_configurations_of_brokers_are_set_and_deleted(control: Control) -> None:
+    path = control.new_cluster(**ONE_BROKER)
+    assert control.call("PATCH", f"{path}/brokers/1/configs", {"log.cleaner.threads": 2}).status == 204
+    assert control.call("PATCH", f"{path}/brokers/1/configs", {"log.cleaner.threads": None}).status == 204
+    assert control.call("PATCH", f"{path}/configs", {"message.max.bytes": 5_000}).status == 204
+    refused = control.call("PATCH", f"{path}/configs", {"message.max.bytes": "many"})
+    assert "INVALID_CONFIG" in refused.json["detail"] or "INVALID_REQUEST" in refused.json["detail"]
+    assert control.call("PATCH", f"{path}/brokers/7/configs", {"message.max.bytes": 5_000}).status == 404

@@ -21,6 +21,23 @@ def test_topics_are_created_changed_and_deleted(control: Control) -> None:
     assert control.call("GET", f"{path}/topics/more").status == 404
 
 
+def test_a_topic_grows_and_begins_again(control: Control) -> None:
+    path = control.new_cluster(**ONE_BROKER)
+    before = control.get(f"{path}/topics/orders")
+    grown = control.call("POST", f"{path}/topics/orders/partitions", {"count": 2})
+    assert (grown.status, len(grown.json["partitions"])) == (200, len(before["partitions"]) + 2)
+    assert (
+        len(control.call("POST", f"{path}/topics/orders/partitions").json["partitions"])
+        == len(before["partitions"]) + 3
+    )
+    refused = control.call("POST", f"{path}/topics/orders/partitions", {"count": 0})
+    assert (refused.status, refused.json["detail"]) == (400, "count: 0 adds no partition; expected at least 1")
+    assert control.call("POST", f"{path}/topics/order/partitions").status == 404
+    again = control.call("POST", f"{path}/topics/orders/recreate").json
+    assert again["id"] != before["id"]
+    assert len(again["partitions"]) == len(before["partitions"]) + 3
+
+
 def test_records_have_text_and_bytes(control: Control) -> None:
     path = control.new_cluster(**ONE_BROKER)
     send(servers_of(control, path), 3)
