@@ -268,12 +268,8 @@ def group_status(cluster: Cluster, group_id: str) -> GroupStatus | None:
 
 def _coordinated_groups(cluster: Cluster) -> Iterator[tuple[int, GroupShard, Group]]:
     for broker in cluster.brokers.values():
-        if not broker.alive:
-            continue
-        runtime = broker.coordinators.groups.runtime
-        for partition in runtime.active_partitions:
-            shard = runtime.shard(partition)
-            if shard is not None:
+        if broker.alive:
+            for shard in broker.coordinators.groups.runtime.shards:
                 for group in shard.groups.all():
                     yield broker.id, shard, group
 
@@ -362,11 +358,8 @@ def _share_offsets(cluster: Cluster, group_id: str) -> Iterator[GroupOffset]:
 def _share_partitions(cluster: Cluster) -> Iterator[tuple[SharePartitionKey, SharePartitionState]]:
     for broker in cluster.brokers.values():
         if broker.alive:
-            runtime = broker.coordinators.share.runtime
-            shards = [runtime.shard(partition) for partition in runtime.active_partitions]
-            for shard in shards:
-                if shard is not None:
-                    yield from shard.states.items()
+            for shard in broker.coordinators.share.runtime.shards:
+                yield from shard.states.items()
 
 
 def _high_watermark(cluster: Cluster, topic: str, partition: int) -> int | None:

@@ -82,6 +82,12 @@ class CoordinatorRuntime(Generic[S]):
         return sorted(self._runners)
 
     @property
+    def shards(self) -> list[S]:
+        """The active shards, in the order of their partitions, for reports."""
+        found = (self.shard(partition) for partition in self.active_partitions)
+        return [shard for shard in found if shard is not None]
+
+    @property
     def is_loading(self) -> bool:
         """True while a shard replays its log."""
         return any(runner.state is ShardState.LOADING for runner in self._runners.values())
