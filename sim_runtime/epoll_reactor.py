@@ -7,17 +7,20 @@ A reactor that spins polls for a moment before it blocks (SpinningWait). It is f
 from __future__ import annotations
 
 import os
+from functools import partial
 from select import EPOLLET, EPOLLIN
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.epollreactor import EPollReactor
+from twisted.logger import Logger
+from twisted.python import log
 
 from sim_runtime.held_ports import HeldPorts
 from sim_runtime.spinning_wait import SpinningWait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from select import epoll
 
     from twisted.internet.interfaces import IListeningPort
@@ -28,8 +31,16 @@ SHORT_WAITS_MIN: Final = 8
 request, which also arrive without a pause, are fewer: a spin after the last of them would be unsuccessful."""
 
 
+CANCELLATIONS_MAX: Final = 50
+"""From more cancelled calls on, `runUntilCurrent` may remove them."""
+LONGEST_WAIT_SECONDS: Final = 2_147_483
+"""The limit of `timeout`: epoll counts milliseconds in 32 bits."""
+
 _CLOSED: Final = -1
 _NO_LIMIT: Final = -1
+
+
+_log = Logger()
 
 
 class EventWaker:
@@ -75,16 +86,12 @@ class _SpinningPoller:
     """An epoll object whose `poll` spins."""
 
     def __init__(self, poller: epoll, seconds: Callable[[], float]) -> None:
-        self._poller = poller
-        self._spinning = SpinningWait(seconds, short_waits_min=SHORT_WAITS_MIN)
+        # Returns descriptors with their events, after at most `timeout` seconds (-1: no limit).
+        self.poll = partial(SpinningWait(seconds, short_waits_min=SHORT_WAITS_MIN).wait, poller.poll)
         self.register = poller.register
         self.modify = poller.modify
         self.unregister = poller.unregister
         self.close = poller.close
-
-    def poll(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
-        """Return descriptors with their events, after at most `timeout` seconds (-1: no limit)."""
-        return self._spinning.wait(self._poller.poll, timeout, events_max)
 
 
 class RealEPollReactor(EPollReactor):
@@ -101,15 +108,57 @@ class RealEPollReactor(EPollReactor):
         """Wait for at most `timeout` seconds (None: no limit), and read and write what is ready.
 
         Twisted also sets the context of its older log functions for each event, which takes longer than a system call.
-        Its `_doReadOrWrite` logs every error itself.
+        Its `_doReadOrWrite` logs every error itself; most events are reads, which need only a part of it.
         """
         selectables = self._selectables
         for descriptor, event in self._poller.poll(_NO_LIMIT if timeout is None else timeout, len(selectables)):
             selectable = selectables.get(descriptor)
-            if selectable is not None:  # not closed by an event before
+            if selectable is None:  # closed by an event before
+                continue
+            if event != EPOLLIN:
                 self._doReadOrWrite(selectable, descriptor, event)  # type: ignore[no-untyped-call]  # Twisted's
+                continue
+            try:
+                lost, in_read = selectable.doRead(), True
+            except BaseException as error:  # noqa: BLE001 - as Twisted does: an error ends its connection alone
+                log.err()
+                lost, in_read = error, False
+            if lost:
+                self._disconnectSelectable(selectable, lost, in_read)  # type: ignore[no-untyped-call]  # Twisted's
 
     doIteration = doPoll  # noqa: N815 - Twisted's name
+
+    def mainLoop(self) -> None:  # noqa: N802
+        """Run until the reactor stops; an error that nothing else has caught is logged.
+
+        Most iterations of a server have no call to run: Twisted's loop finds that out by five calls per iteration.
+        """
+        while self._started:
+            try:
+                while self._started:
+                    self.doPoll(self._wait_seconds())
+            except BaseException:  # noqa: BLE001 - as in Twisted's loop, which runs until `stop`
+                _log.failure("Unexpected error in main loop")
+        _log.info("Main loop terminated.")
+
+    def _wait_seconds(self) -> float | None:
+        """Run the calls that are due, and return the longest time to wait for events (None: no limit)."""
+        pending = self._pendingTimedCalls
+        if not (
+            self.threadCallQueue
+            or self._newTimedCalls
+            or self._justStopped
+            or self._cancellations > CANCELLATIONS_MAX
+            or not self.running
+        ):
+            if not pending:
+                return None
+            delay = pending[0].time - self.seconds()
+            if 0 < delay < LONGEST_WAIT_SECONDS:
+                return delay
+        self.runUntilCurrent()
+        timeout = self.timeout()
+        return timeout if self.running else 0
 
     def listenTCP(self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "") -> IListeningPort:  # noqa: N802
         """Listen as every reactor does; the port stays reserved until the reactor is released."""

@@ -3,13 +3,15 @@ from __future__ import annotations
 from select import epoll
 from sys import getswitchinterval, setswitchinterval
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from twisted.internet.epollreactor import EPollReactor
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
+from twisted.logger import capturedLogs
 from twisted.python import log
 
-from sim_runtime.epoll_reactor import SHORT_WAITS_MIN, EventWaker
+from sim_runtime.epoll_reactor import CANCELLATIONS_MAX, SHORT_WAITS_MIN, EventWaker, RealEPollReactor
 from sim_runtime.real_reactor import new_reactor, release_reactor
 from sim_runtime.spinning_wait import HISTORY_WAITS
 
@@ -112,6 +114,72 @@ def test_a_reactor_that_spins_polls_before_it_blocks(monkeypatch: pytest.MonkeyP
     finally:
         release_reactor(reactor)
     assert timeouts == [5.0] * blocking + [0 if spins else 5.0]
+
+
+@pytest.mark.parametrize("loop", [RealEPollReactor.mainLoop, EPollReactor.mainLoop])
+def test_its_loop_runs_the_calls_that_twisteds_loop_runs(monkeypatch: pytest.MonkeyPatch, loop: Any) -> None:
+    monkeypatch.setattr(RealEPollReactor, "mainLoop", loop)
+    reactor: Any = new_reactor()
+    notes: list[object] = []
+    from_thread: list[object] = []
+
+    def fail() -> None:
+        raise RuntimeError("as requested")
+
+    class FailingOnce:
+        """An epoll object that cannot be polled once."""
+
+        def __init__(self, poller: epoll) -> None:
+            self.poller = poller
+
+        def poll(self, *_: object) -> NoReturn:
+            reactor._poller = self.poller
+            raise OSError("no poll")
+
+    def begin() -> None:
+        notes.append("begin")
+        reactor.callLater(0, notes.append, "at once")
+        reactor.callLater(0, fail)
+        reactor.callLater(SECONDS_MAX, notes.append, "moved").reset(0.002)
+        reactor.callLater(0.001, notes.append, "later").delay(0.005)
+        reactor.callFromThread(reactor.callFromThread, from_thread.append, "thread")
+        reactor.callLater(0.01, fail_to_poll)
+
+    def fail_to_poll() -> None:
+        reactor._poller = FailingOnce(reactor._poller)
+        reactor.callLater(0.001, end)
+
+    def end() -> None:
+        notes.append("end")
+        limit.cancel()
+        reactor.stop()
+        reactor.callLater(0, notes.append, "after the end")
+
+    limit = reactor.callLater(SECONDS_MAX, reactor.stop)
+    reactor.callWhenRunning(begin)
+    reactor.addSystemEventTrigger("during", "shutdown", notes.append, "shutdown")
+    with capturedLogs() as events:
+        try:
+            reactor.run(installSignalHandlers=False)
+        finally:
+            release_reactor(reactor)
+    failures = [str(event["log_failure"].value) for event in events if "log_failure" in event]
+    assert notes == ["begin", "at once", "moved", "later", "end", "shutdown"]
+    assert (from_thread, failures) == (["thread"], ["as requested", "no poll"])
+
+
+def test_its_loop_forgets_cancelled_calls_as_twisteds_loop_does() -> None:
+    reactor: Any = new_reactor()
+    reactor.running = True
+    calls = [reactor.callLater(SECONDS_MAX, print) for _ in range(CANCELLATIONS_MAX + 1)]
+    last = reactor.callLater(SECONDS_MAX, print)
+    assert reactor._wait_seconds() > 0
+    for call in calls:
+        call.cancel()
+    assert reactor._wait_seconds() > 0
+    assert reactor._pendingTimedCalls == [last]
+    reactor.running = False
+    release_reactor(reactor)
 
 
 def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:
