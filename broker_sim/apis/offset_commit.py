@@ -42,11 +42,12 @@ from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.broker_view import ZooKeeperOffsets
-    from broker_sim.apis.handler_result import HandlerResult, PreparedResponse, Response
+    from broker_sim.apis.handler_result import HandlerResult, Response
     from broker_sim.apis.offset_results import Named, PartitionErrors
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.coordinators.runtime.pending_writes import PendingWrite
+    from broker_sim.metadata.metadata_image import TopicImage
     from protocol_specs.message import Message
     from protocol_specs.messages.offset_commit import OffsetCommitRequest
 
@@ -62,7 +63,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext) -> HandlerResu
     """Refuse unknown partitions, and commit the offsets of the others."""
     only = only_commit(request, context)
     if only is not None:
-        return _commit_one(only, request, context)
+        return _commit_one(*only, request, context)
     known = _known(request, context)
     commits = known.flat()
     if not commits:
@@ -106,8 +107,10 @@ def _write(commits: list[OffsetCommit], request: OffsetCommitRequest, context: R
 # The fast path: one partition.
 
 
-def only_commit(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommit | None:
-    """Return the commit of a request with one partition, which exists; None selects the slow path."""
+def only_commit(
+    request: OffsetCommitRequest, context: RequestContext
+) -> tuple[TopicImage, OffsetCommitRequestPartition] | None:
+    """Return topic and partition of a request with one partition, which exists; None selects the slow path."""
     try:
         [topic] = request.topics
         [partition] = topic.partitions
@@ -124,57 +127,52 @@ def only_commit(request: OffsetCommitRequest, context: RequestContext) -> Offset
         return None
     if found is None or not 0 <= partition.partition_index < len(found.partitions):
         return None
-    return _commit((found.name, found.topic_id), partition)
+    return found, partition
 
 
-def _commit_one(commit: OffsetCommit, request: OffsetCommitRequest, context: RequestContext) -> HandlerResult:
-    written = _apply(commit, request, context)
+def _commit_one(
+    topic: TopicImage, partition: OffsetCommitRequestPartition, request: OffsetCommitRequest, context: RequestContext
+) -> HandlerResult:
+    written = _apply(topic, partition, request, context)
     if written is True:
-        return _committed(commit, _NONE, context)
+        return _committed(topic, partition, _NONE, context)
     if written is False:
-        written = _write([commit], request, context)
+        written = _write([_commit((topic.name, topic.topic_id), partition)], request, context)
     else:
         written.response = [_NONE]
     result: HandlerResult = written.then(
-        lambda errors: _committed(commit, errors[0], context),
-        lambda error: _committed(commit, refused_commits(error, 1, context)[0], context),
+        lambda errors: _committed(topic, partition, errors[0], context),
+        lambda error: _committed(topic, partition, refused_commits(error, 1, context)[0], context),
     )
     return result
 
 
-def _apply(commit: OffsetCommit, request: OffsetCommitRequest, context: RequestContext) -> bool | PendingWrite:
+def _apply(
+    topic: TopicImage, partition: OffsetCommitRequestPartition, request: OffsetCommitRequest, context: RequestContext
+) -> bool | PendingWrite:
     """Commit without a CoordinatorResult; False if that is not possible."""
     if request.retention_time_ms != GROUP_RETENTION:
         return False
-    group_id, version = request.group_id, context.api_version
+    version = context.api_version
     return context.broker.coordinators.groups.write_applied(
-        group_id,
-        lambda shard, offset, now_ms: shard.offsets.commit_one(
-            group_id,
-            request.member_id,
-            request.group_instance_id,
-            request.generation_id_or_member_epoch,
-            commit,
-            version,
-            offset,
-            now_ms,
-        ),
+        request.group_id,
+        lambda shard, offset, now_ms: shard.offsets.commit_one(request, topic, partition, version, offset, now_ms),
     )
 
 
-def _committed(commit: OffsetCommit, error: ErrorCode, context: RequestContext) -> Response:
+def _committed(
+    topic: TopicImage, partition: OffsetCommitRequestPartition, error: ErrorCode, context: RequestContext
+) -> Response:
+    index = partition.partition_index
     if not context.transport.takes_frames:
-        return _response([((commit.topic, commit.topic_id), [(commit.partition, error)])])
-    return response_frame(context.correlation_id, context.api_version, commit, error)
-
-
-def response_frame(correlation_id: int, version: int, commit: OffsetCommit, error: ErrorCode) -> PreparedResponse:
-    """Return the frame of the response to one commit. Without the correlation id it is encoded once."""
-    return frame_with_tail(correlation_id, _frame_tail(version, commit.topic, commit.topic_id, commit.partition, error))
+        return _response([((topic.name, topic.topic_id), [(index, error)])])
+    return frame_with_tail(
+        context.correlation_id, frame_tail_of(context.api_version, topic.name, topic.topic_id, index, error)
+    )
 
 
 @lru_cache(maxsize=FRAMES_MAX)
-def _frame_tail(version: int, topic: str, topic_id: bytes, partition: int, error: ErrorCode) -> bytes:
+def frame_tail_of(version: int, topic: str, topic_id: bytes, partition: int, error: ErrorCode) -> bytes:
     """Return the bytes of a response after the correlation id: clients repeat their commits."""
     return frame_tail(_response([((topic, topic_id), [(partition, error)])]), version)
 

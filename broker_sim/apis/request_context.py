@@ -80,8 +80,6 @@ class RequestContext:
     """The response as rules have left it, for the observers of responses."""
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
     """Partitions for which a fault rule wants an error in place of what the handler would do."""
-    access: Access | None = None
-    """The rights of the client; None where nothing is checked: without an authorizer, and between nodes."""
     header_tags: Sequence[tuple[int, bytes]] = ()
 
     def __init__(
@@ -116,6 +114,8 @@ class RequestContext:
         self.origin = origin
         self.dequeued_us = received_us
         # Read for each request: a default of the class is read more slowly.
+        self.access: Access | None = None
+        """The rights of the client; None where nothing is checked: without an authorizer, and between nodes."""
         self.handler_held = False
         self.append_hook: AppendHook | None = None
         """Applies the fault rules to the partitions of a Produce; None while no rule can fire."""

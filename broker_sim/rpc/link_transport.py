@@ -31,6 +31,7 @@ class LinkRequest(RequestContext):
 
     frame = b""
     body_start = 0
+    access = None
     handler_held = False
     append_hook = None
 

@@ -6,6 +6,7 @@ its bytes, so that the log does not parse it again. RecordBatchBuilder builds th
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from protocol_specs.records.batch_peek import (
@@ -19,7 +20,7 @@ from protocol_specs.records.batch_peek import (
     UP_TO_CRC,
 )
 from protocol_specs.records.checksums import crc32c
-from protocol_specs.records.varints import SMALL_VARINTS, encode_varint
+from protocol_specs.records.varints import encode_varint
 
 __all__ = ["LoneBatch", "RecordSet", "lone_batch"]
 
@@ -27,6 +28,8 @@ _ATTRIBUTES_AND_DELTAS = bytes(3)
 _NO_HEADERS = b"\0"
 _BESIDE_STRINGS: Final = len(_ATTRIBUTES_AND_DELTAS) + len(_NO_HEADERS)
 """Bytes of a record beside its key and value with their lengths."""
+KEYS_MAX: Final = 10_000
+"""Most keys, by the length of the value, that are kept with what goes before the value."""
 
 
 class LoneBatch:
@@ -88,22 +91,11 @@ def lone_batch(
 
     Raises struct.error for a field that does not fit, and ValueError for a record that is too long.
     """
-    key_bytes, value_bytes = len(key), len(value)
-    try:
-        key_size, value_size = SMALL_VARINTS[key_bytes], SMALL_VARINTS[value_bytes]
-        record_bytes = _BESIDE_STRINGS + len(key_size) + key_bytes + len(value_size) + value_bytes
-        record_size = SMALL_VARINTS[record_bytes]
-    except IndexError:
-        key_size, value_size = encode_varint(key_bytes), encode_varint(value_bytes)
-        record_bytes = _BESIDE_STRINGS + len(key_size) + key_bytes + len(value_size) + value_bytes
-        record_size = encode_varint(record_bytes)
     header = COVERED_BY_CRC.pack(
         attributes, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, base_sequence, 1
     )
     batch = _new(LoneBatch)
-    batch.covered = covered = b"".join(
-        (header, record_size, _ATTRIBUTES_AND_DELTAS, key_size, key, value_size, value, _NO_HEADERS)
-    )
+    batch.covered = covered = b"".join((header, _up_to_value(key, len(value)), value, _NO_HEADERS))
     batch.checksum = crc32c(covered)
     batch.size = UP_TO_CRC.size + len(covered)
     batch.timestamp_ms = timestamp_ms
@@ -112,3 +104,11 @@ def lone_batch(
     batch.producer_epoch = producer_epoch
     batch.base_sequence = base_sequence
     return batch
+
+
+@lru_cache(maxsize=KEYS_MAX)
+def _up_to_value(key: bytes, value_bytes: int) -> bytes:
+    """Return the bytes of a record before its value: the keys of coordinators and markers repeat."""
+    key_size, value_size = encode_varint(len(key)), encode_varint(value_bytes)
+    record_bytes = _BESIDE_STRINGS + len(key_size) + len(key) + len(value_size) + value_bytes
+    return encode_varint(record_bytes) + _ATTRIBUTES_AND_DELTAS + key_size + key + value_size

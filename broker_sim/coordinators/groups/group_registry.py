@@ -30,10 +30,8 @@ class GroupRegistry:
             snapshots if of_all_shards is None else SnapshotRegistry()
         )
         self._of_all_shards = of_all_shards
-
-    def get(self, group_id: str) -> Group | None:
-        """Return the newest group of an id, None if there is none."""
-        return self._groups.get(group_id)
+        self.get = self._groups.get
+        """Returns the newest group of an id, None if there is none."""
 
     def existing(self, group_id: str, committed_offset: int | None = None) -> Group:
         """Return the group of an id, as of an offset if one is given.

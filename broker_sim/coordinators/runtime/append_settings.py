@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from protocol_specs.records.compression import CompressionCodec
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["AppendSettings", "settings_of"]
 
 
-class AppendSettings(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AppendSettings:
     """Times in milliseconds. With a linger time of 0 or less each operation has a batch of its own."""
 
     linger_ms: int

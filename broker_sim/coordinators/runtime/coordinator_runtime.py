@@ -74,6 +74,8 @@ class CoordinatorRuntime(Generic[S]):
         self._settings = settings
         self._expirations = ExpirationQueue(host.reactor)
         self._runners: dict[int, ShardRunner[S]] = {}
+        self.runner = self._runners.get
+        """Returns the runner of a partition's shard, in any state; None if this broker does not lead the partition."""
         self._stopped = False
 
     @property
@@ -114,10 +116,6 @@ class CoordinatorRuntime(Generic[S]):
         if runner is None:
             return _refused()
         return runner.write(name, operation, producer, guard, timeout_ms)
-
-    def runner(self, partition: int) -> ShardRunner[S] | None:
-        """Return the runner of a partition's shard, in any state; None if this broker does not lead the partition."""
-        return self._runners.get(partition)
 
     def write_everywhere(self, name: str, operation: Callable[[S], CoordinatorResult[Any]]) -> list[Deferred[Any]]:
         """Run a write operation in every shard."""

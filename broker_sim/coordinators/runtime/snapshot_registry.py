@@ -113,11 +113,15 @@ class SnapshotRegistry:
 class TimelineDict(Generic[K, V]):
     """A dictionary in insertion order whose earlier states can be read by offset. Values must not change in place."""
 
-    __slots__ = ("_current", "_registry")
+    __slots__ = ("_current", "_registry", "get")
+
+    get: Callable[[K], V | None]
+    """Returns the newest value of a key, None if there is none."""
 
     def __init__(self, registry: SnapshotRegistry) -> None:
         self._registry = registry
         self._current: dict[K, V] = {}
+        self.get = self._current.get
 
     def __getitem__(self, key: K) -> V:
         return self._current[key]
@@ -130,10 +134,6 @@ class TimelineDict(Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         return iter(self._current)
-
-    def get(self, key: K) -> V | None:
-        """Return the newest value, None if there is none."""
-        return self._current.get(key)
 
     def get_at(self, key: K, offset: int) -> V | None:
         """Return the value at an offset, None if there was none."""
@@ -185,8 +185,10 @@ class TimelineDict(Generic[K, V]):
     def _remember(self, key: K) -> None:
         snapshots = self._registry.snapshots
         if snapshots:
-            replaced = snapshots[-1].replaced.setdefault(self, {})
-            if key not in replaced:
+            of_snapshot = snapshots[-1].replaced
+            if self not in of_snapshot:
+                of_snapshot[self] = {key: self._current.get(key, _MISSING)}
+            elif key not in (replaced := of_snapshot[self]):
                 replaced[key] = self._current.get(key, _MISSING)
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_sim.apis import offset_commit
-from broker_sim.apis.offset_commit import response_frame
-from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
+from broker_sim.apis.offset_commit import frame_tail_of
+from broker_sim.apis.repeated_response import frame_with_tail
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import encode_response
@@ -174,5 +174,5 @@ def test_a_frame_of_the_fast_path_has_the_bytes_of_the_encoder(
     one = OffsetCommitResponsePartition(partition_index=partition, error_code=error)
     response = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name=topic, topic_id=topic_id, partitions=[one])])
     expected = encode_response(response, version, correlation_id=correlation_id)
-    commit = OffsetCommit(topic, topic_id, partition, 5, -1, "")
-    assert response_frame(correlation_id, version, commit, error) == expected
+    tail = frame_tail_of(version, topic, topic_id, partition, error)
+    assert frame_with_tail(correlation_id, tail) == expected

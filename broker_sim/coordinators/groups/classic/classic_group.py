@@ -249,9 +249,10 @@ class ClassicGroup:
 
     def commit_received(self, member_id: str) -> None:
         """Restart the session of a member that has committed, in the states in which it has one."""
-        member = self.members.get(member_id)
-        if member is not None and self.state in (_STABLE, _PREPARING):
-            self._services.restart_session(self, member)
+        if self.state in (_STABLE, _PREPARING):
+            member = self.members.get(member_id)
+            if member is not None:
+                self._services.restart_session(self, member)
 
     # Members.
 

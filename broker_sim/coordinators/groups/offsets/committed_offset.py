@@ -26,7 +26,7 @@ __all__ = [
     "CommittedOffset",
     "OffsetCommit",
     "commit_record",
-    "key_bytes",
+    "key_with_bytes",
     "metadata_is_too_long",
     "packed_value",
     "tombstone",
@@ -113,7 +113,7 @@ def commit_record(
             LegacyOffsetCommitValue(offset=commit.offset, metadata=metadata, commit_timestamp=timestamp_ms),
             version,
         )
-    key, encoded_key = _key(group_id, commit.topic, commit.partition)
+    key, encoded_key = key_with_bytes(group_id, commit.topic, commit.partition)
     offset, leader_epoch, topic_id = commit.offset, commit.leader_epoch, commit.topic_id
     value = _value(offset, leader_epoch, metadata, timestamp_ms, expire_timestamp_ms, topic_id)
     if expire_timestamp_ms != NO_EXPIRATION:
@@ -137,15 +137,10 @@ _value: Final = factory(
 
 
 @lru_cache(maxsize=KEYS_MAX)
-def _key(group_id: str, topic: str, partition: int) -> tuple[OffsetCommitKey, bytes]:
+def key_with_bytes(group_id: str, topic: str, partition: int) -> tuple[OffsetCommitKey, bytes]:
     """Return the key of a partition's commits, which repeat it, and its bytes."""
     key = OffsetCommitKey(group=group_id, topic=topic, partition=partition)
     return key, encode_key(key)
-
-
-def key_bytes(group_id: str, topic: str, partition: int) -> bytes:
-    """Return the bytes of the key of a partition's commits."""
-    return _key(group_id, topic, partition)[1]
 
 
 def tombstone(group_id: str, topic: str, partition: int, *, version: int) -> CoordinatorRecord:

@@ -20,7 +20,7 @@ from broker_sim.coordinators.groups.offsets.committed_offset import (
     WITH_TOPIC_ID,
     CommittedOffset,
     commit_record,
-    key_bytes,
+    key_with_bytes,
     metadata_is_too_long,
     packed_value,
     tombstone,
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.groups.offsets.committed_offset import OffsetCommit
     from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
     from broker_sim.coordinators.runtime.shard import ShardContext
+    from broker_sim.metadata.metadata_image import TopicImage
     from protocol_specs.message import Message
+    from protocol_specs.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
 __all__ = ["LATEST", "FetchedOffset", "OffsetMetadataManager"]
 
@@ -59,6 +61,7 @@ DELETED_TOPICS_KEY: Final = "delete-offsets-of-topics"
 GROUP_NOT_FOUND_SINCE: Final = 9
 _NONE: Final = ErrorCode.NONE
 """A constant, because looking up a member of an enum is slow."""
+_new_tuple: Final = tuple.__new__
 _MS_PER_MINUTE: Final = 60_000
 
 
@@ -78,6 +81,7 @@ class OffsetMetadataManager:
         self, context: ShardContext, groups: GroupRegistry, existing_or_created: Callable[[str], Group]
     ) -> None:
         self._context = context
+        self._journal: Journal = context.host.journal
         self._groups = groups
         self._existing_or_created = existing_or_created
         self._offsets = OffsetStore(context.snapshots)
@@ -139,33 +143,33 @@ class OffsetMetadataManager:
 
     def commit_one(
         self,
-        group_id: str,
-        member_id: str,
-        group_instance_id: str | None,
-        member_epoch: int,
-        commit: OffsetCommit,
+        request: OffsetCommitRequest,
+        topic: TopicImage,
+        partition: OffsetCommitRequestPartition,
         api_version: int,
         offset: int,
         now_ms: int,
     ) -> tuple[bytes, bytes] | None:
-        """Apply one commit, whose record has an offset of the log, and return key and value of the record.
+        """Apply a request's only commit, whose record has an offset of the log; return key and value of the record.
 
         None for a commit that is one for `commit`: with metadata or a time of its own, of a new group, refused, or in
         the journal; nothing has changed then.
         """
+        group_id = request.group_id
         group = self._groups.get(group_id)
         if (
             group is None
-            or commit.metadata
-            or commit.timestamp_ms != ARRIVAL
+            or partition.committed_metadata
+            or partition.commit_timestamp != ARRIVAL
             or self._version != WITH_TOPIC_ID
-            or self._context.host.journal.full
+            or self._journal.full
         ):
             return None
+        member_id, member_epoch = request.member_id, request.generation_id_or_member_epoch
         try:
             check = group.check_offset_commit(
                 member_id=member_id,
-                group_instance_id=group_instance_id,
+                group_instance_id=request.group_instance_id,
                 member_epoch=member_epoch,
                 transactional=False,
                 api_version=api_version,
@@ -175,13 +179,11 @@ class OffsetMetadataManager:
         if check is not None:
             return None
         group.commit_received(member_id)
-        topic, topic_id, index, committed, leader_epoch, _, _ = commit
-        self._offsets.put(
-            group_id,
-            TopicPartition(topic, index),
-            CommittedOffset(committed, leader_epoch, "", now_ms, NO_EXPIRATION, topic_id, offset),
-        )
-        return key_bytes(group_id, topic, index), packed_value(committed, leader_epoch, now_ms, topic_id)
+        name, topic_id, index = topic.name, topic.topic_id, partition.partition_index
+        committed, leader_epoch = partition.committed_offset, partition.committed_leader_epoch
+        fields = (committed, leader_epoch, "", now_ms, NO_EXPIRATION, topic_id, offset)
+        self._offsets.put(group_id, (name, index), _new_tuple(CommittedOffset, fields))
+        return key_with_bytes(group_id, name, index)[1], packed_value(committed, leader_epoch, now_ms, topic_id)
 
     def commit_transactional(
         self,
@@ -516,10 +518,6 @@ class OffsetMetadataManager:
         return group.tombstones()
 
     # The journal.
-
-    @property
-    def _journal(self) -> Journal:
-        return self._context.host.journal
 
     def _removed(self, group_id: str, partition: TopicPartition, reason: str) -> OffsetRemoved:
         return OffsetRemoved(

@@ -56,15 +56,16 @@ class OffsetStore:
         """The groups that have offsets."""
         return [group_id for group_id, _ in self._groups.listed(string_hash)]
 
-    def put(self, group_id: str, partition: TopicPartition, offset: CommittedOffset) -> None:
-        """Set the offset of a partition."""
+    def put(self, group_id: str, partition: tuple[str, int], offset: CommittedOffset) -> None:
+        """Set the offset of a partition, a TopicPartition or its topic and index."""
+        topic, index = partition
         topics = self._groups.get(group_id)
         if topics is None:
             topics = self._groups[group_id] = TimelineTable(self._snapshots)
-        offsets = topics.get(partition.topic)
+        offsets = topics.get(topic)
         if offsets is None:
-            offsets = topics[partition.topic] = TimelineTable(self._snapshots)
-        offsets[partition.partition] = offset
+            offsets = topics[topic] = TimelineTable(self._snapshots)
+        offsets[index] = offset
 
     def remove(self, group_id: str, partition: TopicPartition) -> None:
         """Remove the offset of a partition; does nothing if there is none."""
