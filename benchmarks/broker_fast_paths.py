@@ -30,6 +30,7 @@ from broker_sim.coordinators.runtime.open_batch import OpenBatch
 from broker_sim.coordinators.runtime.shard_runner import ShardRunner
 from broker_sim.coordinators.transactions import transaction_metadata
 from broker_sim.log import batch_validation, producer_state, replica_log
+from broker_sim.log.lone_record import built_record_as_it_is
 from broker_sim.network import channel
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.codec.code_generator import decoder_for
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.log.append_results import PartitionAppend
+    from broker_sim.log.stored_batch import StoredBatch
     from protocol_specs.message import Message
     from protocol_specs.records.control_records import EndTransactionMarker
 
@@ -276,6 +278,7 @@ def run(rounds: int) -> None:
         patch.object(OpenBatch, "build", lambda batch: batch._filled_builder().build()),  # noqa: SLF001
         patch.object(write_txn_markers, "lone_marker_batch", end_transaction_marker_batch),
     ]
+    read_at_once = [patch.object(replica_log, "built_record_as_it_is", built_with_bytes)]
     applied_slowly = [patch.object(offset_commit, "_apply", refused)]
     slow_paths = {
         "decoder of repeated heads": [by_codec(commits, OffsetCommitRequest)],
@@ -283,6 +286,7 @@ def run(rounds: int) -> None:
         "lone batch": [*applied_slowly, *built_slowly],
         "applied commit": applied_slowly,
         "packed value": [*applied_slowly, patch.object(committed_offset, "WITH_TOPIC_ID", -1)],
+        "built batch": read_at_once,
     }
     for name, patches in slow_paths.items():
         _compare(f"commit, {name}", commits.commit, patches, rounds, commits.clean, READS * FRAMES_PER_READ)
@@ -293,6 +297,7 @@ def run(rounds: int) -> None:
         "only partition": [patch.object(produce, "only_partition", none)],
         "marker of a batch": [patch.object(producer_state, "marker_of_batch", marker_of_record)],
         "packed record": [patch.object(transaction_metadata, "PACKED_VERSION", -1)],
+        "built batch": read_at_once,
         "repeated responses": [
             patch.object(add_partitions_to_txn, "success_frame", encoded_addition),
             patch.object(end_txn, "success_frame", encoded_end),
@@ -300,6 +305,14 @@ def run(rounds: int) -> None:
     }
     for name, patches in slow_paths.items():
         _compare(f"transaction, {name}", transactions.transaction, patches, rounds, transactions.clean, 1)
+
+
+def built_with_bytes(*arguments: Any) -> StoredBatch | None:
+    """Make the bytes of a coordinator's batch when it is appended."""
+    batch = built_record_as_it_is(*arguments)
+    if batch is not None:
+        batch.data  # noqa: B018 - the first read makes them
+    return batch
 
 
 def encoded_addition(_correlation_id: int, _version: int, topic: str, partition: int) -> Message:

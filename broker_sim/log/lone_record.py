@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.log.built_batch import BuiltBatch
 from broker_sim.log.stored_batch import LOG_FIELDS, StoredBatch
 from protocol_specs.records.batch_peek import (
     ATTRIBUTES_OFFSET,
@@ -17,7 +18,6 @@ from protocol_specs.records.batch_peek import (
     MAGIC_OFFSET,
     MAGIC_V2,
     RECORD_BATCH_OVERHEAD,
-    UP_TO_CRC,
 )
 from protocol_specs.records.batch_walk import walk_lone
 from protocol_specs.records.checksums import crc32c
@@ -93,10 +93,8 @@ def built_record_as_it_is(
         or not timestamp <= now_ms + config.message_timestamp_after_max_ms
     ):
         return None
-    batch = _new(StoredBatch)
-    batch.data = (
-        UP_TO_CRC.pack(offset, length - LOG_OVERHEAD, leader_epoch, MAGIC_V2, records.checksum) + records.covered
-    )
+    batch = _new(BuiltBatch)
+    batch.bytes_or_parts = records
     batch.base_offset = batch.last_offset = offset
     batch.leader_epoch = leader_epoch
     batch.max_timestamp = timestamp

@@ -1,7 +1,8 @@
 """A batch of one uncompressed record that this process builds and appends. Mirrors MemoryRecords.withRecords.
 
-Coordinators write such batches for most operations, and for every transaction marker. A LoneBatch has its fields beside
-its bytes, so that the log does not parse it again. RecordBatchBuilder builds the same bytes.
+Coordinators write such batches for most operations, and for every transaction marker. A LoneBatch has its fields, so
+that the log does not parse it again, and its bytes in parts, until it has a place in a log. RecordBatchBuilder builds
+the same bytes.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _ATTRIBUTES_AND_DELTAS = bytes(3)
 _NO_HEADERS = b"\0"
 _BESIDE_STRINGS: Final = len(_ATTRIBUTES_AND_DELTAS) + len(_NO_HEADERS)
 """Bytes of a record beside its key and value with their lengths."""
+_BESIDE_RECORD: Final = UP_TO_CRC.size + COVERED_BY_CRC.size + len(_NO_HEADERS)
+"""Bytes of a batch beside its record up to the end of the value."""
 KEYS_MAX: Final = 10_000
 """Most keys, by the length of the value, that are kept with what goes before the value."""
 
@@ -35,28 +38,30 @@ KEYS_MAX: Final = 10_000
 class LoneBatch:
     """A valid batch of one record with a key, without its place in a log; `size` is in bytes.
 
-    `covered` has the bytes that the checksum covers: all from the attributes on.
+    `header` begins with the first bytes that the checksum covers; `up_to_value` and `value` are the record.
     """
 
     __slots__ = (
         "attributes",
         "base_sequence",
-        "checksum",
-        "covered",
+        "header",
         "producer_epoch",
         "producer_id",
         "size",
         "timestamp_ms",
+        "up_to_value",
+        "value",
     )
 
     attributes: int
     base_sequence: int
-    checksum: int
-    covered: bytes
+    header: bytes
     producer_epoch: int
     producer_id: int
     size: int
     timestamp_ms: int
+    up_to_value: bytes
+    value: bytes
 
     def __len__(self) -> int:
         return self.size
@@ -66,10 +71,9 @@ class LoneBatch:
 
     def placed(self, base_offset: int, partition_leader_epoch: int) -> bytes:
         """Return the bytes of the batch at an offset of a log."""
-        return (
-            UP_TO_CRC.pack(base_offset, self.size - LOG_OVERHEAD, partition_leader_epoch, MAGIC_V2, self.checksum)
-            + self.covered
-        )
+        covered = b"".join((self.header, self.up_to_value, self.value, _NO_HEADERS))
+        length = self.size - LOG_OVERHEAD
+        return UP_TO_CRC.pack(base_offset, length, partition_leader_epoch, MAGIC_V2, crc32c(covered)) + covered
 
 
 RecordSet: TypeAlias = bytes | memoryview | LoneBatch
@@ -91,13 +95,14 @@ def lone_batch(
 
     Raises struct.error for a field that does not fit, and ValueError for a record that is too long.
     """
-    header = COVERED_BY_CRC.pack(
+    batch = _new(LoneBatch)
+    batch.header = COVERED_BY_CRC.pack(
         attributes, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, base_sequence, 1
     )
-    batch = _new(LoneBatch)
-    batch.covered = covered = b"".join((header, _up_to_value(key, len(value)), value, _NO_HEADERS))
-    batch.checksum = crc32c(covered)
-    batch.size = UP_TO_CRC.size + len(covered)
+    value_bytes = len(value)
+    batch.up_to_value = up_to_value = _up_to_value(key, value_bytes)
+    batch.value = value
+    batch.size = _BESIDE_RECORD + len(up_to_value) + value_bytes
     batch.timestamp_ms = timestamp_ms
     batch.attributes = attributes
     batch.producer_id = producer_id
