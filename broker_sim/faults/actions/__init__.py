@@ -30,16 +30,25 @@ class Actions(Mapping[str, type[Action]]):
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        return {name: f"{__name__}.{folder}.{name}" for folder, names in self.groups.items() for name in names}
+        found: dict[str, str] = {}
+        for folder, names in self.groups.items():
+            for name in names:
+                module = f"{__name__}.{folder}.{name}"
+                if found.setdefault(name, module) != module:
+                    raise ValueError(f"{module}: another action has this name: {found[name]}")
+        return found
 
     def __getitem__(self, name: str) -> type[Action]:
         module = import_module(self._modules[name])
-        (action,) = (
+        actions = [
             value
             for value in vars(module).values()
             if isinstance(value, type) and issubclass(value, Action) and value.__module__ == module.__name__
-        )
-        return action
+        ]
+        if len(actions) != 1:
+            names = ", ".join(action.__name__ for action in actions) or "none"
+            raise ValueError(f"{module.__name__}: expected one class that is an Action, not {names}")
+        return actions[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

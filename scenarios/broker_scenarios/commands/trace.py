@@ -113,6 +113,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         chosen = _of_batches(source, options) if about_batches else _of_requests(source, options)
     if isinstance(chosen, list):
+        _refuse_drawings(options)
         print_lines(chosen)
         return 0
     print_lines(timeline_lines(chosen))
@@ -125,6 +126,15 @@ def run(options: argparse.Namespace) -> int:
 
         print_lines(["", f"drawing: {write_svg(options.svg, chosen)}"])
     return 0
+
+
+def _refuse_drawings(options: argparse.Namespace) -> None:
+    """Raise ScenarioError for a page or a drawing of a list."""
+    from broker_scenarios.errors import ScenarioError
+
+    for name in ("html", "svg"):
+        if (path := getattr(options, name)) is not None:
+            raise ScenarioError(f"--{name} {path}: a list has no timeline; choose one entry of it, by its id")
 
 
 def _wants_batches(options: argparse.Namespace) -> bool:

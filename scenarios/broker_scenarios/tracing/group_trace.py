@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from broker_scenarios.tracing.coordinated_lives import Coordination, add_moments, check_known, counted, state_stages
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
@@ -11,6 +11,7 @@ from broker_sim.control.events import (
     GroupMemberAssigned,
     GroupMemberJoined,
     GroupMemberRemoved,
+    GroupRequestRefused,
     GroupStateChanged,
     HighWatermarkAdvanced,
     OffsetCommitted,
@@ -18,6 +19,7 @@ from broker_sim.control.events import (
 )
 from broker_sim.control.group_events import GROUP_EVENTS, group_event_text, member_names
 from broker_sim.metadata.topic_names import GROUP_METADATA_TOPIC_NAME
+from protocol_specs.error_codes import ErrorCode
 from sim_runtime.spelling import plural
 
 if TYPE_CHECKING:
@@ -111,15 +113,28 @@ def _generations(states: Sequence[GroupStateChanged]) -> str:
 
 
 def _member_stages(own: Sequence[Event], lanes: dict[str, str], start_us: int, end_us: int) -> Iterator[Stage]:
+    """A member is removed, or lost with its coordinator: the next one has read only the members that were stored."""
     joined: dict[str, int] = {}
     for event in own:
         if isinstance(event, GroupMemberJoined):
             joined.setdefault(event.member_id, event.time_us)
-        elif isinstance(event, GroupMemberRemoved) and event.member_id in joined:
-            since_us = joined.pop(event.member_id)
-            yield _membership(lanes[event.member_id], since_us - start_us, event.time_us - since_us)
+        for member_id in _ended_members(event, joined):
+            since_us = joined.pop(member_id)
+            yield _membership(lanes[member_id], since_us - start_us, event.time_us - since_us)
     for member_id, since_us in joined.items():
         yield _membership(lanes[member_id], since_us - start_us, end_us - since_us)
+
+
+def _ended_members(event: Event, joined: Mapping[str, int]) -> list[str]:
+    if isinstance(event, GroupStateChanged) and event.members == 0:
+        return list(joined)
+    if isinstance(event, GroupMemberRemoved) or _is_unknown(event):
+        return [event.member_id] if event.member_id in joined else []
+    return []
+
+
+def _is_unknown(event: Event) -> TypeGuard[GroupRequestRefused]:
+    return isinstance(event, GroupRequestRefused) and event.error == ErrorCode.UNKNOWN_MEMBER_ID.name
 
 
 def _membership(lane: str, start_us: int, duration_us: int) -> Stage:
@@ -161,9 +176,13 @@ def _acquired(lane: str, start_us: int, duration_us: int) -> Stage:
 
 def _notes(own: Sequence[Event], lanes: dict[str, str]) -> dict[str, str]:
     notes: dict[str, str] = {}
+    removed: set[str] = set()
     for event in own:
         if isinstance(event, GroupMemberAssigned) and event.member_id in lanes:
             notes[lanes[event.member_id]] = event.assignment or "no partitions"
         elif isinstance(event, GroupMemberRemoved) and event.member_id in lanes:
             notes[lanes[event.member_id]] = event.reason
+            removed.add(event.member_id)
+        elif _is_unknown(event) and event.member_id in lanes and event.member_id not in removed:
+            notes[lanes[event.member_id]] = "the coordinator does not know it"
     return notes

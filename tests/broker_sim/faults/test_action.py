@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from broker_sim.faults import actions
 from broker_sim.faults.action import Action, Need
-from broker_sim.faults.actions import ACTIONS
+from broker_sim.faults.actions import ACTIONS, brokers, links
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import Rule, RuleError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from broker_sim.faults.action_context import Firing
 
 
@@ -45,3 +48,21 @@ def test_the_example_of_an_action_is_an_action(name: str) -> None:
         assert type(parse_rule({"act": {name: example}}).act) is action
     assert action.name == name
     assert all(isinstance(need, Need) and need.description for need in action.needs)
+
+
+def test_a_file_without_its_action_and_a_name_of_two_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("brokers", "links"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "links" / "empty.py").touch()
+    monkeypatch.setattr(actions, "__path__", [*actions.__path__, str(tmp_path)])
+    for folder in (brokers, links):
+        place = tmp_path / folder.__name__.rpartition(".")[2]
+        monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(place)])
+    with pytest.raises(ValueError, match=r"actions\.links\.empty: expected one class that is an Action, not none"):
+        actions.Actions()["empty"]
+    (tmp_path / "brokers" / "empty.py").touch()
+    with pytest.raises(ValueError, match=r"actions\.links\.empty: another action has this name: .*brokers\.empty"):
+        actions.Actions()["empty"]

@@ -63,6 +63,12 @@ def test_the_list_names_what_can_be_traced(journal: str, tmp_path: Path, capsys:
     assert "<svg" in page.read_text()
 
 
+def test_a_list_has_no_page(journal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "list.html"
+    assert main(["trace", journal, "--list", "3", "--html", str(page)]) == 2
+    assert capsys.readouterr().err == f"--html {page}: a list has no timeline; choose one entry of it, by its id\n"
+
+
 def test_requests_between_brokers_are_traced_too(journal: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "link:" in printed(capsys, journal, "--between-brokers", "--api", "Fetch")[1]
 

@@ -152,3 +152,21 @@ def test_a_share_partition_is_a_lane_of_the_times_at_which_members_hold_records(
     assert acquired == [(10, 40), (60, 70)]
     assert timeline.lane_notes["orders-0"] == "6 acknowledged, 1 archived"
     assert "c acquires orders-0, offsets 0 to 9 (delivery 1)" in [moment.text for moment in timeline.moments]
+
+
+def test_a_member_ends_when_its_coordinator_does_not_know_it_or_the_group_is_empty():
+    events = [
+        of_member(GroupMemberJoined, 10, "a", client_id="a", client_host="/127.0.0.1"),
+        of_member(GroupMemberJoined, 10, "b", client_id="b", client_host="/127.0.0.1"),
+        CoordinatorLoaded(
+            time_us=20_000, broker_id=2, topic="__consumer_offsets", partition=3, records=4, leader_epoch=1
+        ),
+        of_member(GroupRequestRefused, 30, "a", api="JoinGroup", error="UNKNOWN_MEMBER_ID"),
+        of_member(GroupRequestRefused, 35, "b", api="JoinGroup", error="REBALANCE_IN_PROGRESS"),
+        changed(50, "PreparingRebalance", "Empty", 2, 0),
+        changed(90, "Empty", "Dead", 2, 0),
+    ]
+    timeline = trace_group(list(enumerate(events, 1)), "orders")
+    ends = {lane: [stage.end_us for stage in stages] for lane, stages in timeline.lanes.items() if lane != "group"}
+    assert ends == {"a": [20_000], "b": [40_000]}
+    assert timeline.lane_notes["a"] == "the coordinator does not know it"
