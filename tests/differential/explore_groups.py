@@ -4,7 +4,7 @@
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 20 --records
     python -m tests.differential.explore_groups --release 4.3.1 --seed 1 --sequences 20 --moves
 
-With `--moves` there are two brokers, between which coordinators move.
+With `--moves` there are two brokers, between which coordinators move, and no sessions that end.
 
 Our topics have the ids that the real broker gave: the tables of assignors, and so assignments, depend on them.
 The ids of classic members are random on both sides: what an assignor makes of their order in a consumer group may
@@ -207,7 +207,9 @@ def converse(arguments: argparse.Namespace, sides: list[str], number: int, turn:
     sequence = (
         ShareRecordSequence(random, name)
         if arguments.records
-        else GroupSequence(random, name, arguments.release, classic_only=arguments.classic)
+        else GroupSequence(
+            random, name, arguments.release, classic_only=arguments.classic, sessions_end=not arguments.moves
+        )
     )
     steps = sequence.steps(arguments.steps)
     if arguments.moves:

@@ -46,9 +46,14 @@ REGEX_SECONDS: Final = 0.15
 
 
 class GroupSequence:
-    """Draws the steps of one conversation about one group."""
+    """Draws the steps of one conversation about one group.
 
-    def __init__(self, random: Random, name: str, release: str, *, classic_only: bool = False) -> None:
+    Without `sessions_end` no member has a short session: a move between two brokers may outlast it on one side.
+    """
+
+    def __init__(
+        self, random: Random, name: str, release: str, *, classic_only: bool = False, sessions_end: bool = True
+    ) -> None:
         self._random = random
         self.group = f"{name}-g"
         self.topics = {f"{name}-a": 3, f"{name}-b": 2}
@@ -61,7 +66,7 @@ class GroupSequence:
             self._modern = self._classic = self._chance(0.15)  # a group of one type receives requests of others
             self._further = [self._pick(ShareSteps, StreamsSteps)(random, self.group, self.topics)]
         self._instances = {slot: f"i{slot}" if self._chance(0.3) else None for slot in (*CLASSIC_SLOTS, *MODERN_SLOTS)}
-        self._timeout_ms = SHORT_MS if self._chance(0.2) else LONG_MS
+        self._timeout_ms = SHORT_MS if self._chance(0.2) and sessions_end else LONG_MS
         self._alive = dict(self.topics)
         self._changes = TopicSteps(random, self.group, self._alive, consumers=not classic_only)
         self._changing = self._chance(0.5)
