@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["end_session", "run_workers_on_this_python", "start_session"]
 
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
-_JVM_RESPONSE_S: Final = 2
+_PY4J: Final = "py4j"
+_JVM_RESPONSE_S: Final = 10
+"""How long a JVM under load may take to switch its log off: without that its tasks log that they end with it."""
 _JVM_END_S: Final = 5
 _OF_SPARK_SUBMIT: Final = "PYSPARK_GATEWAY_PORT"
 """A variable that spark-submit sets: the JVM runs already, with its own master and settings."""
@@ -68,12 +70,11 @@ def start_session(
         settings["spark.jars"] = ",".join(map(str, jars))
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with spark_errors("Spark cannot start" if master is None else f"Spark cannot start with the master {master}"):
-        # A JVM that starts cannot be ended from here, and PySpark would handle SIGINT by a call to the JVM.
-        with interruptions_deferred():
-            session = builder.getOrCreate()
-        logging.getLogger().addFilter(_is_no_interruption)
-        return session
+    _quieten_py4j()
+    problem = "Spark cannot start" if master is None else f"Spark cannot start with the master {master}"
+    # A JVM that starts cannot be ended from here, and PySpark would handle SIGINT by a call to the JVM.
+    with spark_errors(problem), interruptions_deferred():
+        return builder.getOrCreate()
 
 
 def end_session() -> None:
@@ -98,9 +99,15 @@ def end_session() -> None:
         process.kill()
 
 
-def _is_no_interruption(record: logging.LogRecord) -> bool:
-    """Return False for what Py4J logs, with a stack, when Ctrl-C or SIGTERM arrives during a call to the JVM."""
-    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+def _quieten_py4j() -> None:
+    """Have Py4J log no stacks of what it raises too: an interruption of a call, and the end of the JVM after that."""
+    logging.getLogger(_PY4J).setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Return False for what Py4J logs without a logger of its own."""
+    return Path(record.pathname).parent.name != _PY4J
 
 
 def run_workers_on_this_python(spark: SparkSession) -> None:
