@@ -11,6 +11,8 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from twisted.logger import Logger
+
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
@@ -25,7 +27,7 @@ from broker_sim.metadata.metadata_files import METADATA_FOLDER, MetadataFiles
 from broker_sim.metadata.metadata_image import NO_LEADER, MetadataImage
 from sim_runtime.random_streams import RenamedStreams
 from sim_runtime.real_disk import RealDisk
-from sim_runtime.spelling import reason_of
+from sim_runtime.spelling import plural, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from broker_sim.zookeeper.ensemble import ZooKeeper
     from broker_sim.zookeeper.znode_files import ZnodeFiles
     from sim_runtime.disk import Disk, DiskLock
+
+_log = Logger()
 
 CONTROLLER_FOLDER: Final = "controller"
 ZOOKEEPER_FOLDER: Final = "zookeeper"
@@ -108,6 +112,11 @@ class ClusterData:
         return self.cluster_id
 
     def _refuse_another_kind(self) -> None:
+        if self.disk.is_file(f"{self.path}/{META_PROPERTIES_FILE}"):
+            raise ForeignDirectory(
+                f"{self.path}: the directory is that of one broker, for it has {META_PROPERTIES_FILE}: expected a "
+                "directory of its own, which has one per broker"
+            )
         other = f"{self.path}/{CONTROLLER_FOLDER if self._with_zookeeper else ZOOKEEPER_FOLDER}"
         if self.disk.is_directory(other):
             has, wants = ("controllers", "ZooKeeper") if self._with_zookeeper else ("ZooKeeper", "controllers")
@@ -119,7 +128,8 @@ class ClusterData:
         if self.disk.is_directory(f"{self._controller}/{METADATA_FOLDER}"):
             there = 1
         if there and there != self._controllers:
-            raise ForeignDirectory(f"{self.path}: the directory is of {there} controllers, not of {self._controllers}")
+            has = plural(there, "controller")
+            raise ForeignDirectory(f"{self.path}: the directory is of {has}, not of {self._controllers}")
 
     def _count_start(self) -> None:
         path = f"{self._controller}/{STARTS_FILE}"
@@ -245,6 +255,7 @@ def start_on_disk(
     controller = cluster.controller
     try:
         known = data.open(cluster)
+        _report_other_shapes(known, new)
         start(topics_after_restart(known, new, cluster.brokers))
         if known.version >= 0 and not data.carries_on:
             image = replace(
@@ -262,6 +273,19 @@ def start_on_disk(
     except BaseException:
         cluster.close()
         raise
+
+
+def _report_other_shapes(known: MetadataImage, new: Iterable[TopicImage]) -> None:
+    """Log the topics that the start names with another number of partitions than they have: they stay as they are."""
+    for topic in new:
+        there = known.topics.get(topic.name)
+        if there is not None and len(there.partitions) != len(topic.partitions):
+            _log.warn(
+                "data directory: topic={topic} exists with partitions={has}, and is not changed to {wanted}",
+                topic=topic.name,
+                has=len(there.partitions),
+                wanted=len(topic.partitions),
+            )
 
 
 def topics_after_restart(

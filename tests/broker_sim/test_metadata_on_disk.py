@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from broker_sim.cluster import Cluster
 from broker_sim.config.config_resource import ConfigRecord, ConfigResource, ResourceType
@@ -422,7 +423,7 @@ def test_what_a_quorum_has_decided_survives_any_loss_of_power(disk: VirtualDisk)
     [
         (("2.8", 1), ("4.3.1", 1), "cluster with ZooKeeper, this one has controllers"),
         (("4.3.1", 1), ("2.8", 1), "cluster with controllers, this one has ZooKeeper"),
-        (("4.3.1", 1), ("4.3.1", 3), "of 1 controllers, not of 3"),
+        (("4.3.1", 1), ("4.3.1", 3), "of 1 controller, not of 3"),
         (("4.3.1", 3), ("4.3.1", 1), "of 3 controllers, not of 1"),
     ],
 )
@@ -433,6 +434,38 @@ def test_a_directory_of_another_kind_of_cluster_is_refused(
     with pytest.raises(ForeignDirectory, match=problem):
         Replicas(disk=disk, release=second[0], controllers=second[1])
     close(Replicas(disk=disk, release=first[0], controllers=first[1]))
+
+
+def test_the_directory_of_one_broker_is_no_directory_of_a_cluster(disk: VirtualDisk) -> None:
+    disk.make_directory("/data")
+    disk.replace("/data/meta.properties", b"version=1\nnode.id=1\n")
+    with pytest.raises(ForeignDirectory, match="/data: the directory is that of one broker"):
+        Replicas(disk=disk)
+    assert disk.list_directory("/data") == ["meta.properties"]
+
+
+def test_a_topic_that_the_start_names_with_other_partitions_stays_as_it_is(disk: VirtualDisk) -> None:
+    def started(topic: str) -> Cluster:
+        world = World(1)
+        cluster = Cluster(
+            reactor=world.reactor,
+            streams=world.streams,
+            brokers=1,
+            topics=[topic],
+            data_dir="/data",
+            disk=disk,
+            listen=False,
+        )
+        cluster.start()
+        return cluster
+
+    started("kept:3:1").close()
+    with capturedLogs() as logs:
+        cluster = started("kept:9:1")
+    assert cluster.partition_counts["kept"] == 3
+    [line] = [formatEvent(each) for each in logs if each["log_level"] is LogLevel.warn]
+    assert line == "data directory: topic=kept exists with partitions=3, and is not changed to 9"
+    cluster.close()
 
 
 def test_other_voters_than_those_that_have_voted_are_refused(disk: VirtualDisk) -> None:
