@@ -92,8 +92,8 @@ def join(
     instance: str | None = None,
     protocols: Sequence[tuple[str, bytes]] = RANGE,
     protocol_type: str = "consumer",
-    session_ms: int = 10_000,
-    rebalance_ms: int = 10_000,
+    session_ms: int = 60_000,
+    rebalance_ms: int = 60_000,
     reason: str | None = None,
 ) -> JoinGroupRequest:
     """A JoinGroup of one member."""
@@ -265,8 +265,8 @@ class Member:
     instance: str | None = None
     protocols: Sequence[tuple[str, bytes]] = RANGE
     protocol_type: str = "consumer"
-    session_ms: int = 10_000
-    rebalance_ms: int = 10_000
+    session_ms: int = 60_000
+    rebalance_ms: int = 60_000
     broker: int = 1
     id: str = ""
     generation: int = -1
