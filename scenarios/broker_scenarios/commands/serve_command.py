@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     defaults = {name: parser.get_default(name) for name in vars(parser.parse_args([]))}
 
     def run(options: argparse.Namespace) -> int:
-        return _run(options, [name for name, value in vars(options).items() if value != defaults.get(name)])
+        return _run(options, [name for name, default in defaults.items() if getattr(options, name) != default])
 
     parser.set_defaults(run=run)
 
