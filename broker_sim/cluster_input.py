@@ -123,8 +123,8 @@ def config_texts(config: object, argument: str = "config") -> dict[str, str]:
 
 def config_changes(config: Mapping[str, object]) -> dict[str, str | None]:
     """Return changes of configurations as `config_texts`; None deletes one. Raises as that."""
-    given = {name: value for name, value in config.items() if value is not None}
-    return {**config_texts(given), **dict.fromkeys(config.keys() - given.keys())}
+    texts = config_texts({name: value for name, value in config.items() if value is not None})
+    return {name: texts.get(name) for name in config}
 
 
 _EXAMPLE: Final = '{"min.insync.replicas": 2}'

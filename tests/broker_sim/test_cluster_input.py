@@ -80,4 +80,5 @@ def test_a_cluster_takes_numbers_and_booleans_for_brokers_and_topics() -> None:
 
 
 def test_a_change_of_none_deletes_a_configuration() -> None:
-    assert config_changes({"a": 2, "b": None, "c": True}) == {"a": "2", "c": "true", "b": None}
+    changes = config_changes({"e": None, "a": 2, "d": None, "b": None, "c": True})
+    assert list(changes.items()) == [("e", None), ("a", "2"), ("d", None), ("b", None), ("c", "true")]
