@@ -31,6 +31,8 @@ from hypothesis import HealthCheck, settings
 from tests.whole_files import WholeFile, collect_files, fail_without_tests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.certificate_authority import Certificates
 
 LONGEST: Final = (
@@ -77,6 +79,19 @@ settings.load_profile("ci" if os.environ.get("CI") else "developer")
 # A shell without job control starts its background jobs with SIGINT ignored, and so would be the servers of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def signal_handlers() -> Iterator[None]:
+    """A test that leaves a handler would let later ones of its process wait for an interruption that has no effect."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    left = [signal.getsignal(number) for number in numbers]
+    if left != before:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+        pytest.fail(f"the test has left handlers of SIGINT and SIGTERM: {left}")
 
 
 def pytest_collection(session: pytest.Session) -> bool | None:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["Terminated", "interruption_behind", "interruptions_deferred", "termination_raised"]
+__all__ = ["Terminated", "interruption_behind", "interruptions_deferred", "signals_handled", "termination_raised"]
 
 
 class Terminated(KeyboardInterrupt):
@@ -44,16 +44,22 @@ def interruptions_deferred() -> Iterator[None]:
         yield
         return
     arrived: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, lambda received, _: arrived.append(received))
+    with signals_handled(arrived.append):
+        yield
+    if arrived:
+        signal.raise_signal(arrived[0])
+
+
+@contextmanager
+def signals_handled(handle: Callable[[int], object]) -> Iterator[None]:
+    """Call `handle` with each SIGINT and SIGTERM that arrives within the block; for the main thread."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda received, _: handle(received)) for number in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if arrived:
-        signal.raise_signal(arrived[0])
 
 
 def interruption_behind(error: BaseException) -> KeyboardInterrupt | None:

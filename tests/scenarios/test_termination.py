@@ -4,7 +4,13 @@ import signal
 
 import pytest
 
-from broker_scenarios.termination import Terminated, interruption_behind, interruptions_deferred, termination_raised
+from broker_scenarios.termination import (
+    Terminated,
+    interruption_behind,
+    interruptions_deferred,
+    signals_handled,
+    termination_raised,
+)
 
 
 def test_sigterm_raises_within_the_block_and_has_its_default_after_it() -> None:
@@ -50,3 +56,13 @@ def test_an_error_during_an_interruption_has_it_as_its_cause() -> None:
         fail()
     assert isinstance(interruption_behind(raised.value), Terminated)
     assert interruption_behind(ValueError()) is None
+
+
+def test_signals_are_handled_within_the_block_alone() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    handled: list[int] = []
+    with signals_handled(handled.append):
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+    assert handled == [signal.SIGTERM, signal.SIGINT]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

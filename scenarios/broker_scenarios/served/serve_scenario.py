@@ -5,7 +5,6 @@ Topics, configurations and rules are the file's; its clients do not run. The end
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -25,6 +24,7 @@ from broker_scenarios.served.wire_book import WireBook
 from broker_scenarios.served.wire_readers import WireReaders
 from broker_scenarios.targets.simulated import SimulatedTarget
 from broker_scenarios.tcp_run import cluster_of
+from broker_scenarios.termination import signals_handled
 from broker_scenarios.text_forms import partition_name
 from broker_scenarios.verdict import COUNT_NAMES
 from broker_sim.control.journal_file import JournalWriter
@@ -135,8 +135,11 @@ def serve_scenario(scenario: Scenario, seed: int, options: ServeOptions) -> int:
     scenario = scenario.drawn(seed)
     _refuse_unjudged(scenario)
     ended = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    with signals_handled(lambda _: ended.set()):
+        return _serve(scenario, seed, options, ended)
+
+
+def _serve(scenario: Scenario, seed: int, options: ServeOptions, ended: Event) -> int:
     began_s = seconds()
     ports, host = options.ports, options.host
     # Not as a context manager, which raises an error for a rule that never fired: here it is a part of the result.
