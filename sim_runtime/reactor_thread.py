@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.errors import SimRuntimeError
-from sim_runtime.interruptible_waits import wait_in_slices
+from sim_runtime.interruptible_waits import Latch
 from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
@@ -71,15 +71,16 @@ class ReactorThread:
         """
         self._refuse_here("call")
         future: Future[Any] = Future()
+        ended = Latch()
+        # Before the other thread has it: an interruption would leave its lock closed.
+        future.add_done_callback(lambda _: ended.fire())
         waiting: list[Deferred[Any]] = []
         with self._lock:
             self._refuse_when_stopped()
             self._pending[future] = None
             self.reactor.callFromThread(self._begin, future, waiting, function, args)
-        ended = threading.Event()
-        future.add_done_callback(lambda _: ended.set())
         try:
-            if wait_in_slices(ended.wait, timeout_s):
+            if ended.wait(timeout_s):
                 return future.result(0)
             self.reactor.callFromThread(_cancel_all, waiting)
             name = getattr(function, "__qualname__", None) or repr(function)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sim_runtime.interruptible_waits import wait_in_slices
+from sim_runtime.interruptible_waits import Latch
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -18,18 +17,16 @@ T = TypeVar("T")
 class ThreadSignal:
     """Fires once, from any thread."""
 
-    __slots__ = ("_event",)
+    __slots__ = ("_latch", "fire")
 
     def __init__(self) -> None:
-        self._event = Event()
-
-    def fire(self) -> None:
-        """End the wait; later calls do nothing."""
-        self._event.set()
+        self._latch = Latch()
+        self.fire = self._latch.fire
+        """Ends the wait; later calls do nothing."""
 
     async def wait(self, timeout_s: float) -> bool:
         """Block the thread; return True once it has fired, False after `timeout_s` seconds."""
-        return wait_in_slices(self._event.wait, timeout_s)
+        return self._latch.wait(timeout_s)
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:

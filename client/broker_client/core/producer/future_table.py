@@ -6,7 +6,7 @@ Its result is an Arrow table with a row for each row that was sent, in the same 
 
 from __future__ import annotations
 
-from threading import Event, Lock
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from broker_client.errors import WaitExpired
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP
 from protocol_specs.records.columnar.arrays import np
-from sim_runtime.interruptible_waits import wait_in_slices
+from sim_runtime.interruptible_waits import Latch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -68,9 +68,9 @@ class FutureTable:
     def result(self, timeout: float | None = None) -> Any:
         """Wait, at most `timeout` seconds, for the end of every row and return the table; raises WaitExpired."""
         if not self.done():
-            done = Event()
-            self.add_done_callback(lambda _: done.set())
-            if not wait_in_slices(done.wait, timeout):
+            done = Latch()
+            self.add_done_callback(lambda _: done.fire())
+            if not done.wait(timeout):
                 text = f"a table of {len(self._timestamps)} rows is not acknowledged after {timeout} s"
                 raise WaitExpired(text, "result(timeout)")
         if self._table is None:
