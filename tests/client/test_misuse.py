@@ -25,6 +25,7 @@ from broker_client.errors import (
     SslAuthenticationFailed,
 )
 from broker_sim.threaded_cluster import ThreadedCluster
+from sim_runtime import interruptible_waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -324,7 +325,7 @@ def interrupted_when(condition: Callable[[], bool]) -> None:
 
     def wait() -> None:
         pause = threading.Event()
-        while not condition() or sys._current_frames()[main].f_code.co_filename != threading.__file__:
+        while not condition() or sys._current_frames()[main].f_code.co_filename != interruptible_waits.__file__:
             pause.wait(0.001)
         signal.pthread_kill(main, signal.SIGINT)
 
