@@ -235,7 +235,11 @@ def shut_down(probe: Probe) -> None:
         connection = probe.connect(broker)
         for _ in attempts(f"broker {broker} to forget broker {DEAD}"):
             response: Any = probe.quiet(metadata(topics["only"][0]), 12, on=connection)
-            if response.topics[0].partitions[0].isr_nodes == [] or probe.release != "4.3.1":
+            if probe.release != "4.3.1":
+                break
+            known: Any = probe.quiet(DescribeClusterRequest(include_fenced_brokers=True), 2, on=connection)
+            listed = DEAD in [each.broker_id for each in known.brokers]
+            if response.topics[0].partitions[0].isr_nodes == [] and not listed:
                 break
     probe.exchange(UnregisterBrokerRequest(broker_id=DEAD), 0, note="again")
     _describe_topics(probe, *topics.values(), note="forgotten")
