@@ -8,7 +8,6 @@ An interruption within the wait of a threading.Event can release its lock twice:
 
 from __future__ import annotations
 
-from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -31,8 +30,10 @@ class Latch:
 
     def fire(self) -> None:
         """End the wait; later calls do nothing."""
-        with suppress(RuntimeError):  # it has fired
+        try:  # noqa: SIM105 - `suppress` takes a third of a wait's time
             self._lock.release()
+        except RuntimeError:  # it has fired
+            pass
 
     def wait(self, timeout_s: float | None) -> bool:
         """Return True once it has fired, False after `timeout_s` seconds (None: no limit)."""

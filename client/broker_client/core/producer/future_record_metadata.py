@@ -8,7 +8,7 @@ they need when they are called.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from threading import Lock, get_ident
+from threading import get_ident
 from typing import Any, NamedTuple, TypeAlias
 
 from twisted.internet.defer import Deferred
@@ -17,7 +17,7 @@ from twisted.logger import Logger
 from broker_client.core.producer.produce_request_result import ProduceRequestResult
 from broker_client.errors import ProducerError, WaitExpired
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP, UNKNOWN_PARTITION, RecordMetadata, TopicPartition
-from sim_runtime.interruptible_waits import wait_in_slices
+from sim_runtime.interruptible_waits import Latch
 
 __all__ = ["DeliveryCallback", "FutureRecordMetadata"]
 
@@ -66,11 +66,9 @@ class FutureRecordMetadata(_SentRecord):
         if self[0].is_written:
             return None
         if not self.done():
-            # A bare lock: an Event's wait takes three, which one send at a time would feel.
-            undone = Lock()
-            undone.acquire()
-            self.add_done_callback(lambda _: undone.release())
-            if not wait_in_slices(lambda seconds: undone.acquire(timeout=seconds), timeout):
+            ended = Latch()
+            self.add_done_callback(lambda _: ended.fire())
+            if not ended.wait(timeout):
                 result, index = self.batch_result.place_of(self.batch_index)
                 text = f"record {index} of a batch for {result.topic_partition} is not acknowledged after {timeout} s"
                 raise WaitExpired(text, "result(timeout)")
