@@ -5,6 +5,7 @@ The words are those of the actions of fault rules; `do` does any of them in its 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from broker_sim.argument_checks import checks_arguments
@@ -22,12 +23,12 @@ __tracebackhide__ = True
 
 
 @checks_arguments
-class ActionVerbs:
+class ActionVerbs(ABC):
     """Verbs on top of `do`, which does an action of fault rules: a cluster in another process has them too."""
 
+    @abstractmethod
     def do(self, act: str | Mapping[str, Any]) -> str:
         """Do an action of fault rules on the cluster now; returns the name of its rule."""
-        raise NotImplementedError
 
     def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
         """Fail a log directory, by default the last: its replicas go offline (KIP-112). The first ends its broker."""
