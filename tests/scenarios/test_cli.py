@@ -181,6 +181,9 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
         path = tmp_path / "file" / "in"
         assert main([command, "missing.yaml", f"--{option}", str(path)]) == 2
         assert capsys.readouterr().err == f"cannot make {path} (--{option}): Not a directory\n"
+        assert main([command, "missing.yaml", f"--{option}", str(tmp_path / "new")]) == 2
+        assert "missing.yaml" in capsys.readouterr().err
+        assert not (tmp_path / "new").exists()
 
 
 def test_every_option_for_results_is_tried_before_the_work() -> None:

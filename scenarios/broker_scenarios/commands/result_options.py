@@ -44,13 +44,16 @@ class OutputFolder(OutputFile):
     """The option of a folder for results."""
 
     def try_path(self, path: Path, option: str) -> None:
-        """Make the folder."""
+        """Make the folder, and remove it again if it is new."""
         from broker_scenarios.errors import ScenarioError
 
+        is_new = not path.exists()
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ScenarioError(f"cannot make {path} ({option}): {reason_of(error)}") from error
+        if is_new:
+            path.rmdir()
 
 
 def _outputs(options: argparse.Namespace) -> dict[str, tuple[OutputFile, Path]]:
