@@ -9,11 +9,10 @@ import base64
 import os
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +23,7 @@ from twisted.internet.threads import deferToThreadPool
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.targets.attached_checks import rules_of
 from broker_scenarios.targets.client_listeners import LISTENERS, SASL, has_sasl_listener
+from broker_scenarios.targets.node_processes import NodeProcesses
 from broker_scenarios.targets.upstream import Upstream
 from broker_sim.config.per_broker import split_by_broker
 from broker_sim.faults.actions.cluster.alter_quota import AlterQuota
@@ -41,7 +41,6 @@ __all__ = ["KafkaClusters", "KafkaRelease", "StartedKafka"]
 HOST: Final = "127.0.0.1"
 CONTROLLER_FIRST: Final = 3000
 START_SECONDS_MAX: Final = 120
-STOP_SECONDS_MAX: Final = 90
 SOON: Final = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xlog:disable")
 """Options of a JVM that starts soon and is small; KAFKA_OPTS comes after them."""
 LOG4J: Final = """log4j.rootLogger=WARN, stderr
@@ -128,7 +127,7 @@ class StartedKafka:
         self._ports = {each: next(ports) for each in self._broker_ids}
         self._client_ports = {each: next(ports) for each in self._broker_ids} if has_sasl else {}
         self._controller_ports = {each: next(ports) for each in self._voters}
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._processes = NodeProcesses()
 
     @property
     def upstream(self) -> Upstream:
@@ -155,34 +154,21 @@ class StartedKafka:
 
     def problem(self) -> str | None:
         """Return why a node has ended by itself, with the end of its log; None while all run."""
-        for node_id, process in self._processes.items():
-            if process.poll() is not None:
-                log = (self._folder / f"{node_id}.log").read_text(errors="replace")
-                return f"--kafka {self.release.folder}: node {node_id} has ended: {log[-2000:]}"
+        for node_id in self._processes.ended():
+            log = self._log_path(node_id).read_text(errors="replace")
+            return f"--kafka {self.release.folder}: node {node_id} has ended: {log[-2000:]}"
         return None
 
     def end(self) -> None:
         """End every node at once."""
-        for node_id in list(self._processes):
-            self.act("kill", node_id)
+        self._processes.kill_all()
 
     def act(self, action: str, node_id: int) -> None:
         """Do one of ACTIONS to a node, and wait until it is done; nothing to a node that does not run."""
         if action == "start":
             self._start(node_id)
-            return
-        process = self._processes.get(node_id)
-        if process is None:
-            return
-        if action in {"pause", "unpause"}:
-            process.send_signal(signal.SIGSTOP if action == "pause" else signal.SIGCONT)
-            return
-        process.send_signal(signal.SIGTERM if action == "stop" else signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_SECONDS_MAX)
-        process.kill()
-        process.wait()
-        del self._processes[node_id]
+        else:
+            self._processes.signal(action, node_id)
 
     def _start(self, node_id: int) -> None:
         options = [
@@ -190,8 +176,10 @@ class StartedKafka:
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
         ]
         command = self.release.command("kafka.Kafka", str(self._folder / f"{node_id}.properties"), options=options)
-        with (self._folder / f"{node_id}.log").open("ab") as log:
-            self._processes[node_id] = subprocess.Popen(command, stdout=log, stderr=log)
+        self._processes.start(node_id, command, self._log_path(node_id))
+
+    def _log_path(self, node_id: int) -> Path:
+        return self._folder / f"{node_id}.log"
 
     def _settings(self, node_id: int) -> dict[str, str]:
         roles, listeners = [], []
