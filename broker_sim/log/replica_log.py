@@ -142,6 +142,11 @@ class ReplicaLog:
         """The switches of the broker's release."""
         return self._behaviour
 
+    @property
+    def offline(self) -> bool:
+        """True if the log's directory has failed, so that nothing is written any more."""
+        return False
+
     def use_release(self, behaviour: ReleaseBehaviour) -> None:
         """Be the log of a broker of another release."""
         self._behaviour = behaviour

@@ -379,7 +379,7 @@ class ReplicaFetcher:
         if diverging is not _NOT_DIVERGING and (diverging.epoch >= 0 or diverging.end_offset >= 0):
             offset = truncation_offset(log, diverging.epoch, diverging.end_offset)
             partition.truncate_to(offset, f"epoch {diverging.epoch} ends at {diverging.end_offset}")
-            self._changed[state] = None
+            self._go_on(state)
             return
         batches = _batches(data)
         if batches:
@@ -398,8 +398,21 @@ class ReplicaFetcher:
             if quota.active and quota.is_throttled(partition.topic_partition):
                 quota.record(sum(batch.size for batch in batches))
         partition.append_as_follower(batches, data.high_watermark, data.log_start_offset)
+        if batches and log.offline:
+            self.remove(partition.topic_partition)
+            return
         state.leader_high_watermark = data.high_watermark
         if log.log_start_offset != state.sent_log_start_offset:
+            self._changed[state] = None
+
+    def _go_on(self, state: _FetchState) -> None:
+        """Fetch from the new end of the log with the next request; a log in a failed directory is fetched no more.
+
+        Mirrors markPartitionFailed on a KafkaStorageException: its end does not move, so the same response follows.
+        """
+        if state.partition.log.offline:
+            self.remove(state.partition.topic_partition)
+        else:
             self._changed[state] = None
 
     def _refuse_damaged(self, topic_partition: TopicPartition, state: _FetchState) -> None:
@@ -490,7 +503,7 @@ class ReplicaFetcher:
             state.partition.truncate_to(offset, f"the leader's log ends at {offset}")
         elif offset > log.log_end_offset:
             state.partition.truncate_fully_and_start_at(offset, f"the leader's log starts at {offset}")
-        self._changed[state] = None
+        self._go_on(state)
         self._send()
 
     # Truncation before Fetch v12, whose response has no diverging epoch.
@@ -537,14 +550,14 @@ class ReplicaFetcher:
             return
         found = offset_truncation_state(state.partition.log, end.leader_epoch, end.end_offset)
         state.partition.truncate_to(found.offset, f"epoch {end.leader_epoch} ends at {end.end_offset}")
-        if found.completed:
+        if found.completed or state.partition.log.offline:
             self._truncated(state)
         else:
             self._truncate_first(topic_partition, state)
 
     def _truncated(self, state: _FetchState) -> None:
         state.truncated = True
-        self._changed[state] = None
+        self._go_on(state)
         self._schedule(0)
 
 

@@ -9,6 +9,7 @@ import pytest
 from broker_sim.cluster import Cluster
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import ForeignDirectory
+from broker_sim.log.files.file_log import FileReplicaLog
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs.error_codes import ErrorCode
@@ -200,6 +201,40 @@ def test_a_full_directory_fails_and_another_broker_leads(disk: VirtualDisk) -> N
     made.run(ms=100)
     assert made.leader() not in (leader, None)
     assert made.cluster.broker(leader).alive
+
+
+def test_a_follower_with_a_full_directory_fetches_no_more(disk: VirtualDisk) -> None:
+    """Without a delay on its link, a Fetch that is repeated at the same offset would never leave the loop."""
+    made = Replicas(disk=disk, config={"log.dirs": "a"})
+    assert made.leader() != 2
+    made.cluster.fill_log_dir(2, "/data/broker-2/a", left_bytes=0)
+    made.produce(1, acks=1)
+    made.run(ms=100)
+    assert not made.cluster.broker(2).alive
+    made.run(ms=30_000)
+    assert made.isr() == (1, 3)
+
+
+def test_a_follower_that_cannot_truncate_fetches_no_more(disk: VirtualDisk) -> None:
+    made = Replicas(disk=disk, config={"log.dirs": "a,b"}, topic_config={"min.insync.replicas": "1"})
+    for follower in (2, 3):
+        made.hold_fetches(follower)
+    made.produce(1, acks=1)
+    made.cluster.kill(1)
+    made.run(ms=12_000)
+    assert made.leader() == 2
+    made.produce(2, acks=1, broker=2)
+    link = made.cluster.links.link(2, 1)
+    made.world.run_until(made.cluster.restart(1))
+    link.hold()
+    made.run(ms=1_000)
+    log = made.cluster.log_of(1, "t", 0)
+    assert isinstance(log, FileReplicaLog)
+    log.directory.offline = True  # its failure is not reported yet
+    link.release()
+    made.run(ms=1_000)
+    fetchers = made.cluster.broker(1).replica_manager.roles.fetchers
+    assert [fetcher.partitions for fetcher in fetchers.values() if fetcher.partitions] == []
 
 
 def test_the_same_seed_loses_the_same() -> None:

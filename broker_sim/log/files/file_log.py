@@ -172,6 +172,11 @@ class FileReplicaLog(ReplicaLog):
         self._segments[-1].configure(config)
 
     @property
+    def offline(self) -> bool:
+        """True if the directory has failed."""
+        return self.directory.offline
+
+    @property
     def file_delete_delay_ms(self) -> int:
         """The time that deleted files stay on the disk."""
         delay_ms = self.config.values["file.delete.delay.ms"]
