@@ -26,6 +26,7 @@ from broker_sim.controller_listeners import ControllerListeners
 from broker_sim.errors import BrokerSimError, NotThere, nearest
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.links.node_links import CONTROLLER_ID, NodeLinks
+from broker_sim.lone_node import LoneNode
 from broker_sim.metadata.bootstrap_metadata import StorageFormat
 from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.network.listener_plan import ListenerPlan
@@ -402,20 +403,16 @@ class Cluster:
             self.kill_controller(node_id)
         else:
             self.broker(node_id).kill()
-            self._lose_sessions_of_lone_node()
+            self._lone_node.ended()
 
     def lose_power(self, broker_id: int) -> None:
         """Kill a broker with its machine: a part of its unflushed data is lost. Requires a `data_dir`."""
         self.broker(broker_id).lose_power()
-        self._lose_sessions_of_lone_node()
+        self._lone_node.ended()
 
-    def _lose_sessions_of_lone_node(self) -> None:
-        """End the sessions of brokers if the node that died is broker and controller, the only one of its cluster.
-
-        Kafka's controller keeps sessions in memory: it fences no broker that died with it.
-        """
-        if len(self.brokers) == 1 and self._quorum is None and self._zookeeper is None:
-            self.controller.forget_sessions()
+    @cached_property
+    def _lone_node(self) -> LoneNode:
+        return LoneNode(self, self._controller_listeners)
 
     def slow_log_dir(
         self,
@@ -460,7 +457,7 @@ class Cluster:
 
     def stop(self, broker_id: int) -> Deferred[None]:
         """Shut a broker down in order; fires when it is down."""
-        return Deferred.fromCoroutine(self.broker(broker_id).stop())
+        return Deferred.fromCoroutine(self.broker(broker_id).stop()).addCallback(self._lone_node.ended)
 
     def restart(self, node_id: int) -> Deferred[None]:
         """Start a broker, after a kill if it runs; fires when it is unfenced. A controller starts at once."""
@@ -468,6 +465,7 @@ class Cluster:
             self.restart_controller(node_id)
             return succeed(None)
         self.kill(node_id)
+        self._lone_node.starts()
         return self.broker(node_id).start()
 
     def rolling_restart(

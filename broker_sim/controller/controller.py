@@ -214,7 +214,7 @@ class Controller:
                 watcher()
 
     def begin_epoch(self, epoch: int) -> None:
-        """Continue to lead in a higher epoch, as a sole voter does when it learns of another leader."""
+        """Lead in a higher epoch, as a sole voter does that has started, or has learned of another leader."""
         voters = [Voter(voter_id=broker_id) for broker_id in self.image.brokers]
         change = LeaderChangeMessage(leader_id=self.node_id, voters=voters, granting_voters=voters)
         self.log.append_leader_change(epoch, change)
@@ -242,9 +242,7 @@ class Controller:
         for broker in self.image.brokers.values():
             if broker.id not in here and not broker.fenced:
                 self._commit(self.image.with_broker(replace(broker, fenced=True)))
-        if self._record_versions.has_controllers:
-            for controller in self.controllers_here:
-                self._commit(self.image.with_controller(controller))
+        self.register_controllers()
         for broker in brokers:
             epoch = self.log.end_offset
             self._commit(self.image.with_broker(replace(broker, epoch=epoch, fenced=True)))
@@ -257,6 +255,12 @@ class Controller:
         self._commit(unfenced)
         if topics:
             self._commit(self.image.with_topics(topics))
+
+    def register_controllers(self) -> None:
+        """Store the listeners and the features of the controllers that start now (KIP-919)."""
+        if self._record_versions.has_controllers:
+            for controller in self.controllers_here:
+                self._commit(self.image.with_controller(controller))
 
     # Requests.
 
