@@ -8,7 +8,7 @@ DEMO := broker-sim run scenarios/catalog/leader-crash-acks-1.yaml scenarios/cata
 
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build
 
-INTEROP := tests/interop tests/interop_python tests/hostile tests/differential/test_real.py
+INTEROP := tests/interop tests/interop_python tests/hostile tests/differential/test_real_3_7.py tests/differential/test_real_4_3.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs interop bench clean
@@ -49,7 +49,7 @@ docs: $(VENV)/.installed-dev ## generate the reference pages, and build the docu
 	@$(MKDOCS) && echo "open build/site/index.html"
 
 interop: $(VENV)/.installed-test ## test with real Kafka, Java clients, franz-go and the built wheel; names the tools that are missing
-	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "interop and not alone" $(INTEROP) && \
+	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "interop and not alone" $(INTEROP) && \
 	  $(BIN)/pytest -m alone tests/interop && \
 	  $(BIN)/python benchmarks/broker_vs_real_kafka.py --pairs 1
 

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 LONGEST: Final = (
     "test_ours.py",
-    "test_real.py",
+    "test_real_4_3.py",
+    "test_real_3_7.py",
     "test_demo.py",
     "test_producer_restarts.py",
     "test_our_consumer_streams.py",

@@ -157,7 +157,7 @@ def test_tests_neither_sleep_nor_skip_nor_expect_failure() -> None:
     # Interop tests may skip: they need tools that a machine may lack, and name them.
     excuse = re.compile(r"time\.sleep\(|mark\.(?:skip|xfail|flaky)\b|pytest\.xfail\(|pytest\.skip\(")
     tests = ROOT / "tests"
-    real = {tests / "interop_python" / "conftest.py", tests / "differential" / "test_real.py"}
+    real = {tests / "interop_python" / "conftest.py", tests / "differential" / "conftest.py"}
     # Threads of a world sleep in virtual time.
     simulated = {tests / "sim_runtime" / f"test_virtual_{name}.py" for name in ("threads", "sockets")}
     virtual = {tests / "determinism" / "kafka_python_run.py", *simulated}
