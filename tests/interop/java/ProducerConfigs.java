@@ -4,8 +4,10 @@ import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +25,8 @@ import org.apache.kafka.common.config.types.Password;
  */
 public class ProducerConfigs {
     private static final long CLOSE_MS_MAX = 200;
+    private static final int CLOSING_MAX = 50;
+    private static final Deque<Thread> CLOSING = new ArrayDeque<>();
 
     public static void main(String[] arguments) throws Exception {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -106,12 +110,13 @@ public class ProducerConfigs {
         return json(answer);
     }
 
-    /** Its thread may be in a pause of retry.backoff.ms, which can be years. */
+    /** Its thread may be in a pause of retry.backoff.ms, which can be years. The next questions do not wait for it. */
     private static void close(KafkaProducer<Object, Object> producer) throws InterruptedException {
         Thread closing = new Thread(() -> producer.close(Duration.ZERO));
         closing.setDaemon(true);
         closing.start();
-        closing.join(CLOSE_MS_MAX);
+        CLOSING.add(closing);
+        if (CLOSING.size() > CLOSING_MAX) CLOSING.remove().join(CLOSE_MS_MAX);
     }
 
     private static String failed(Map<String, Object> answer, String stage, Throwable error) {
