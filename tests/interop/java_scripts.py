@@ -36,7 +36,7 @@ RELEASE = "4.3.1"
 PROGRAM = Path(__file__).parent / "java" / "ScriptedSends.java"
 SCRIPT_SECONDS_MAX = 60
 SCRIPTS_AT_ONCE = 4
-STOP_SECONDS_MAX = 10
+STOP_SECONDS_MAX = 60
 
 
 class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is untyped

@@ -54,11 +54,11 @@ class KafkaWithSasl(RealKafka):
     def prepare(self, topic: str) -> None:
         """Create a topic, and give bob a password for each SCRAM mechanism."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
-        admin.create_topics([NewTopic(topic, 1)])[topic].result(20)
+        admin.create_topics([NewTopic(topic, 1)])[topic].result(60)
         for mechanism in _SCRAM.values():  # one request may name a user once
             info = ScramCredentialInfo(mechanism, 4096)
             done = admin.alter_user_scram_credentials([UserScramCredentialUpsertion("bob", info, b"secret")])
-            done["bob"].result(20)
+            done["bob"].result(60)
 
     def _write_properties(self, broker_id: int) -> str:
         written = super()._write_properties(broker_id)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.interop.old_clients_jvm import OldClientsJvm
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-SECONDS_MAX: Final = 10
+SECONDS_MAX: Final = 60
 """The time that a client waits for one record: where a broker no longer serves its requests, it times out."""
 PREFIX: Final = "t-"
 PROGRAMS: Final[Mapping[str, str]] = {

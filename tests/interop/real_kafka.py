@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 START_SECONDS_MAX = 180
 """An idle machine needs five seconds, an overloaded one has needed 81."""
-STOP_SECONDS_MAX = 20
+STOP_SECONDS_MAX = 60
 SHUT_DOWN_SECONDS_MAX = 60
 LOG4J = """log4j.rootLogger=WARN, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender

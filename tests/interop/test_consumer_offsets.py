@@ -57,11 +57,11 @@ def use_a_group(bootstrap_servers: str) -> None:
     """A member reads and commits; another client commits with metadata, without being a member."""
     producer = Producer({"bootstrap.servers": bootstrap_servers})
     producer.produce("orders", b"value", partition=0)
-    assert producer.flush(10) == 0
+    assert producer.flush(60) == 0
     settings = {"bootstrap.servers": bootstrap_servers, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     member = Consumer({**settings, "group.id": "members"})
     member.subscribe(["orders"])
-    message = member.poll(10)
+    message = member.poll(60)
     assert message is not None
     member.commit(message, asynchronous=False)
     member.close()

@@ -30,7 +30,7 @@ def tools(request: pytest.FixtureRequest) -> Iterator[Tools]:
         producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
         for number in range(RECORDS):
             producer.produce("orders", b"%d" % number, partition=number % PARTITIONS)
-        assert producer.flush(10) == 0
+        assert producer.flush(60) == 0
         yield Tools(request.param, cluster.bootstrap_servers)
 
 

@@ -135,7 +135,7 @@ def produce(servers: str, topic: str, count: int) -> None:
     for number in range(count):
         for partition in range(PARTITIONS):
             producer.produce(topic, b"%d" % number, partition=partition)
-    assert producer.flush(10) == 0
+    assert producer.flush(60) == 0
 
 
 def test_members_share_the_partitions_and_go_on_where_they_left(servers: str, command: Command, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ CONFIG = {
     "3:broker.rack": "c",
 }
 RECORDS = 100
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 
 
 @pytest.fixture(params=RELEASES)

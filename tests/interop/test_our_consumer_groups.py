@@ -34,7 +34,7 @@ SETTINGS = {
 }
 PARTITIONS = 4
 RECORDS = 40
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -89,7 +89,7 @@ class Calls(RebalanceListener):
 
 def consumer_on(kafka: RealKafka, group: str, *, protocol: str = "classic", **options: Any) -> Consumer:
     if protocol == "classic":
-        options = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200, **options}
+        options = {"session_timeout_ms": 45_000, "heartbeat_interval_ms": 200, **options}
     return Consumer(
         bootstrap_servers=kafka.bootstrap_servers,
         group_id=group,
@@ -337,11 +337,11 @@ def test_wakeup_ends_a_poll_and_listeners_may_raise_and_call_the_consumer(kafka:
     consumer.subscribe([topic], Committing())
     with pytest.raises(RebalanceCallbackFailed, match="KeyError: 'thrown by the test'"):
         poll_until([consumer], lambda: False)
-    assert [record.offset for record in consumer.poll(5.0)][:1] == [9]
+    assert [record.offset for record in consumer.poll(60.0)][:1] == [9]
     poll_until([consumer], lambda: not consumer.poll(0.1))
     threading.Timer(0.2, consumer.wakeup).start()
     with pytest.raises(WakeupError):
-        consumer.poll(10.0)
+        consumer.poll(60.0)
     consumer.close()
     with consumer_on(kafka, topic) as reader:
         keys = [TopicPartition(topic, number) for number in range(PARTITIONS)]

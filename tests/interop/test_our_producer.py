@@ -28,7 +28,7 @@ GUARANTEES: dict[str, dict[str, Any]] = {
     "one in flight": {"max_in_flight_requests_per_connection": 1, "enable_idempotence": False},
 }
 PARTITIONS = 3
-WAIT_S = 10
+WAIT_S = 60
 
 
 @pytest.fixture(scope="module", params=RELEASES)

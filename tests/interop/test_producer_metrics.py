@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.interop.served_cluster import ServedCluster
 
-WAIT_S = 20
+WAIT_S = 60
 # Versions and metadata are requested in any case: all that follows is the same in every run.
 FIRST_RESPONSES = 2
 

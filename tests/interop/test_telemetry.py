@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.interop.metrics_receivers import Pushed, Receiver
 
 PROGRAM = Path(__file__).parent / "java" / "PushingProducer.java"
-WAIT_S = 20
+WAIT_S = 60
 RECEIVERS = {"ours": our_receiver, RELEASE: real_receiver}
 
 

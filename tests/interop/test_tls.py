@@ -59,7 +59,7 @@ def test_what_is_produced_by_tls_is_read_back_by_tls(
         consumer.assign([TopicPartition(topic, 0)])
         found: list[bytes | None] = []
         while len(found) < RECORDS:
-            got = consumer.poll(10.0)
+            got = consumer.poll(60.0)
             assert got, f"{len(found)} of {RECORDS}"
             found += [record.value for record in got]
     assert found == values

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TOPIC = "ages"
 PARTITIONS = 2
 RECORDS = 10
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 FIRST_TIMESTAMP_MS = 1_767_225_600_000
 ALL_RELEASES = releases.names()
 WITH_BATCHES = [release for release in ALL_RELEASES if behaviour_of(release).newest_magic == 2]

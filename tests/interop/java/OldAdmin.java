@@ -19,7 +19,7 @@ import org.apache.kafka.common.config.ConfigResource;
  * Arguments: bootstrap.servers, prefix of the topics.
  */
 public class OldAdmin {
-    static final long SECONDS_MAX = 20;
+    static final long SECONDS_MAX = 60;
 
     public static void main(String[] arguments) throws Exception {
         String made = arguments[1] + "made";

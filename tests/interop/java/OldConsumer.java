@@ -14,7 +14,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * Arguments: bootstrap.servers, topic, number of partitions, number of records. Prints "read VALUE" for each.
  */
 public class OldConsumer {
-    static final long SECONDS_MAX = 30;
+    static final long SECONDS_MAX = 60;
 
     @SuppressWarnings("deprecation")
     public static void main(String[] arguments) {

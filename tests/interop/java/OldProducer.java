@@ -18,7 +18,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public class OldProducer {
     static final int RECORDS = 60;
-    static final long SECONDS_MAX = 30;
+    static final long SECONDS_MAX = 60;
 
     public static void main(String[] arguments) throws Exception {
         int partitions = Integer.parseInt(arguments[2]);

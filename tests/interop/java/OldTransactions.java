@@ -23,7 +23,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public class OldTransactions {
     static final int RECORDS = 30;
-    static final long SECONDS_MAX = 30;
+    static final long SECONDS_MAX = 60;
     static final String LAST = "last";
 
     static String[] arguments;

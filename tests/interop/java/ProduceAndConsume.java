@@ -27,7 +27,7 @@ public class ProduceAndConsume {
     static final List<String> CODECS = List.of("none", "gzip", "snappy", "lz4", "zstd");
     static final List<String> ACKS = List.of("0", "1", "all", "idempotent");
     static final int RECORDS = 300;
-    static final long SECONDS_MAX = 30;
+    static final long SECONDS_MAX = 60;
 
     public static void main(String[] arguments) {
         Map<String, Object> configs = new HashMap<>();

@@ -16,7 +16,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * and after all was sent.
  */
 public class ProducerMetrics {
-    private static final int WAIT_MS_MAX = 20_000;
+    private static final int WAIT_MS_MAX = 60_000;
     private static final int ANSWERED_FIRST = 2;
 
     public static void main(String[] arguments) throws Exception {

@@ -15,7 +15,7 @@ import org.apache.kafka.shaded.io.opentelemetry.proto.metrics.v1.MetricsData;
  * OpenTelemetry MetricsData, which is printed in base 64 as its text.
  */
 public class PushingProducer {
-    private static final Duration WAIT_MAX = Duration.ofSeconds(20);
+    private static final Duration WAIT_MAX = Duration.ofSeconds(60);
 
     public static void main(String[] arguments) throws Exception {
         Map<String, Object> configs = new HashMap<>();
