@@ -18,6 +18,7 @@ from broker_scenarios.targets.started_kafka import KafkaClusters, KafkaRelease
 from broker_scenarios.targets.upstream import attached_to
 from broker_scenarios.tcp_run import run_attached, run_locally, run_on_kafka
 from tests.interop.kafka_release import ToolMissingError, classpath
+from tests.interop.prepared_release import quick_start
 from tests.interop.real_kafka import real_kafka
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def test_the_same_on_a_real_broker(kafka: RealKafka, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", parameters(name for name in PAIRS if brokers_of(name) > 1))
-def test_the_same_on_real_brokers_that_crash(name: str) -> None:
+def test_the_same_on_real_brokers_that_crash(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_OPTS", " ".join(quick_start("4.3.1")))
     with KafkaClusters(KafkaRelease(Path(classpath("4.3.1")).parent)) as clusters:
         for side in sides_of(name):
             with load_progress(side.name, side.records) as progress:
