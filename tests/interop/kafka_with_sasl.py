@@ -13,8 +13,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from broker_scenarios.targets.free_ports import free_ports
 from protocol_specs.sasl.jaas import LOGIN_MODULES
-from tests.interop.free_ports import free_ports
 from tests.interop.real_kafka import RealKafka
 
 if TYPE_CHECKING:

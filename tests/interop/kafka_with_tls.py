@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.interop.free_ports import free_ports
+from broker_scenarios.targets.free_ports import free_ports
 from tests.interop.real_kafka import RealKafka
 
 if TYPE_CHECKING:

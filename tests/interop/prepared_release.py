@@ -13,8 +13,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from broker_scenarios.targets.free_ports import free_ports
 from tests.differential.probe import attempts
-from tests.interop.free_ports import accepts, free_ports
+from tests.interop.accepting_ports import accepts
 from tests.interop.kafka_release import RELEASES, cache_folder, classpath, java_tool
 
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

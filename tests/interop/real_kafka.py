@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from broker_scenarios.targets.free_ports import free_ports
 from broker_sim.config.per_broker import split_by_broker
 from tests.differential.extra_listeners import extra_listeners, probe_servers, with_listeners
-from tests.interop.free_ports import accepts, free_ports
+from tests.interop.accepting_ports import accepts
 from tests.interop.kafka_release import classpath, java_tool
 from tests.interop.prepared_release import format_log_directory, quick_start
 

@@ -14,7 +14,8 @@ import pyspark
 import pytest
 from twisted.python.runtime import seconds
 
-from tests.interop.free_ports import accepts, free_ports
+from broker_scenarios.targets.free_ports import free_ports
+from tests.interop.accepting_ports import accepts
 from tests.interop.kafka_release import java_tool
 from tests.interop.served_cluster import environment
 

@@ -9,10 +9,9 @@ import base64
 import os
 import random
 import shutil
-import socket
 import subprocess
 import tempfile
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +22,7 @@ from twisted.internet.threads import deferToThreadPool
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.targets.attached_checks import rules_of
 from broker_scenarios.targets.client_listeners import LISTENERS, SASL, has_sasl_listener
+from broker_scenarios.targets.free_ports import free_ports
 from broker_scenarios.targets.node_processes import NodeProcesses
 from broker_scenarios.targets.upstream import Upstream
 from broker_sim.config.per_broker import split_by_broker
@@ -123,7 +123,7 @@ class StartedKafka:
         has_sasl = has_sasl_listener(config)
         config = {name: value for name, value in config.items() if name != LISTENERS}
         self._common, self._own = split_by_broker(config, self._broker_ids)
-        ports = iter(_free_ports(2 * brokers + len(self._voters)))
+        ports = iter(free_ports(2 * brokers + len(self._voters)))
         self._ports = {each: next(ports) for each in self._broker_ids}
         self._client_ports = {each: next(ports) for each in self._broker_ids} if has_sasl else {}
         self._controller_ports = {each: next(ports) for each in self._voters}
@@ -297,11 +297,3 @@ def _copy_formatted(formatted: Path, folder: Path, node_id: int) -> None:
 
 def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
     path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as sockets:
-        bound = [sockets.enter_context(closing(socket.socket())) for _ in range(count)]
-        for each in bound:
-            each.bind((HOST, 0))
-        return [int(each.getsockname()[1]) for each in bound]
