@@ -45,12 +45,9 @@ def check_upgrade(cluster: Cluster, to: str, broker_ids: Sequence[int]) -> Relea
     except UnknownRelease as error:
         raise BrokerSimError(f"upgrade: {error}") from None
     for broker_id in broker_ids:
-        old = cluster.broker(broker_id).release
-        if not (_is_in_line(old) and _is_in_line(target)):
-            raise BrokerSimError(
-                f"upgrade: broker {broker_id} cannot restart as {target.name} after {old.name} ({old.mode.value}): "
-                "releases are mixed within KRaft from 3.3 to 3.9"
-            )
+        problem = pair_problem(cluster.broker(broker_id).release, target)
+        if problem is not None:
+            raise BrokerSimError(f"upgrade: broker {broker_id} {problem}")
     if cluster.controller_ids:
         raise BrokerSimError(
             f"upgrade: the controllers {cluster.controller_ids} keep their release: it needs `controllers: 1`"
@@ -61,6 +58,16 @@ def check_upgrade(cluster: Cluster, to: str, broker_ids: Sequence[int]) -> Relea
             known = "does not have it" if supported is None else f"supports {supported.lowest} to {supported.highest}"
             raise BrokerSimError(f"upgrade: {name} is finalized at {level}, and release {target.name} {known}")
     return target
+
+
+def pair_problem(old: Release, target: Release) -> str | None:
+    """Return why no broker of release `old` can restart as `target`, None if it can."""
+    if _is_in_line(old) and _is_in_line(target):
+        return None
+    return (
+        f"cannot restart as {target.name} after {old.name} ({old.mode.value}): "
+        "releases are mixed within KRaft from 3.3 to 3.9"
+    )
 
 
 def _is_in_line(release: Release) -> bool:

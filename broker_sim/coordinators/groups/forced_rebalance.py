@@ -35,4 +35,12 @@ def force_rebalance(shard: GroupShard, group_id: str) -> CoordinatorResult[Any]:
         return CoordinatorResult(epoch_records(group, group.group_epoch.get() + 1, fingerprint, changed=True), None)
     if isinstance(group, ClassicGroup) and group.members and group.can_rebalance:
         return shard.classic.rebalances.prepare(group, REASON)
-    raise CoordinatorError(ErrorCode.INVALID_REQUEST, f"group {group_id} cannot rebalance now")
+    raise CoordinatorError(ErrorCode.INVALID_REQUEST, f"group {group_id} cannot rebalance now: {_reason(group)}")
+
+
+def _reason(group: object) -> str:
+    if not isinstance(group, ClassicGroup | ConsumerGroup):
+        return "it is neither a classic nor a consumer group"
+    if isinstance(group, ClassicGroup) and group.members:
+        return f"its state is {group.state.value}"
+    return "it has no members"

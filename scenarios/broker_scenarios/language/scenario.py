@@ -23,6 +23,7 @@ from broker_scenarios.language.draws import Draws, is_draw, rules_by_chance
 from broker_scenarios.language.expected import expectation_of
 from broker_scenarios.language.kinds import places_of_draws
 from broker_scenarios.language.planting import parts_of_group, planted
+from broker_scenarios.language.rule_check import RuleCheck
 from broker_scenarios.language.rule_texts import rule_text
 from broker_scenarios.language.schema import FLIP, SCENARIO
 from broker_scenarios.language.script_check import ANYWHERE, ScriptCheck
@@ -36,13 +37,13 @@ from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError, nearest, unknown_key
 from broker_sim.faults.action import Need
-from broker_sim.faults.client_action import ClientAction
 from broker_sim.faults.grammar import named_rules, parse_rules
 from broker_sim.faults.rule import RuleError
-from broker_sim.faults.rule_checks import check_targets
 from broker_sim.metadata.bootstrap_metadata import check_features
 from broker_sim.topic_spec import PARTITIONS_MAX, REPLICAS_MAX, TopicSpec
 from broker_sim.yaml_source import Source
+from protocol_specs import releases
+from protocol_specs.errors import UnknownRelease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.rule import Rule
     from broker_sim.faults.rule_state import Decision
     from broker_sim.yaml_source import KeyPath, Mistake
+    from protocol_specs.releases import Release
     from sim_runtime.issued_certificates import IssuedCertificate
 
 __all__ = ["Scenario", "load_scenario", "read_document"]
@@ -471,21 +473,20 @@ class _Reader:
             place, *rest = error.path
             self.complain(("rules", list(value)[int(place)], *rest), error.problem)
             return ()
-        names = [name for group in clients for name in (group.name, *group.client_ids)]
-        has_load = any(group.load is not None for group in clients)
+        check = RuleCheck(clients=clients, targets=targets, release=self.release_of_brokers())
         for rule in rules:
-            for key, gate in (("when", rule.when), ("until", rule.until)):
-                if gate is not None and gate.acked_share is not None and not has_load:
-                    problem = "there is no load to take a share of: expected acked_records"
-                    self.complain(("rules", rule.name, key, "acked_share"), problem)
-            try:
-                check_targets(rule, targets)
-            except RuleError as error:
-                self.complain(("rules", rule.name, *error.path), error.problem)
-            if isinstance(rule.act, ClientAction) and rule.act.client not in names:
-                problem = f"no client is named {rule.act.client!r}{nearest(rule.act.client, names)}"
-                self.complain(("rules", rule.name, "act", rule.act.name), problem)
+            for path, problem in check.problems(rule):
+                self.complain(("rules", rule.name, *path), problem)
         return rules
+
+    def release_of_brokers(self) -> Release | None:
+        """The release of the brokers, None if the file has a mistake there, or a ZooKeeper, which changes its mode."""
+        if "zookeeper.connect" in self.value["cluster"].get("config", {}):
+            return None
+        try:
+            return releases.get(self.value.get("release", DEFAULT_RELEASE))
+        except UnknownRelease:
+            return None
 
     def check_cluster(self, broker_config: Mapping[str, str], topics: tuple[TopicSpec, ...], release: str) -> None:
         """Let brokers and topics check their own configurations, one name at a time where they can."""

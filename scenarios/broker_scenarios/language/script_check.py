@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from broker_sim.topic_spec import TopicSpec
     from broker_sim.yaml_source import KeyPath
 
-__all__ = ["ANYWHERE", "ScriptCheck"]
+__all__ = ["ANYWHERE", "ScriptCheck", "word_of"]
 
 ANYWHERE: Final = {"bootstrap.servers": "127.0.0.1:9092"}
 """Stands for the cluster that is not there yet while a client's configuration is checked."""

@@ -11,7 +11,7 @@ from broker_scenarios.playing.script_player import ScriptPlayer
 from broker_scenarios.workloads.keyed_load import build_load, shares_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from broker_scenarios.language.clients import ClientGroup
     from broker_scenarios.playing.stage import Stage
@@ -64,6 +64,17 @@ class Cast:
                 self._stage.note_end(name)
             playing += busy
         return playing
+
+    def places(self, clients: Sequence[str]) -> str:
+        """The clients with what each one plays now; clients that follow each other at the same place share it."""
+        texts: list[tuple[str, list[str]]] = []
+        places = {player.client_id: player.place for player in self if not player.has_ended}
+        for client in clients:
+            if texts and texts[-1][0] == places[client]:
+                texts[-1][1].append(client)
+            else:
+                texts.append((places[client], [client]))
+        return ", ".join(f"{', '.join(names)} ({place})" for place, names in texts)
 
     @property
     def unfinished(self) -> int:

@@ -36,6 +36,11 @@ class LoadPlayer:
         return self._left + self.process.sends.invoked - self.process.sends.completed
 
     @property
+    def place(self) -> str:
+        """The part of the load that is played."""
+        return "load" if self._left else "load, all sent"
+
+    @property
     def has_ended(self) -> bool:
         """True if every record has an outcome."""
         return not self.unfinished

@@ -141,7 +141,7 @@ class _Play:
         now_s = self._stage.reactor.seconds()
         if now_s >= self._began_s + scenario.deadline_s:
             return (
-                f"{', '.join(playing[:5])} had not ended after {scenario.deadline_s:g} s, with "
+                f"{self._cast.places(playing[:5])} had not ended after {scenario.deadline_s:g} s, with "
                 f"{plural(self._cast.unfinished, 'record')} without an outcome (deadline_s)"
             )
         return self._stage.limits.problem_of_calls(self._stage.calls_made(), now_s - self._began_s)

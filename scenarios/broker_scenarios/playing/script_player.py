@@ -12,12 +12,13 @@ from broker_client.errors import ProducerError
 from broker_scenarios.checks.on_the_wire.wire_facts import CallInCallback
 from broker_scenarios.history import EventType
 from broker_scenarios.language import steps
+from broker_scenarios.language.script_check import word_of
 from broker_scenarios.language.step_forms import STEPS
 from broker_scenarios.playing.client_process import ClientProcess
 from broker_scenarios.playing.consumer_steps import ConsumerSteps
 from broker_scenarios.playing.copy_loop import copy
 from broker_scenarios.playing.outbox import Outbox, SentRecord
-from broker_scenarios.playing.waits import wait_for
+from broker_scenarios.playing.waits import awaited, wait_for
 from sim_runtime.deadlines import DeadlineExceeded, deadline, sleep
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class ScriptPlayer:
         self._lifetime = 0
         self._changes: Mapping[str, str] = {}
         self._playing: Deferred[None] | None = None
+        self._steps: list[tuple[int, Step]] = []
         self.process = self._new_process()
         self.consumer_steps = ConsumerSteps(self)
 
@@ -54,9 +56,15 @@ class ScriptPlayer:
         """The sends without an outcome."""
         return self.process.sends.invoked - self.process.sends.completed
 
+    @property
+    def place(self) -> str:
+        """The step that is played, with those that it is a part of: `step 2, repeat, step 1, poll`."""
+        return ", ".join(f"step {number}, {_described(step)}" for number, step in self._steps)
+
     def start(self) -> None:
         """Play the script from its beginning."""
         self.has_ended = False
+        self._steps = []
         self.process.start()
         self._playing = Deferred.fromCoroutine(self._play())
         self._playing.addErrback(self._failed)
@@ -91,9 +99,13 @@ class ScriptPlayer:
 
     async def play(self, script: Script) -> None:
         """Play steps in order."""
-        for step in script:
+        steps_now = self._steps
+        depth = len(steps_now)
+        for number, step in enumerate(script, 1):
             self.stage.limits.take_step()
+            steps_now[depth:] = [(number, step)]
             await _STEPS[type(step)](self, step)
+        del steps_now[depth:]
 
     # Producer
 
@@ -328,6 +340,12 @@ class ScriptPlayer:
     def group_id(self) -> str | None:
         """The consumer group."""
         return None if self.group.consumer is None else self.group.consumer.get("group.id")
+
+
+def _described(step: Step) -> str:
+    if isinstance(step, steps.Wait):
+        return f"wait for {' and '.join(awaited(step))}"
+    return word_of(step)
 
 
 def _fire_once(reported: Deferred[None]) -> None:

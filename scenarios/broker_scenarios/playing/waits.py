@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.gates import EventGate
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["wait_for"]
+__all__ = ["awaited", "wait_for"]
 
 _STEP_US: Final = 5_000
 """A wait looks at its conditions at multiples of this after its start."""
@@ -32,6 +32,7 @@ _KINDS_OF_INTEREST: Final = (
     ProduceCompleted,
 )
 """The events that change a condition."""
+_HEALED: Final = "the end of all faults and every replica in sync"
 _Condition: TypeAlias = tuple[str, Callable[[], bool]]
 """A text for reports, and the condition."""
 
@@ -116,21 +117,52 @@ def _end_of_step(waited_us: int) -> int:
     return -(-waited_us // _STEP_US) * _STEP_US
 
 
+def awaited(wait: Wait) -> list[str]:
+    """Return the text of each condition of a wait."""
+    texts = [] if not wait.ms else [f"{wait.ms:g} ms"]
+    if wait.rule is not None:
+        texts.append(_text_of_rule(wait))
+    if wait.acked is not None:
+        texts.append(_text_of_acked(wait))
+    if wait.client is not None:
+        texts.append(_text_of_client(wait))
+    if wait.event is not None:
+        texts.append(_text_of_event(wait.event))
+    if wait.healed:
+        texts.append(_HEALED)
+    return texts
+
+
+def _text_of_rule(wait: Wait) -> str:
+    return f"rule {wait.rule!r} to fire {wait.fired} times"
+
+
+def _text_of_acked(wait: Wait) -> str:
+    return f"{wait.acked} acknowledged records"
+
+
+def _text_of_client(wait: Wait) -> str:
+    return f"the end of client {wait.client!r}"
+
+
+def _text_of_event(wanted: EventGate) -> str:
+    return f"{wanted.count} {wanted.kind.__name__} events with {dict(wanted.fields)}"
+
+
 def _conditions(stage: Stage, wait: Wait, events: _Events | None) -> list[_Condition]:
     progress = stage.target.faults.progress
     conditions: list[_Condition] = []
     rule, acked, client = wait.rule, wait.acked, wait.client
     if rule is not None:
-        text = f"rule {rule!r} to fire {wait.fired} times"
-        conditions.append((text, lambda: progress.fired.get(rule, 0) >= wait.fired))
+        conditions.append((_text_of_rule(wait), lambda: progress.fired.get(rule, 0) >= wait.fired))
     if acked is not None:
-        conditions.append((f"{acked} acknowledged records", lambda: progress.acked_records >= acked))
+        conditions.append((_text_of_acked(wait), lambda: progress.acked_records >= acked))
     if client is not None:
-        conditions.append((f"the end of client {client!r}", lambda: stage.has_ended(client)))
+        conditions.append((_text_of_client(wait), lambda: stage.has_ended(client)))
     if events is not None:
         conditions.append((events.text, events.came))
     if wait.healed:
-        conditions.append(("the end of all faults and every replica in sync", stage.target.faults.is_healed))
+        conditions.append((_HEALED, stage.target.faults.is_healed))
     return conditions
 
 
@@ -138,7 +170,7 @@ class _Events:
     """Counts the events of a gate from the beginning of the run on, until `unsubscribe`."""
 
     def __init__(self, journal: Journal, wanted: EventGate) -> None:
-        self.text: Final = f"{wanted.count} {wanted.kind.__name__} events with {dict(wanted.fields)}"
+        self.text: Final = _text_of_event(wanted)
         self._wanted = wanted
         self._left = wanted.count - sum(map(wanted.fits, journal.events))
         self.notify: Callable[[], object] = int

@@ -172,3 +172,15 @@ expect: {lost: 0, acked: 60}
 """,
     )
     assert played.run.judgement.misses == ()
+
+
+def test_the_deadline_names_the_step_that_each_client_is_at(tmp_path: Path) -> None:
+    clients = """clients:
+  waiter: {count: 2, producer: {}, script: [{send: 1}, {repeat: {times: 2, steps: [flush, {wait: {acked: 9}}]}}]}
+  sleeper: {producer: {}, script: [{wait: 60000}]}
+"""
+    (problem,) = play(tmp_path, ONE + clients).evidence.problems
+    assert problem == (
+        "waiter-0, waiter-1 (step 2, repeat, step 2, wait for 9 acknowledged records), "
+        "sleeper (step 1, wait for 60000 ms) had not ended after 5 s, with 0 records without an outcome (deadline_s)"
+    )

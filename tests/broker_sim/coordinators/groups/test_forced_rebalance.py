@@ -13,5 +13,5 @@ from broker_sim.coordinators.groups.forced_rebalance import force_rebalance
 
 def test_a_group_of_another_type_cannot_rebalance() -> None:
     shard: Any = SimpleNamespace(groups=SimpleNamespace(existing=lambda _: object()))
-    with pytest.raises(CoordinatorError, match="group g cannot rebalance now"):
+    with pytest.raises(CoordinatorError, match="group g cannot rebalance now: it is neither"):
         force_rebalance(shard, "g")

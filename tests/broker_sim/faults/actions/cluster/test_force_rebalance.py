@@ -51,7 +51,7 @@ def test_the_members_of_a_classic_group_join_again(bench: Any) -> None:
     assert force(bench).problem is None
     heartbeat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member)
     assert bench.exchange(heartbeat, 2).error_code == ErrorCode.REBALANCE_IN_PROGRESS
-    assert "group g cannot rebalance now" in force(bench).problem
+    assert "group g cannot rebalance now: its state is PreparingRebalance" in force(bench).problem
     join.member_id = member
     assert bench.exchange(join, 3).generation_id == 2
 
