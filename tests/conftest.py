@@ -39,6 +39,7 @@ LONGEST: Final = (
     "test_ours.py",
     "test_real_4_3.py",
     "test_real_3_7.py",
+    "test_spark_cluster.py",
     "test_demo.py",
     "test_producer_restarts.py",
     "test_our_consumer_streams.py",

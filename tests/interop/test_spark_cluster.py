@@ -27,6 +27,7 @@ PAGE = ROOT / "docs" / "how-to" / "sweep-on-spark.md"
 SPARK = Path(pyspark.__file__).parent
 SEEDS = 2
 START_SECONDS_MAX = 60
+QUICK_START = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 QUICK_ARCHIVE = {"PIP_NO_COMPILE": "1", "GZIP": "-1"}
 """The packages are the same: not compiled for Python in advance, and compressed in a fifth of the time."""
 PAGE_SECONDS_MAX = 560
@@ -45,7 +46,7 @@ def standalone(folder: Path) -> Iterator[str]:
             log = ending.enter_context((folder / f"{daemon}.log").open("w"))
             process = subprocess.Popen(
                 [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{daemon}", *arguments],
-                env={**alone, "SPARK_LOCAL_IP": "127.0.0.1"},
+                env={**alone, **QUICK_START, "SPARK_LOCAL_IP": "127.0.0.1"},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -83,6 +84,7 @@ def test_the_commands_of_the_page_sweep_on_a_cluster(tmp_path: Path) -> None:
             cwd=tmp_path,
             env={
                 **environment(),
+                **QUICK_START,
                 **QUICK_ARCHIVE,
                 "PATH": path,
                 "SPARK_HOME": str(SPARK),
