@@ -142,7 +142,7 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.WIRE_THROTTLE: "a request sent within the throttle time that a response had stated",
     FindingKind.WIRE_RATE: "a batch sent again before its back-off has passed",
     FindingKind.WIRE_STALE_LEADER: "a batch sent to the leader of an earlier epoch, or to a broker that never led",
-    FindingKind.WIRE_UNREADABLE: "bytes that no broker of the release can read",
+    FindingKind.WIRE_UNREADABLE: "bytes that no broker of the release can read, or a corrupt batch",
     FindingKind.WIRE_OLD_VERSION: "a version that Kafka 4.0 has removed, where the broker has a newer one",
     FindingKind.WIRE_HOT_LOOP: "a request that a client repeats on one connection without a pause",
     FindingKind.WIRE_NO_PRODUCE: "acknowledged, and in no request that a broker has received",

@@ -188,7 +188,7 @@ def test_shared(kafka_cluster_session):
     reports = output.partition("short test summary info")[0]
     assert reports.count("bytes that no broker of the release can read") == 2, output
     for expected in (
-        "strict mode: wire-unreadable (1): bytes that no broker of the release can read",
+        "strict mode: wire-unreadable (1): bytes that no broker of the release can read, or a corrupt batch",
         "to broker 1: the client speaks HTTP: this is a listener for Kafka's protocol (frame of 1195725856 bytes",
         "permitted by @pytest.mark.kafka_strict(allow=['wire-unreadable'])",
         "kafka_strict(allow=['wire-unredable']): unknown; did you mean 'wire-unreadable'?",

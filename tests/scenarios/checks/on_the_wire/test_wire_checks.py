@@ -15,6 +15,7 @@ from broker_sim.control.events import (
     ProduceCompleted,
     RequestReceived,
     ResponseSent,
+    RuleFired,
     ThrottleEnded,
 )
 
@@ -273,6 +274,23 @@ def test_a_removed_version_is_a_finding_where_a_newer_one_is_served(
     )  # fmt: skip
     result = check_wire(facts, ["wire-old-version"])
     assert (len(result.findings), result.crashes) == (findings, [])
+
+
+@pytest.mark.parametrize(("error_code", "findings"), [(2, 1), (6, 0), (0, 0)])
+def test_a_batch_that_is_refused_as_corrupt_is_a_finding(error_code: int, findings: int) -> None:
+    assert counted("wire-unreadable", [], refused(1, 1, error_code)) == findings
+
+
+def test_a_corrupt_batch_names_its_client_and_partition() -> None:
+    found = details("wire-unreadable", [], [received(1), *refused(1, 1, 2)])
+    assert found == ["request 1 of app to broker 1: the batch for orders-0 is refused: CORRUPT_MESSAGE"]
+
+
+def test_a_batch_that_a_rule_has_corrupted_is_none_of_its_client() -> None:
+    flip = RuleFired(
+        time_us=1, broker_id=1, rule="r", act="bit_flip", phase="before_parse", api="Produce", request_id=1
+    )
+    assert counted("wire-unreadable", [], [flip, *refused(1, 1, 2)]) == 0
 
 
 @pytest.mark.parametrize(("unreadable", "findings"), [(True, 1), (False, 0)])
