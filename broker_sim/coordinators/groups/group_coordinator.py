@@ -13,21 +13,22 @@ from broker_sim.coordinators.groups.coordinator_choice import is_first_preview, 
 from broker_sim.coordinators.groups.streams.internal_topics import InternalTopicCreations
 from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.append_settings import settings_of
-from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES, Log
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
+from broker_sim.coordinators.runtime.load_settings import ALL_RECORDS, BadRecords, LoadSettings
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.java_hash import ConcurrentKeys, string_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
+    from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.coordinators.groups.group_shard import GroupShard
     from broker_sim.coordinators.internal_partitions import InternalPartitions
     from broker_sim.coordinators.runtime.coordinator_record import Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
     from broker_sim.coordinators.runtime.pending_writes import PendingWrite
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, ShardContext
-    from protocol_specs.message import Message
 
 __all__ = ["GroupCoordinator"]
 
@@ -46,14 +47,15 @@ class GroupCoordinator:
         self.internal_topics = InternalTopicCreations()
         self.old_order: ConcurrentKeys[str] = ConcurrentKeys(string_hash)
         """The ids of the groups of the old coordinator, in the order of its map."""
+        is_old = uses_old_coordinator(host.config)
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             log=Log.CONSUMER_OFFSETS,
             host=host,
             make_shard=self._make_shard,
             settings=settings_of(host, linger=_LINGER, write_timeout=_WRITE_TIMEOUT, codec=_CODEC),
-            value_types=_preview_values() if host.config.behaviour.consumer_groups_are_first_previews else NO_TYPES,
-            follows_foreign_appends=uses_old_coordinator(host.config) or is_first_preview(host.config),
-            required_acks=-1 if uses_old_coordinator(host.config) else 1,
+            load_settings=_load_settings(host.config),
+            follows_foreign_appends=is_old or is_first_preview(host.config),
+            required_acks=-1 if is_old else 1,
         )
 
     def _make_shard(self, context: ShardContext) -> GroupShard:
@@ -116,7 +118,24 @@ class GroupCoordinator:
         return self.runtime.read(self.partition_for(group_id), operation)
 
 
-def _preview_values() -> Mapping[int, type[Message]]:
-    from protocol_specs.schemas.coordinator.consumer_group_preview import PREVIEW_VALUES
+def _load_settings(config: BrokerConfig) -> LoadSettings:
+    """Return how the coordinator of a release reads its log.
 
-    return PREVIEW_VALUES
+    The old coordinator reads one type of value beside keys of both versions of offsets, and knows no modern groups.
+    """
+    if uses_old_coordinator(config):
+        from protocol_specs.schemas.coordinator.group_metadata import GroupMetadataKey
+        from protocol_specs.schemas.coordinator.legacy_offset_commit import LegacyOffsetCommitKey
+        from protocol_specs.schemas.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
+
+        keys = (LegacyOffsetCommitKey, OffsetCommitKey, GroupMetadataKey)
+        return LoadSettings(
+            value_types={LegacyOffsetCommitKey.RECORD_TYPE: OffsetCommitValue},
+            record_types=frozenset(key.RECORD_TYPE for key in keys),
+            bad_records=BadRecords.DISCARD_EVERYTHING,
+        )
+    if config.behaviour.consumer_groups_are_first_previews:
+        from protocol_specs.schemas.coordinator.consumer_group_preview import PREVIEW_VALUES
+
+        return LoadSettings(value_types=PREVIEW_VALUES)
+    return ALL_RECORDS

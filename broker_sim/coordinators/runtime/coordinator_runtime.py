@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from broker_sim.coordinators.coordinator_error import CoordinatorError
-from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER, NO_TYPES
+from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
+from broker_sim.coordinators.runtime.load_settings import ALL_RECORDS, LoadSettings
 from broker_sim.coordinators.runtime.pending_writes import PendingWrite
 from broker_sim.coordinators.runtime.shard_states import ShardState
 from broker_sim.replication.purgatory import ExpirationQueue
@@ -13,7 +14,7 @@ from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from twisted.internet.defer import Deferred
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard, ShardContext
     from broker_sim.coordinators.runtime.shard_runner import ShardRunner
     from broker_sim.metadata.metadata_image import MetadataImage
-    from protocol_specs.message import Message
     from protocol_specs.records.lone_batch import RecordSet
 
 __all__ = ["CoordinatorRuntime"]
@@ -42,9 +42,7 @@ class CoordinatorRuntime(Generic[S]):
 
     With `follows_foreign_appends` a shard ignores what clients append to its log; else it loads the log again. With
     `required_acks` -1 an ISR that is too small refuses a write at once; with 1 the records stand in the log, and the
-    write fails when its time is up. A record that cannot be replayed fails the shard; with `ends_at_bad_records` the
-    shard has the state before it. With `ignores_later_versions` a value of an unknown version is passed over. A shard
-    that begins to load while `may_load` returns False loads for ever.
+    write fails when its time is up. A shard that begins to load while `may_load` returns False loads for ever.
     """
 
     def __init__(
@@ -54,19 +52,15 @@ class CoordinatorRuntime(Generic[S]):
         host: CoordinatorHost,
         make_shard: Callable[[ShardContext], S],
         settings: Callable[[], AppendSettings],
-        value_types: Mapping[int, type[Message]] = NO_TYPES,
+        load_settings: LoadSettings = ALL_RECORDS,
         follows_foreign_appends: bool = False,
         required_acks: int = 1,
-        ends_at_bad_records: bool = False,
-        ignores_later_versions: bool = False,
         may_load: Callable[[], bool] = lambda: True,
     ) -> None:
         self._log = log
-        self._value_types = value_types
+        self._load_settings = load_settings
         self._follows_foreign_appends = follows_foreign_appends
         self._required_acks = required_acks
-        self._ends_at_bad_records = ends_at_bad_records
-        self._ignores_later_versions = ignores_later_versions
         self._may_load = may_load
         self._topic = log.value
         self._host = host
@@ -195,11 +189,9 @@ class CoordinatorRuntime(Generic[S]):
                 make_shard=self._make_shard,
                 expirations=self._expirations,
                 settings=self._settings,
-                value_types=self._value_types,
+                load_settings=self._load_settings,
                 follows_foreign_appends=self._follows_foreign_appends,
                 required_acks=self._required_acks,
-                ends_at_bad_records=self._ends_at_bad_records,
-                ignores_later_versions=self._ignores_later_versions,
                 may_load=self._may_load,
             )
         return runner

@@ -6,25 +6,24 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_sim.coordinators.runtime.coordinator_record import NO_TYPES, CoordinatorRecord
+from broker_sim.coordinators.runtime.coordinator_record import CoordinatorRecord
 from protocol_specs.errors import UnknownRecordType, UnsupportedVersion
 from protocol_specs.records.control_records import ControlRecordType, control_record_type, end_transaction_marker
 from protocol_specs.records.record_set import read_any_record_set
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from broker_sim.coordinators.runtime.coordinator_record import Log
+    from broker_sim.coordinators.runtime.load_settings import LoadSettings
     from broker_sim.coordinators.runtime.shard import Shard
     from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.log.stored_batch import StoredBatch
-    from protocol_specs.message import Message
 
 __all__ = ["LogReplay"]
 
 RECORDS_PER_STEP: Final = 2_000
 """How many records are replayed in one iteration of the reactor, at least."""
+_TYPE_BYTES: Final = 2
 _MARKERS: Final = (ControlRecordType.COMMIT, ControlRecordType.ABORT)
 _log = Logger()
 
@@ -38,9 +37,7 @@ class LogReplay:
         schema: Log,
         shard: Shard,
         snapshots: SnapshotRegistry,
-        value_types: Mapping[int, type[Message]] = NO_TYPES,
-        *,
-        ignores_later_versions: bool = False,
+        settings: LoadSettings,
     ) -> None:
         self.records = 0
         """The records replayed so far."""
@@ -48,8 +45,10 @@ class LogReplay:
         self._schema = schema
         self._shard = shard
         self._snapshots = snapshots
-        self._value_types = value_types
-        self._ignored = (UnknownRecordType, UnsupportedVersion) if ignores_later_versions else UnknownRecordType
+        self._value_types = settings.value_types
+        self._record_types = settings.record_types
+        ignores_later = settings.ignores_later_versions
+        self._ignored = (UnknownRecordType, UnsupportedVersion) if ignores_later else UnknownRecordType
         self._batches = iter(list(log.batches()))
         self._committed = log.high_watermark
         snapshots.snapshot(0)
@@ -80,10 +79,12 @@ class LogReplay:
                         batch.producer_id, batch.producer_epoch, committed=marker.is_commit
                     )
                 continue
-            if record.key is None:
+            # A record without a key is as bad as one whose key ends early.
+            key = b"" if record.key is None else bytes(record.key)
+            if self._is_of_no_known_type(key):
                 continue
             try:
-                decoded = CoordinatorRecord.decode(self._schema, bytes(record.key), record.value, self._value_types)
+                decoded = CoordinatorRecord.decode(self._schema, key, record.value, self._value_types)
             except self._ignored as error:
                 _log.warn(
                     "{partition}: ignoring an unknown record: {reason}",
@@ -92,3 +93,9 @@ class LogReplay:
                 )
                 continue
             self._shard.replay(record.offset, *producer, decoded)
+
+    def _is_of_no_known_type(self, key: bytes) -> bool:
+        """Return True if a key states a record type that the coordinator does not know; a shorter key is a bad one."""
+        if self._record_types is None or len(key) < _TYPE_BYTES:
+            return False
+        return int.from_bytes(key[:_TYPE_BYTES], signed=True) not in self._record_types

@@ -18,6 +18,7 @@ from broker_sim.control.events import CoordinatorLoaded, CoordinatorUnloaded
 from broker_sim.coordinators.coordinator_error import CoordinatorError
 from broker_sim.coordinators.runtime.coordinator_record import NO_PRODUCER
 from broker_sim.coordinators.runtime.coordinator_timers import RETRY_BACKOFF_MS, CoordinatorTimers
+from broker_sim.coordinators.runtime.load_settings import BadRecords
 from broker_sim.coordinators.runtime.log_replay import LogReplay
 from broker_sim.coordinators.runtime.lone_writes import LoneWrites
 from broker_sim.coordinators.runtime.open_batch import OpenBatch
@@ -28,18 +29,18 @@ from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.coordinators.runtime.append_settings import AppendSettings
     from broker_sim.coordinators.runtime.coordinator_record import Log, Producer
     from broker_sim.coordinators.runtime.coordinator_result import CoordinatorResult
+    from broker_sim.coordinators.runtime.load_settings import LoadSettings
     from broker_sim.coordinators.runtime.shard import CoordinatorHost, Shard
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.purgatory import ExpirationQueue
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.message import Message
     from protocol_specs.records.lone_batch import RecordSet
 
 __all__ = ["ShardRunner"]
@@ -68,11 +69,9 @@ class ShardRunner(LoneWrites[S]):
         make_shard: Callable[[ShardContext], S],
         expirations: ExpirationQueue,
         settings: Callable[[], AppendSettings],
-        value_types: Mapping[int, type[Message]],
+        load_settings: LoadSettings,
         follows_foreign_appends: bool,
         required_acks: int,
-        ends_at_bad_records: bool,
-        ignores_later_versions: bool,
         may_load: Callable[[], bool],
     ) -> None:
         self.topic_partition = topic_partition
@@ -82,14 +81,12 @@ class ShardRunner(LoneWrites[S]):
         self.last_written_offset = 0
         self.last_committed_offset = 0
         self._log = log
-        self._value_types = value_types
+        self._load_settings = load_settings
         self._host = host
         self._make_shard = make_shard
         self._settings = settings
         self._follows_foreign_appends = follows_foreign_appends
         self._required_acks = required_acks
-        self._ends_at_bad_records = ends_at_bad_records
-        self._ignores_later_versions = ignores_later_versions
         self._may_load = may_load
         self._snapshots = SnapshotRegistry()
         self._timers = CoordinatorTimers(host.reactor, self._timer_fired)
@@ -144,6 +141,10 @@ class ShardRunner(LoneWrites[S]):
 
     def _start_loading(self) -> None:
         self._become(ShardState.LOADING)
+        self._make_empty_shard()
+        self._load_call = self._host.reactor.callLater(0, self._begin_load)
+
+    def _make_empty_shard(self) -> None:
         self._snapshots = SnapshotRegistry()
         self._context = ShardContext(
             partition=self.topic_partition.partition,
@@ -153,7 +154,6 @@ class ShardRunner(LoneWrites[S]):
             snapshots=self._snapshots,
         )
         self.shard = self._make_shard(self._context)
-        self._load_call = self._host.reactor.callLater(0, self._begin_load)
 
     def _begin_load(self) -> None:
         self._load_call = None
@@ -170,10 +170,7 @@ class ShardRunner(LoneWrites[S]):
             )
             return
         assert self.shard is not None
-        ignores = self._ignores_later_versions
-        replay = LogReplay(
-            partition.log, self._log, self.shard, self._snapshots, self._value_types, ignores_later_versions=ignores
-        )
+        replay = LogReplay(partition.log, self._log, self.shard, self._snapshots, self._load_settings)
         self._continue_load(partition, replay)
 
     def _continue_load(self, partition: Partition, replay: LogReplay) -> None:
@@ -186,9 +183,14 @@ class ShardRunner(LoneWrites[S]):
                 broker_id=self._host.id,
                 partition=self.topic_partition,
             )
-            if not self._ends_at_bad_records:
+            if self._load_settings.bad_records is BadRecords.FAIL_THE_SHARD:
                 self._fail("a record cannot be replayed")
                 return
+            if self._load_settings.bad_records is BadRecords.DISCARD_EVERYTHING:
+                assert self.shard is not None
+                self._timers.cancel_all()
+                self.shard.unloaded()
+                self._make_empty_shard()
             finished = True
         if not finished:
             self._load_call = self._host.reactor.callLater(0, self._continue_load, partition, replay)

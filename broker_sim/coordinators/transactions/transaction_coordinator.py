@@ -16,6 +16,7 @@ from broker_sim.coordinators.internal_partitions import partition_for
 from broker_sim.coordinators.runtime.append_settings import AppendSettings
 from broker_sim.coordinators.runtime.coordinator_record import Log
 from broker_sim.coordinators.runtime.coordinator_runtime import CoordinatorRuntime
+from broker_sim.coordinators.runtime.load_settings import BadRecords, LoadSettings
 from broker_sim.coordinators.runtime.shard import CoordinatorHost
 from broker_sim.coordinators.transactions.marker_channel import MarkerChannel
 from protocol_specs.error_codes import ErrorCode
@@ -82,8 +83,10 @@ class TransactionCoordinator:
             settings=lambda: settings,
             follows_foreign_appends=True,  # such as the markers of an administrator
             required_acks=-1,
-            ends_at_bad_records=True,
-            ignores_later_versions=host.config.behaviour.later_transaction_records_are_ignored,
+            load_settings=LoadSettings(
+                bad_records=BadRecords.KEEP_WHAT_IS_BEFORE,
+                ignores_later_versions=host.config.behaviour.later_transaction_records_are_ignored,
+            ),
             may_load=self._has_all_partitions,
         )
 

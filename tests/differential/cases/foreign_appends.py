@@ -33,7 +33,7 @@ ONE_PARTITION: Final = (*NO_DELAY, ("offsets.topic.num.partitions", "1"))
 
 def append(
     probe: Probe,
-    key: bytes,
+    key: bytes | None,
     value: bytes | None,
     *,
     note: str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_sim.coordinators.runtime.coordinator_record import Log
+from broker_sim.coordinators.runtime.load_settings import ALL_RECORDS
 from broker_sim.coordinators.runtime.log_replay import LogReplay
 from broker_sim.coordinators.runtime.snapshot_registry import SnapshotRegistry
 from broker_sim.topic_partition import TopicPartition
@@ -24,7 +25,7 @@ def record_types(bench):
     """The types of the records of the group's partition, tombstones negative."""
     partition = bench.broker.replica_manager.partitions[TopicPartition("__consumer_offsets", 0)]
     reader = RecordTypes()
-    replay = LogReplay(partition.log, Log.CONSUMER_OFFSETS, reader, SnapshotRegistry())
+    replay = LogReplay(partition.log, Log.CONSUMER_OFFSETS, reader, SnapshotRegistry(), ALL_RECORDS)
     assert replay.advance()
     return reader.found
 
