@@ -82,7 +82,8 @@ class ConnectionQuotas:
     ) -> None:
         self.max_connections = max_connections
         self.max_connections_per_ip = max_connections_per_ip
-        self.overrides = dict(overrides or {})
+        self._limits: dict[str, int] = {}
+        self.set_overrides(overrides or {})
         self.total = 0
         self._by_address: dict[str, int] = {}
         self._listeners: dict[str, _Listener] = {}
@@ -94,6 +95,10 @@ class ConnectionQuotas:
         self._default_ip_rate: float = UNBOUNDED
         self._ip_rates: dict[str, float] = {}
         self._rate_by_address: dict[str, Rate] = {}
+
+    def set_overrides(self, overrides: Mapping[str, int]) -> None:
+        """Set the limits of single addresses and names; of two names of one address the later one counts."""
+        self._limits = {normal_address(name) or name: limit for name, limit in overrides.items()}
 
     def add_listener(self, name: str, *, max_connections: int = INT_MAX, max_creation_rate: int = INT_MAX) -> None:
         """Count a listener's connections; its own limits apply in addition to the broker's."""
@@ -129,7 +134,7 @@ class ConnectionQuotas:
         """
         self._check_ip_rate(listener, address, now_ms)
         count = self._by_address.get(address, 0)
-        limit = self.overrides.get(address, self.max_connections_per_ip)
+        limit = self._limits.get(address, self.max_connections_per_ip)
         if count >= limit:
             raise TooManyConnections(address, limit)
         self._by_address[address] = count + 1

@@ -181,7 +181,7 @@ class SocketServer:
         """Apply a changed configuration that is already validated. Mirrors the Reconfigurables of SocketServer."""
         quotas = self.connection_quotas
         quotas.max_connections_per_ip = config.max_connections_per_ip
-        quotas.overrides = connection_overrides(config)
+        quotas.set_overrides(connection_overrides(config))
         quotas.set_max_creation_rate(_integer(config["max.connection.creation.rate"]))
         for name, acceptor in self.acceptors.items():
             own_rate = _integer(config.for_listener("max.connection.creation.rate", name))

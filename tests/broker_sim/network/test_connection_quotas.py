@@ -36,6 +36,14 @@ def test_an_override_replaces_the_limit_of_its_address() -> None:
     each.increment(L, "10.0.0.2", 0)
 
 
+def test_names_of_one_address_have_the_limit_of_the_last_one() -> None:
+    each = quotas(overrides={"127.0.0.1": 5, "127.1": 3, "localhost": 1, "::1": 0})
+    each.increment(L, "127.0.0.1", 0)
+    for address in ("127.0.0.1", "::1"):
+        with pytest.raises(TooManyConnections):
+            each.increment(L, address, 0)
+
+
 def test_a_closed_connection_makes_room() -> None:
     each = quotas(max_connections=1, max_connections_per_ip=1)
     each.increment(L, "10.0.0.1", 0)
