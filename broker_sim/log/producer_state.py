@@ -402,6 +402,21 @@ class ProducerStateManager:
         if self.verifications.states:
             self.verifications.remove_started_before(checked_ms - self.expiration_ms)
 
+    def restart(self, now_ms: int) -> None:
+        """Go on in a new incarnation of the broker, which knows no verification of the previous one.
+
+        It has what a snapshot at the end of the log has, which an orderly stop writes, and recovery after a crash: the
+        newest batch of each producer. Of the idle producers it loads none. Mirrors
+        ProducerStateManager.loadFromSnapshot.
+        """
+        self.verifications.states.clear()
+        self._next_expiration_check_ms = now_ms + self._expiration_check_interval_ms
+        self._producers = {
+            producer_id: entry
+            for producer_id, entry in self.snapshot().items()
+            if entry.transaction_start != NO_TRANSACTION or now_ms - entry.last_timestamp < self.expiration_ms
+        }
+
     def log_start_moved(self, log_start_offset: int) -> None:
         """Forget the producers without a record in the log, in releases before 2.4. Mirrors truncateHead."""
         if not self._behaviour.producers_go_with_their_records:

@@ -1,4 +1,4 @@
-"""A broker's logs in memory, which survive every crash of the broker. Mirrors LogManager.
+"""A broker's logs in memory, whose records survive every crash of the broker. Mirrors LogManager.
 
 `broker_sim.log.files.file_storage` keeps them on a disk instead.
 """
@@ -51,9 +51,10 @@ class ReplicaStorage:
 
     # Lifecycle and directories.
 
-    def open(self, now_ms: int) -> None:  # noqa: ARG002 - for the storage in files
+    def open(self, now_ms: int) -> None:
         """Open the logs for a new broker incarnation; repaired directories are online again."""
         for _, log in self._logs.values():
+            log.producers.restart(now_ms)
             log.producers.transactions.forget_unreplicated()
         for name in self._mended:
             self.directories.offline.pop(name, None)

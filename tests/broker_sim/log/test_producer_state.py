@@ -174,6 +174,27 @@ def test_an_open_transaction_keeps_its_producer() -> None:
     assert list(log.log.producers.active_producers) == [7]
 
 
+def test_a_restart_knows_the_newest_batch_of_producers_that_are_not_idle() -> None:
+    log = log_of("4.3")
+    for sequence in range(3):
+        append(log, sequence)
+    log.producers.restart(NOW_MS + 1_000)
+    assert append(log, 2).duplicate
+    with pytest.raises(RecordsRefused):
+        append(log, 1)
+    log.producers.restart(NOW_MS + 2 * DAY_MS)
+    assert not log.producers.active_producers
+    assert not append(log, 9).duplicate
+
+
+def test_a_restart_keeps_the_idle_producer_of_an_open_transaction() -> None:
+    log = TransactionalLog()
+    log.append(0)
+    log.log.producers.restart(NOW_MS + 3 * DAY_MS)
+    assert list(log.log.producers.active_producers) == [7]
+    assert log.log.last_stable_offset == 0
+
+
 @pytest.mark.parametrize(("release", "forgotten"), [("0.11", True), ("2.3", True), ("2.4", False), ("4.3", False)])
 def test_before_2_4_a_producer_goes_with_its_records(release: str, forgotten: bool) -> None:
     log = TransactionalLog(release=release)
