@@ -30,6 +30,12 @@ def test_ports_are_below_those_of_outgoing_connections(tmp_path: Path, monkeypat
     assert all(LOWEST_PORT <= port < 12_000 for port in free_ports(3))
 
 
+def test_a_system_that_gives_out_all_ports_gives_these_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OUTGOING_RANGE", tmp_path / "range")
+    (tmp_path / "range").write_text("1024\t65535\n")
+    assert len(set(free_ports(20))) == 20
+
+
 def test_a_port_that_is_taken_is_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "OUTGOING_RANGE", tmp_path / "range")
     (tmp_path / "range").write_text("12000\t60999\n")
