@@ -402,6 +402,10 @@ class _Reader:
             )
             for path, problem in check.problems():
                 self.complain(("clients", group.name, "script", *path), problem)
+            if group.load is not None and group.driver is None and "transactional.id" in (group.producer or {}):
+                at = ("producer",) if group.name == SHORT_FORM else ("clients", group.name, "producer")
+                problem = "a load sends outside of transactions: expected a script with init, begin and commit"
+                self.complain((*at, "transactional.id"), problem)
         return tuple(groups)
 
     def client(self, name: str, spec: Mapping[str, Any], topics: tuple[TopicSpec, ...]) -> ClientGroup:

@@ -440,6 +440,22 @@ def test_a_rule_on_no_client_is_refused_before_the_run(tmp_path: Path) -> None:
         load_scenario(written(tmp_path, text.replace("producers}", f"{name}}}")))
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("load: LOAD\nproducer: {transactional.id: t}\n", "producer"),
+        ("clients: {app: {producer: {transactional.id: t}, load: LOAD}}\n", "clients.app.producer"),
+    ],
+)
+def test_a_load_cannot_send_in_transactions(tmp_path: Path, text: str, place: str) -> None:
+    head = "title: t\ncluster: {brokers: 1}\ntopics: {orders: {partitions: 1, replication_factor: 1}}\nexpect: {}\n"
+    load = (
+        "{records: 1, rate_per_second: 1, producers: 1}" if place == "producer" else "{records: 1, rate_per_second: 1}"
+    )
+    with pytest.raises(ScenarioFileError, match=f"{place}.transactional.id: a load sends outside of transactions"):
+        load_scenario(written(tmp_path, head + text.replace("LOAD", load)))
+
+
 def test_a_rule_does_not_select_the_broker_of_its_request(tmp_path: Path) -> None:
     text = SHORT + "rules: {r: {select: {api: Produce, broker: self}, act: hold}}\nexpect: {}\n"
     with pytest.raises(ScenarioError, match=r"rules.r.select.broker: 'self' is the broker of a request"):
