@@ -61,10 +61,10 @@ def compiled(name: str = COMPILED, python: str = sys.executable) -> str:
             (includes / header).symlink_to(vendored / header)
         (Path(folder) / "librdkafka.a").symlink_to(vendored / library)
         environment = {
-            "C_INCLUDE_PATH": folder,
-            "LIBRARY_PATH": folder,
+            # The folder comes before those of the system, which may have another librdkafka.
+            "CFLAGS": f"-I{folder}",
             # The library brings its own OpenSSL, which is not to be taken for the interpreter's.
-            "LDFLAGS": "-Wl,--exclude-libs,ALL -lm -ldl -lpthread -lrt",
+            "LDFLAGS": f"-L{folder} -Wl,--exclude-libs,ALL -lm -ldl -lpthread -lrt",
         }
         from_source = ("--no-binary", "confluent-kafka", "--no-cache-dir")
         return interpreter_with(name, [REQUIREMENT], python, pip=from_source, environment=environment)
