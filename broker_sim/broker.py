@@ -127,6 +127,10 @@ class Broker:
         """The delay between arrival and replay of the metadata log, in milliseconds; it can change at any time."""
         self.metadata_held = False
         """True while the broker replays nothing of the metadata log: see `hold_metadata` and `resume_metadata`."""
+        self.process_starts: Callable[[], None] = _nothing
+        """Called before each later incarnation starts."""
+        self.process_ended: Callable[[], None] = _nothing
+        """Called when an incarnation has ended, in order or not, but for the end of the cluster."""
         self._listens = listen
         self._image_applied = image_applied
         self._previous_epoch = NO_EPOCH
@@ -370,6 +374,7 @@ class Broker:
         if self.alive:
             msg = f"broker {self.id} runs already"
             raise BrokerSimError(msg)
+        self.process_starts()
         self._boot_parts()
         self._begin()
         self._running = Deferred()
@@ -453,6 +458,7 @@ class Broker:
             self._end(abort=True)
             self._end_pause()  # after the end: what it held dies with the process
             self.journal.append(BrokerKilled(time_us=self.journal.now_us(), broker_id=self.id))
+            self.process_ended()
 
     async def stop(self) -> None:
         """Shut down in order: move leaderships, then close connections. Does nothing if the broker is dead."""
@@ -466,6 +472,7 @@ class Broker:
         self._previous_epoch = self.broker_epoch
         self._end(abort=False)
         self.journal.append(BrokerStopped(time_us=self.journal.now_us(), broker_id=self.id))
+        self.process_ended()
 
     def lose_power(self) -> None:
         """Crash with the machine: bytes that the disk has not flushed are lost, all or in part."""
@@ -577,3 +584,7 @@ class Broker:
         """Raise an error: ApiVersions of a broker of the KRaft era does not list the API, and its gate refuses it."""
         msg = f"a broker of the KRaft era serves no {request.NAME} v{version}"
         raise BrokerSimError(msg)
+
+
+def _nothing() -> None:
+    """The default of a callback."""

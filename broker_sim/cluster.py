@@ -270,6 +270,8 @@ class Cluster:
         self.controller.bootstrap(registrations, topics, self.storage_format)
         for broker in self.brokers.values():
             broker.adopt(self.controller.image)
+        if len(self.brokers) == 1 and self._quorum is None and self._zookeeper is None:
+            LoneNode(self.controller, self._controller_listeners).follow(self.brokers[min(self.brokers)])
 
     def close(self) -> Deferred[None]:
         """End all nodes at once, without a controlled shutdown; fires when the reactor has closed all sockets."""
@@ -403,16 +405,10 @@ class Cluster:
             self.kill_controller(node_id)
         else:
             self.broker(node_id).kill()
-            self._lone_node.ended()
 
     def lose_power(self, broker_id: int) -> None:
         """Kill a broker with its machine: a part of its unflushed data is lost. Requires a `data_dir`."""
         self.broker(broker_id).lose_power()
-        self._lone_node.ended()
-
-    @cached_property
-    def _lone_node(self) -> LoneNode:
-        return LoneNode(self, self._controller_listeners)
 
     def slow_log_dir(
         self,
@@ -457,7 +453,7 @@ class Cluster:
 
     def stop(self, broker_id: int) -> Deferred[None]:
         """Shut a broker down in order; fires when it is down."""
-        return Deferred.fromCoroutine(self.broker(broker_id).stop()).addCallback(self._lone_node.ended)
+        return Deferred.fromCoroutine(self.broker(broker_id).stop())
 
     def restart(self, node_id: int) -> Deferred[None]:
         """Start a broker, after a kill if it runs; fires when it is unfenced. A controller starts at once."""
@@ -465,7 +461,6 @@ class Cluster:
             self.restart_controller(node_id)
             return succeed(None)
         self.kill(node_id)
-        self._lone_node.starts()
         return self.broker(node_id).start()
 
     def rolling_restart(

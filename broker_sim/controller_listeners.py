@@ -138,7 +138,7 @@ class ControllerListeners:
     def registrations(self) -> list[ControllerRegistration]:
         """Return the registration of each controller. Mirrors ControllerRegistrationManager."""
         random = self._cluster.streams.stream("controller incarnations")
-        table = self._cluster.config.release_table.listeners["controller"].features
+        table = self._cluster.controller.config.release_table.listeners["controller"].features
         supported = table[max(table)].supported if table else {}
         features = tuple(FeatureRange(name, levels.lowest, levels.highest) for name, levels in supported.items())
         return [

@@ -9,40 +9,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker_sim.cluster import Cluster
+    from broker_sim.broker import Broker
+    from broker_sim.controller.controller import Controller
     from broker_sim.controller_listeners import ControllerListeners
 
 __all__ = ["LoneNode"]
 
 
 class LoneNode:
-    """`listeners` has that of the controller; None in a cluster without sockets. No effect in any other cluster."""
+    """`listeners` has that of the controller; None in a cluster without sockets."""
 
-    def __init__(self, cluster: Cluster, listeners: ControllerListeners | None) -> None:
-        self._cluster = cluster
+    def __init__(self, controller: Controller, listeners: ControllerListeners | None) -> None:
+        self._controller = controller
         self._listeners = listeners
-        is_combined = not cluster.controller_ids and not cluster.config.behaviour.zookeeper
-        self._is_there = is_combined and len(cluster.brokers) == 1
 
-    def ended(self, _: object = None) -> None:
-        """The process has ended. A second call has no effect.
+    def follow(self, broker: Broker) -> None:
+        """End and start with the process of the broker, also by an upgrade or for want of a disk."""
+        broker.process_ended = self._ended
+        broker.process_starts = self._starts
 
-        Kafka's controller keeps sessions in memory: it fences no broker that died with it.
-        """
-        if not self._is_there:
-            return
-        controller = self._cluster.controller
-        controller.forget_sessions()
-        controller.log.write_no_ops()
-        controller.log.resign()
+    def _ended(self) -> None:
+        """Kafka's controller keeps sessions in memory: it fences no broker that died with it."""
+        self._controller.forget_sessions()
+        self._controller.log.write_no_ops()
+        self._controller.log.resign()
         if self._listeners is not None:
             self._listeners.stop()
 
-    def starts(self) -> None:
-        """A process starts: its controller elects itself and registers, before the broker does."""
-        if not self._is_there:
-            return
-        controller = self._cluster.controller
+    def _starts(self) -> None:
+        """The controller elects itself and registers, before the broker does."""
+        controller = self._controller
         controller.begin_epoch(controller.log.leader_epoch + 1)
         if self._listeners is not None:
             self._listeners.listen()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from twisted.internet import error
 from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster
+from broker_sim.metadata.metadata_records import METADATA_VERSION
+from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
@@ -18,16 +20,18 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
 DOWN_MS = 20_000
-HOST = "b1"
+METADATA_VERSION_OF_3_9 = 21
+"""3.9-IV0."""
 
 
 class Run:
-    def __init__(self, brokers: int) -> None:
+    def __init__(self, brokers: int, **options: Any) -> None:
         self.world = World(1)
         self.cluster = Cluster(
             reactor=self.world.reactor,
             streams=self.world.streams,
             brokers=brokers,
+            **options,
             host=lambda broker_id: f"b{broker_id}",
             broker_reactor=lambda broker_id: self.world.network.host(f"b{broker_id}"),
         )
@@ -100,19 +104,41 @@ class Client(ClientFactory):
         self.outcome = reason.type
 
 
-def test_its_controller_listens_while_it_runs(run: Run) -> None:
-    def connected() -> bool:
-        client = Client()
-        host, port = run.cluster.controller_endpoints[1]
-        run.world.network.host("client").connectTCP(host, port, client)
-        run.world.run_for(ms=50)
-        return client.outcome is not error.ConnectionRefusedError
+def listens(run: Run) -> bool:
+    client = Client()
+    host, port = run.cluster.controller_endpoints[1]
+    run.world.network.host("client").connectTCP(host, port, client)
+    run.world.run_for(ms=50)
+    return client.outcome is not error.ConnectionRefusedError
 
-    assert connected()
+
+def test_its_controller_listens_while_it_runs(run: Run) -> None:
+    assert listens(run)
     run.cluster.kill(1)
-    assert not connected()
+    assert not listens(run)
     run.restart()
-    assert connected()
+    assert listens(run)
+
+
+def test_its_controller_ends_with_a_broker_that_cannot_go_on_without_its_disk() -> None:
+    run = Run(1, data_dir="/data", disk=VirtualDisk())
+    run.cluster.fail_log_dir(1)
+    run.world.run_for(ms=10)
+    assert not run.cluster.brokers[1].alive
+    assert not listens(run)
+    run.world.run_until(run.cluster.close())
+
+
+def test_its_controller_starts_as_the_release_of_an_upgrade() -> None:
+    run = Run(1, release="3.7.2")
+    end_offset = run.end_offset
+    run.world.run_until(run.cluster.admin.upgrade("3.9"))
+    assert ("LeaderChangeMessage", 2) in run.kinds(end_offset)
+    assert listens(run)
+    [controller] = run.cluster.controller.image.controllers.values()
+    [highest] = [feature.highest for feature in controller.features if feature.name == METADATA_VERSION]
+    assert highest == METADATA_VERSION_OF_3_9
+    run.world.run_until(run.cluster.close())
 
 
 def test_with_several_brokers_the_controller_goes_on() -> None:
