@@ -1,4 +1,4 @@
-"""100,000 mutated frames over all APIs, as `broker-sim protocol hostile` makes them: what a commit may not break."""
+"""200,000 mutated frames over all APIs, as `broker-sim protocol hostile` makes them: what a commit may not break."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.envelope import EnvelopeResponse
 from tests.interop.served_cluster import command, environment
 
-FRAMES = 100_000
+FRAMES = 200_000
 
 
 @pytest.mark.interop
-def test_a_hundred_thousand_frames_break_no_rule_of_the_codec() -> None:
+def test_two_hundred_thousand_frames_break_no_rule_of_the_codec() -> None:
     run = subprocess.run(
         command("protocol", "hostile", "--frames", str(FRAMES), "--seed", "1", "--jobs", "2", "--seconds", "200"),
         env=environment(),

@@ -13,7 +13,7 @@ from tests.interop.served_cluster import command, environment
 
 ROOT = Path(__file__).parents[2]
 DEMO_SECONDS_MAX = 230
-RECORDS = 10_000
+RECORDS = 50_000
 
 
 def demo_arguments() -> list[str]:

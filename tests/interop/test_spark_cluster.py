@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "sweep-on-spark.md"
 SPARK = Path(pyspark.__file__).parent
-SEEDS = 2
+SEEDS = 6
 START_SECONDS_MAX = 60
 QUICK_START = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 QUICK_ARCHIVE = {"PIP_NO_COMPILE": "1", "GZIP": "-1"}
